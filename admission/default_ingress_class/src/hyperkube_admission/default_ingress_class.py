@@ -1,0 +1,43 @@
+"""DefaultIngressClass: an ingress that does not choose a class gets the default one.
+
+Of several default classes the newest counts, then the first by name.
+Source: kubernetes ``plugin/pkg/admission/network/defaultingressclass``.
+"""
+
+from __future__ import annotations
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.kinds.resources import INGRESS_CLASSES
+from hyperkube.machinery.objects import annotations_of, metadata, name_of
+from hyperkube.plugin import Plugin, PluginContext
+
+_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
+_OLD_CLASS = "kubernetes.io/ingress.class"
+
+
+class DefaultIngressClass(Plugin):
+    """Fills ``spec.ingressClassName`` in on create."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._classes = self.informers.informer(INGRESS_CLASSES)
+
+    def ready(self) -> bool:
+        """Tell whether the classes are known."""
+        return self._classes.has_synced()
+
+    @hookimpl
+    def admission_mutate(self, request: AdmissionRequest) -> None:
+        """Name the default class, unless the ingress names one, be it in the annotation of old."""
+        if not request.creates("ingresses", "networking.k8s.io"):
+            return
+        ingress = request.written()
+        spec = ingress.setdefault("spec", {})
+        if spec.get("ingressClassName") is not None or _OLD_CLASS in annotations_of(ingress):
+            return
+        defaults = [known for known in self._classes.list() if annotations_of(known).get(_DEFAULT) == "true"]
+        if defaults:
+            defaults.sort(key=name_of)
+            newest = max(defaults, key=lambda known: str(metadata(known).get("creationTimestamp", "")))
+            spec["ingressClassName"] = name_of(newest)

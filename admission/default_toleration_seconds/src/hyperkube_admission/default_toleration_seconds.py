@@ -1,0 +1,50 @@
+"""DefaultTolerationSeconds: a pod bears a lost node for a while, then moves on.
+
+Without a toleration a pod would be evicted the moment its node is called unreachable; with one that never ends it
+would wait for ever. Pods that say nothing get five minutes.
+Source: kubernetes ``plugin/pkg/admission/defaulttolerationseconds``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.kinds.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
+from hyperkube.plugin import Plugin
+
+_OPTIONS = {
+    NOT_READY: "default-not-ready-toleration-seconds",
+    UNREACHABLE: "default-unreachable-toleration-seconds",
+}
+_SECONDS = 300
+
+
+class DefaultTolerationSeconds(Plugin):
+    """Adds tolerations for nodes that are not ready and for unreachable ones, where the pod has none."""
+
+    def _seconds(self, key: str) -> Any:
+        value = self.context.options.get(_OPTIONS[key])
+        return _SECONDS if value is None else value
+
+    @hookimpl
+    def admission_mutate(self, request: AdmissionRequest) -> None:
+        """Add what is missing."""
+        if not request.writes("pods"):
+            return
+        spec = request.written().setdefault("spec", {})
+        tolerations = list(spec.get("tolerations") or ())
+        missing = [
+            key
+            for key in _OPTIONS
+            if not any(
+                toleration.get("key") in {None, "", key} and toleration.get("effect") in {None, "", NO_EXECUTE}
+                for toleration in tolerations
+            )
+        ]
+        if missing:
+            spec["tolerations"] = tolerations + [
+                {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": self._seconds(key)}
+                for key in missing
+            ]

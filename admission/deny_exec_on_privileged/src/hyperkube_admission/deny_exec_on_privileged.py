@@ -1,0 +1,29 @@
+"""DenyExecOnPrivileged: nobody execs into a pod that has a privileged container.
+
+A policy of the 1.x line, whose successor closes more: `DenyEscalatingExec`.
+Source: kubernetes 1.20 ``plugin/pkg/admission/exec/admission.go``.
+"""
+
+from __future__ import annotations
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.kinds.pods import containers
+from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.errors import Forbidden
+from hyperkube.plugin import Plugin
+
+
+class DenyExecOnPrivileged(Plugin):
+    """Refuses exec and attach into pods with a privileged container."""
+
+    @hookimpl
+    def admission_validate(self, request: AdmissionRequest) -> None:
+        """Look at the pod that is meant."""
+        if request.operation != "CONNECT" or request.resource.group_resource != PODS.group_resource:
+            return
+        if request.subresource not in {"exec", "attach"}:
+            return
+        pod = self.client.get(PODS, request.name, request.namespace)
+        if any((container.get("securityContext") or {}).get("privileged") for container in containers(pod)):
+            raise Forbidden("cannot exec into or attach to a privileged container")

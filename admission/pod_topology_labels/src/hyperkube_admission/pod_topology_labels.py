@@ -1,0 +1,45 @@
+"""PodTopologyLabels: a bound pod carries the zone and region of its node, so that it can read them about itself.
+
+Labels are set on the binding, from where they reach the pod, or on a pod that is created with its node.
+Source: kubernetes ``plugin/pkg/admission/podtopologylabels``.
+"""
+
+from __future__ import annotations
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.kinds.pods import spec_of
+from hyperkube.kinds.resources import NODES
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.objects import Object, labels_of
+from hyperkube.plugin import Plugin
+
+_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+class PodTopologyLabels(Plugin):
+    """Copies the topology labels of the node."""
+
+    @hookimpl
+    def admission_mutate(self, request: AdmissionRequest) -> None:
+        """Set the labels on bindings and on pods that come with a node."""
+        if not self.context.gates.get("PodTopologyLabelsAdmission", True):
+            return
+        if request.creates("pods", subresource="binding") or request.creates("bindings"):
+            target = request.written().get("target") or {}
+            if target.get("kind") in {"Node", "", None}:
+                self._label(request.written(), target.get("name", ""))
+        elif request.creates("pods"):
+            self._label(request.written(), spec_of(request.written()).get("nodeName", ""))
+
+    def _label(self, obj: Object, node_name: str) -> None:
+        if not node_name:
+            return
+        try:
+            node = self.client.get(NODES, node_name)
+        except NotFound:
+            return
+        found = {name: labels_of(node)[name] for name in _LABELS if name in labels_of(node)}
+        if found:
+            metadata = obj.setdefault("metadata", {})
+            metadata["labels"] = {**(metadata.get("labels") or {}), **found}

@@ -1,0 +1,42 @@
+from hyperkube_admission.pod_topology_labels import PodTopologyLabels
+
+from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.testing.admission_rig import AdmissionRig
+from hyperkube.testing.contracts.admission import AdmissionContract
+
+ZONE = {"topology.kubernetes.io/zone": "z1", "topology.kubernetes.io/region": "r1"}
+NODE = {"metadata": {"name": "n", "labels": {**ZONE, "kubernetes.io/os": "linux"}}}
+BINDING = {"metadata": {"name": "p", "namespace": "ns"}, "target": {"kind": "Node", "name": "n"}}
+
+
+class TestPromises(AdmissionContract):
+    plugin = PodTopologyLabels
+
+    def populate(self, rig):
+        rig.client.seed(NODES, NODE)
+
+    def concerned(self, rig):
+        return [rig.request("CREATE", PODS, BINDING, subresource="binding")]
+
+
+def test_a_binding_carries_the_topology_of_the_node():
+    rig = AdmissionRig(PodTopologyLabels)
+    rig.seed(NODES, NODE)
+
+    assert rig.create(PODS, BINDING, subresource="binding")["metadata"]["labels"] == ZONE
+
+
+def test_a_pod_that_is_created_on_a_node_does_too():
+    rig = AdmissionRig(PodTopologyLabels)
+    rig.seed(NODES, NODE)
+    pod = {"metadata": {"name": "p", "namespace": "ns", "labels": {"a": "b"}}, "spec": {"nodeName": "n"}}
+
+    assert rig.create(PODS, pod)["metadata"]["labels"] == {"a": "b", **ZONE}
+
+
+def test_an_unknown_node_and_the_gate_leave_it_alone():
+    assert "labels" not in AdmissionRig(PodTopologyLabels).create(PODS, BINDING, subresource="binding")["metadata"]
+    rig = AdmissionRig(PodTopologyLabels, gates={"PodTopologyLabelsAdmission": False})
+    rig.seed(NODES, NODE)
+
+    assert rig.create(PODS, BINDING, subresource="binding") == BINDING

@@ -1,0 +1,74 @@
+"""ValidatingAdmissionWebhook: somebody else's server may refuse what is written.
+
+All webhooks that are about a request are asked at the same time; the first refusal, in the order of their
+configurations' names, is the answer. Source: kubernetes apiserver ``pkg/admission/plugin/webhook/validating``.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+from hyperkube_lib.dynamic_admission.reviews import Answer
+from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks, closed
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.plugin import Plugin, PluginContext
+
+CONFIGURATIONS = GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
+FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"
+
+
+class ValidatingAdmissionWebhook(Plugin):
+    """Asks the validating webhooks that are about a request."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._webhooks = Webhooks(CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer)
+
+    def ready(self) -> bool:
+        """Tell whether the configurations are known."""
+        return self._webhooks.has_synced()
+
+    @hookimpl
+    def admission_validate(self, request: AdmissionRequest) -> None:
+        """Ask each webhook; refuse what one of them refuses."""
+        asked = [*self._webhooks.matching(request)]
+        if not asked:
+            return
+        ask = partial(self._answer, request=request)
+        if len(asked) == 1:
+            answers = [ask(asked[0])]
+        else:
+            with ThreadPoolExecutor(len(asked)) as pool:
+                answers = [*pool.map(ask, asked)]
+        refusals = [error for pair in zip(asked, answers, strict=True) if (error := self._taken(request, *pair))]
+        if refusals:
+            raise refusals[0]
+
+    def _answer(self, webhook: Webhook, *, request: AdmissionRequest) -> Answer | NoAnswer | ApiError:
+        try:
+            return self._webhooks.answer(webhook, request, mutating=False)
+        except (NoAnswer, ApiError) as error:
+            return error
+
+    def _taken(
+        self, request: AdmissionRequest, webhook: Webhook, answer: Answer | NoAnswer | ApiError
+    ) -> ApiError | None:
+        """Take over one answer; return the refusal it amounts to."""
+        if isinstance(answer, ApiError):
+            return answer
+        if isinstance(answer, NoAnswer):
+            if not webhook.fails_open:
+                return closed(answer)
+            self.context.logger.warning("failing open: %s", answer)
+            request.annotations[f"{FAILED_OPEN}round_0_index_{webhook.index}"] = webhook.name
+            return None
+        try:
+            self._webhooks.note(webhook, request, answer)
+        except ApiError as error:
+            return error
+        return None

@@ -1,0 +1,1 @@
+"""The API server: request pipeline, registry of resources, discovery, tables, and the in-process transport."""

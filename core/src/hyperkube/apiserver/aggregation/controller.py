@@ -1,0 +1,218 @@
+"""Follows APIServices: asks the servers behind them whether they are there, and registers what this one gains.
+
+Source: kubernetes kube-aggregator ``pkg/controllers/{status/remote,autoregister}``,
+``pkg/controlplane/controller/crdregistration``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import replace
+
+import orjson
+
+from hyperkube.apiserver.aggregation.fetch import fetch
+from hyperkube.apiserver.aggregation.remotes import Remote, Remotes, remote_of
+from hyperkube.apiserver.aggregation.route import Routes, Unreachable
+from hyperkube.apiserver.registry import Registry
+from hyperkube.client.client import Client, Watch
+from hyperkube.kinds.resources import API_SERVICES
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound, UsageError
+from hyperkube.machinery.objects import Object, copy_object, labels_of, name_of
+from hyperkube.machinery.times import format_time
+from hyperkube.machinery.users import UserInfo
+
+AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
+_AGGREGATOR = UserInfo("system:kube-aggregator", "", ("system:masters",))
+_AGAIN_SECONDS, _RETRY_SECONDS = 30.0, 1.0
+_GROUP_PRIORITY, _VERSION_PRIORITY = 1000, 100
+
+
+class Registrations:
+    """Two threads: one follows the APIServices, one asks their servers and registers custom group versions."""
+
+    def __init__(
+        self, registry: Registry, remotes: Remotes, routes: Routes, client: Client, clock: Clock, logger: logging.Logger
+    ) -> None:
+        self._registry = registry
+        self._remotes = remotes
+        self._routes = routes
+        self._client = client
+        self._clock = clock
+        self._logger = logger
+        self._registered: set[tuple[str, str]] = set()
+        self._pauses: dict[str, float] = {}
+        self._stopped = threading.Event()
+        self._wake = threading.Event()
+        self._watch: Watch | None = None
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Begin to follow and to ask."""
+        if self._registry.find(API_SERVICES) is None:
+            return
+        version = self._list()
+        self._registry.on_change(self._wake.set)
+        self._wake.set()
+        follow = threading.Thread(target=self._follow, args=(version,), name="api-services", daemon=True)
+        ask = threading.Thread(target=self._work, name="api-services-check", daemon=True)
+        self._threads = [follow, ask]
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Follow no more; idempotent."""
+        self._stopped.set()
+        self._wake.set()
+        if self._watch is not None:
+            self._watch.close()
+        for thread in self._threads:
+            thread.join()
+
+    # following
+
+    def _list(self) -> str:
+        listed = self._client.list(API_SERVICES)
+        for registration in listed.items:
+            self._note(registration)
+            if labels_of(registration).get(AUTOMANAGED) == "true":
+                spec = registration["spec"]
+                self._registered.add((spec.get("group") or "", spec.get("version") or ""))
+        return listed.resource_version
+
+    def _follow(self, version: str) -> None:
+        while not self._stopped.is_set():
+            self._watch = self._client.watch(API_SERVICES, resource_version=version)
+            if self._stopped.is_set():
+                self._watch.close()
+            for event in self._watch:
+                if event.type == "ERROR":
+                    version = self._list()
+                    break
+                version = event.object["metadata"]["resourceVersion"]
+                if event.type == "DELETED":
+                    self._remotes.drop(name_of(event.object))
+                elif event.type != "BOOKMARK":
+                    self._note(event.object)
+
+    def _note(self, registration: Object) -> None:
+        remote = remote_of(registration)
+        if remote is None:
+            self._remotes.drop(name_of(registration))
+            return
+        known = self._remotes.find(remote.group, remote.version)
+        if known is not None:
+            remote = replace(remote, resources=known.resources)
+        if known != remote:
+            self._remotes.put(remote)
+            self._wake.set()
+
+    # asking
+
+    def _work(self) -> None:
+        while not self._stopped.is_set():
+            self._wake.clear()
+            try:
+                self._register_custom()
+            except ApiError as error:
+                self._logger.warning("custom group versions could not be registered: %s", error)
+            for remote in self._remotes.all():
+                self._check(remote)
+            self._clock.wait(self._wake, self._pause())
+
+    def _pause(self) -> float | None:
+        remotes = self._remotes.all()
+        if not remotes:
+            return None
+        return min(self._pauses.get(one.name, _RETRY_SECONDS) for one in remotes)
+
+    def _check(self, remote: Remote) -> None:
+        resources = remote.resources
+        try:
+            resources = self._ask(remote)
+            status, reason, message = "True", "Passed", "all checks passed"
+            self._pauses[remote.name] = _AGAIN_SECONDS
+        except Unreachable as error:
+            status, reason, message = "False", error.reason, str(error)
+            before = self._pauses.get(remote.name, 0.0) if not remote.available else 0.0
+            self._pauses[remote.name] = min(max(before * 2, _RETRY_SECONDS), _AGAIN_SECONDS)
+        self._remotes.put(replace(remote, available=status == "True", resources=resources))
+        try:
+            self._tell(remote.name, status, reason, message)
+        except (NotFound, Conflict):
+            return  # it is gone, or a newer version of it is on its way and wakes us
+
+    def _ask(self, remote: Remote) -> tuple[Object, ...]:
+        """Return the resources that the server says it has.
+
+        Raises:
+            Unreachable: it cannot be reached or does not answer as it should.
+        """
+        path = f"/apis/{remote.group}/{remote.version}"
+        relay = self._routes.relay(remote, path, _AGGREGATOR)
+        url = f"https://{relay.host}:{relay.port}{path}"
+        try:
+            answer = fetch(relay, headers={"Host": relay.server_name, "Accept": "application/json"})
+        except (OSError, UsageError) as error:
+            text = f"failing or missing response from {url}: Get {url!r}: {error}"
+            raise Unreachable("FailedDiscoveryCheck", text) from error
+        if not 200 <= answer.status < 300:
+            text = f"failing or missing response from {url}: bad status from {url}: {answer.status}"
+            raise Unreachable("FailedDiscoveryCheck", text)
+        try:
+            return tuple(orjson.loads(answer.body).get("resources") or ())
+        except (ValueError, AttributeError) as error:
+            raise Unreachable("FailedDiscoveryCheck", f"{url} does not answer with resources: {error}") from error
+
+    def _tell(self, name: str, status: str, reason: str, message: str) -> None:
+        registration = self._client.get(API_SERVICES, name)
+        conditions = (registration.get("status") or {}).get("conditions") or []
+        old = next((one for one in conditions if one["type"] == "Available"), None)
+        if old is not None and (old["status"], old.get("reason"), old.get("message")) == (status, reason, message):
+            return
+        moment = format_time(self._clock.now())
+        if old is not None and old["status"] == status:
+            moment = old["lastTransitionTime"]
+        new = {
+            "type": "Available",
+            "status": status,
+            "lastTransitionTime": moment,
+            "reason": reason,
+            "message": message,
+        }
+        others = [one for one in conditions if one["type"] != "Available"]
+        changed = {**copy_object(registration), "status": {"conditions": [*others, new]}}
+        self._client.update(API_SERVICES, changed, subresource="status")
+
+    # registering
+
+    def _register_custom(self) -> None:
+        wanted = {(one.group, one.version) for one in self._registry.versions() if one.custom}
+        for group, version in wanted - self._registered:
+            self._register(group, version)
+        for group, version in self._registered - wanted:
+            self._unregister(f"{version}.{group}")
+        self._registered = wanted
+
+    def _register(self, group: str, version: str) -> None:
+        spec = {
+            "group": group,
+            "version": version,
+            "groupPriorityMinimum": _GROUP_PRIORITY,
+            "versionPriority": _VERSION_PRIORITY,
+        }
+        meta = {"name": f"{version}.{group}", "labels": {AUTOMANAGED: "true"}}
+        made = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": meta, "spec": spec}
+        try:
+            self._client.create(API_SERVICES, made)
+        except AlreadyExists:
+            return
+
+    def _unregister(self, name: str) -> None:
+        try:
+            if labels_of(self._client.get(API_SERVICES, name)).get(AUTOMANAGED) == "true":
+                self._client.delete(API_SERVICES, name)
+        except NotFound:
+            return

@@ -1,0 +1,208 @@
+"""From a CustomResourceDefinition to the resources it serves.
+
+Source: kubernetes apiextensions-apiserver ``pkg/apiserver/customresource_handler.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from hyperkube.apiserver.custom.codec import CustomCodec
+from hyperkube.apiserver.custom.json_path import find, first
+from hyperkube.apiserver.custom.scale import scale_handler
+from hyperkube.apiserver.custom.strategy import CustomStrategy
+from hyperkube.apiserver.custom.validation import has_rules
+from hyperkube.hookspecs.api import ApiGroupVersion, Cells, Column, ObjectRules, ResourceSpec, Subresource
+from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.times import TimeError, human_duration, parse_time
+
+VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_PART_VERBS = ("get", "patch", "update")
+_SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
+_SCALE_SCHEMA = "hyperkube_api.autoscaling.v1:Scale"
+GROUP_PRIORITY, VERSION_PRIORITY = 1000, 100
+
+
+def names_of(crd: Object) -> Object:
+    """Return the names of a definition, with the defaults of those it leaves out."""
+    names = crd["spec"]["names"]
+    kind = names["kind"]
+    return {
+        **names,
+        "singular": names.get("singular") or kind.lower(),
+        "listKind": names.get("listKind") or f"{kind}List",
+    }
+
+
+def storage_version(crd: Object) -> str:
+    """Return the version in which a definition's objects are stored."""
+    return str(next(version["name"] for version in crd["spec"]["versions"] if version.get("storage")))
+
+
+RulesOf = Callable[[Mapping[str, Any]], ObjectRules | None]
+"""Compiles the rules of a schema."""
+
+
+def no_rules(_schema: Mapping[str, Any]) -> ObjectRules | None:
+    """Leave the rules of schemas alone."""
+    return None
+
+
+def group_versions(crd: Object, rules_of: RulesOf = no_rules) -> list[ApiGroupVersion]:
+    """Return the group versions that an established definition serves, its resource in each."""
+    group = crd["spec"]["group"]
+    served = [version for version in crd["spec"]["versions"] if version.get("served")]
+    return [
+        ApiGroupVersion(
+            group=group,
+            version=version["name"],
+            resources=(_resource(crd, version, rules_of),),
+            group_priority=GROUP_PRIORITY,
+            version_priority=VERSION_PRIORITY,
+        )
+        for version in served
+    ]
+
+
+def schema_of(version: Object) -> Mapping[str, Any]:
+    """Return the schema of a version; one without a schema takes everything."""
+    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    return schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+
+
+def _resource(crd: Object, version: Object, rules_of: RulesOf) -> ResourceSpec:
+    spec, names = crd["spec"], names_of(crd)
+    kind = GroupVersionKind(spec["group"], version["name"], names["kind"])
+    codec = CustomCodec(kind, schema_of(version), keeps_unknown=bool(spec.get("preserveUnknownFields")))
+    rules = rules_of(codec.json_schema) if has_rules(codec.json_schema) else None
+    parts = version.get("subresources") or {}
+    columns = version.get("additionalPrinterColumns") or []
+    selectable = [str(field["jsonPath"]) for field in version.get("selectableFields") or []]
+    stored = kind._replace(version=storage_version(crd))
+    return ResourceSpec(
+        resource=GroupVersionResource(spec["group"], version["name"], names["plural"]),
+        kind=kind,
+        singular=names["singular"],
+        namespaced=spec["scope"] == "Namespaced",
+        verbs=VERBS,
+        schema=codec,
+        list_kind=names["listKind"],
+        short_names=tuple(names.get("shortNames") or ()),
+        categories=tuple(names.get("categories") or ()),
+        storage_kind=stored,
+        storage_prefix=f"{spec['group']}/{names['plural']}",
+        to_storage=_into(codec, stored) if stored != kind else None,
+        from_storage=_into(codec, kind) if stored != kind else None,
+        strategy=CustomStrategy(codec, has_status="status" in parts, rules=rules, scale=parts.get("scale")),
+        columns=_columns(columns),
+        cells=_cells(columns) if columns else None,
+        fields={path.lstrip("."): _reader(path) for path in selectable},
+        subresources=_subresources(kind, parts),
+        deprecated=_deprecation(kind, version),
+    )
+
+
+def _deprecation(kind: GroupVersionKind, version: Object) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return str(version.get("deprecationWarning") or f"{kind.group}/{kind.version} {kind.kind} is deprecated")
+
+
+def _reader(path: str) -> Callable[[Object], str]:
+    def read(obj: Object) -> str:
+        value = first(obj, path)
+        if value is None:
+            return ""
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return read
+
+
+def _into(codec: CustomCodec, kind: GroupVersionKind) -> Callable[[Object], Object]:
+    """Return the conversion into a version: only the name changes; reading prunes and defaults by the schema."""
+
+    def convert(obj: Object) -> Object:
+        converted = {**obj, "apiVersion": kind.api_version}
+        if kind != codec.kind:
+            return converted
+        pruned, _ = codec.decode(converted, report=False)
+        codec.default(pruned)
+        return pruned
+
+    return convert
+
+
+def _subresources(kind: GroupVersionKind, parts: Object) -> tuple[Subresource, ...]:
+    found: list[Subresource] = []
+    if "status" in parts:
+        found.append(Subresource(name="status", kind=kind, verbs=_PART_VERBS))
+    if "scale" in parts:
+        handler = scale_handler(kind.group_kind, parts["scale"])
+        path = tuple(str(parts["scale"].get("specReplicasPath", "")).strip(".").split("."))
+        scale = Subresource(
+            name="scale",
+            kind=_SCALE,
+            verbs=_PART_VERBS,
+            schema=_SCALE_SCHEMA,
+            handler=handler,
+            replicas_path=path,
+        )
+        found.append(scale)
+    return tuple(found)
+
+
+def _columns(declared: list[Object]) -> tuple[Column, ...]:
+    if not declared:
+        return (Column("Name", format="name"), Column("Age", "date"))
+    return (
+        Column("Name", format="name"),
+        *(
+            Column(
+                column["name"],
+                column["type"],
+                column.get("format", ""),
+                column.get("description")
+                or f"Custom resource definition column (in JSONPath format): {column['jsonPath']}",
+                column.get("priority", 0),
+            )
+            for column in declared
+        ),
+    )
+
+
+def _cells(declared: list[Object]) -> Cells:
+    def cells(obj: Object, now: datetime) -> list[Any]:
+        return [obj["metadata"]["name"], *(_cell(column, obj, now) for column in declared)]
+
+    return cells
+
+
+def _cell(column: Object, obj: Object, now: datetime) -> Any:
+    found = find(obj, column["jsonPath"])
+    kind = column["type"]
+    if not found:
+        return "<unknown>" if kind == "date" else None
+    value = found[0]
+    if kind == "date":
+        try:
+            return human_duration(now - parse_time(str(value)))
+        except TimeError:
+            return "<invalid>"
+    if kind in {"integer", "number"}:
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if kind == "boolean":
+        return value if isinstance(value, bool) else None
+    return _text(value) if len(found) == 1 else ",".join(_text(item) for item in found)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict | list):
+        import orjson
+
+        return orjson.dumps(value).decode()
+    return str(value)

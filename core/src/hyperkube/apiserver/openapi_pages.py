@@ -1,0 +1,84 @@
+"""The OpenAPI paths: documents of version 2 and 3, named by hash so that clients keep them.
+
+Source: kube-openapi ``pkg/handler``, ``pkg/handler3``.
+"""
+
+from __future__ import annotations
+
+import gzip
+from functools import partial
+
+from hyperkube.apiserver.calls import ApiRequest
+from hyperkube.apiserver.openapi import OpenApi
+from hyperkube.apiserver.openapi.gnostic import ASKED_AS, MEDIA_TYPE
+from hyperkube.apiserver.registry import Registry
+from hyperkube.apiserver.rest.dispatch import not_allowed
+from hyperkube.serving.exchange import Response
+
+
+class OpenApiPages:
+    """Answers ``/openapi/...``."""
+
+    def __init__(self, registry: Registry, version: str) -> None:
+        self._documents = OpenApi(
+            partial(lambda served: [resource.spec for resource in served.resources()], registry), version=version
+        )
+        registry.on_change(self._documents.invalidate)
+        self._binary: tuple[str, bytes] = ("", b"")
+
+    def paths(self) -> list[str]:
+        """Return the paths for the list at the root."""
+        return ["/openapi/v2", "/openapi/v3", "/openapi/v3/"]
+
+    def answer(self, request: ApiRequest) -> Response | None:
+        """Answer a request, None when there is no such document."""
+        path = request.path
+        if request.method not in {"GET", "HEAD"}:
+            raise not_allowed()
+        if path.rstrip("/") == "/openapi/v2":
+            return self._v2(request)
+        if path.rstrip("/") == "/openapi/v3":
+            return _answer(self._documents.index(), "text/plain; charset=utf-8")
+        if path.startswith("/openapi/v3/"):
+            return self._v3(request, path.removeprefix("/openapi/v3/"))
+        return None
+
+    def _v2(self, request: ApiRequest) -> Response:
+        document = self._documents.v2()
+        etag = f'"{document.digest}"'
+        if request.headers.get("if-none-match") == etag:
+            return Response(status=304, headers=[("Etag", etag)])
+        accept = request.headers.get("accept", "")
+        if any(name in accept for name in ASKED_AS):
+            return _answer(self._v2_binary(document.digest), MEDIA_TYPE, etag)
+        return _answer(document.body, "application/json", etag)
+
+    def _v2_binary(self, digest: str) -> bytes:
+        known, body = self._binary
+        if known != digest:
+            body = gzip.compress(self._documents.v2_protobuf(), 1)
+            self._binary = (digest, body)
+        return gzip.decompress(body)
+
+    def _v3(self, request: ApiRequest, path: str) -> Response | None:
+        document = self._documents.document(path.rstrip("/"))
+        if document is None:
+            return None
+        etag = f'"{document.digest}"'
+        asked = request.param("hash")
+        if asked and asked != document.digest:
+            where = f"/openapi/v3/{path}?hash={document.digest}"
+            return Response(status=301, headers=[("Location", where)])
+        if request.headers.get("if-none-match") == etag:
+            return Response(status=304, headers=[("Etag", etag)])
+        answer = _answer(document.body, "application/json", etag)
+        if asked:
+            answer.headers.append(("Cache-Control", "public, immutable"))
+        return answer
+
+
+def _answer(body: bytes, media_type: str, etag: str = "") -> Response:
+    headers = [("Content-Type", media_type), ("Vary", "Accept")]
+    if etag:
+        headers.append(("Etag", etag))
+    return Response(headers=headers, body=body)

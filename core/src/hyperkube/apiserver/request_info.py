@@ -1,0 +1,139 @@
+"""What a request asks for, read off its method, path and query: the words that authorization and routing use.
+
+Source: kubernetes apiserver ``pkg/endpoints/request/requestinfo.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.fields import FieldSelectorError, parse_field_selector
+from hyperkube.machinery.users import UserInfo
+
+_VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_SPECIAL_VERBS = frozenset({"proxy", "watch"})
+_OF_THE_NAMESPACE = frozenset({"status", "finalize"})
+
+Query = Mapping[str, Sequence[str]]
+
+
+def flag(query: Query, name: str) -> bool:
+    """Read a boolean query parameter: present without a value means true, and so does all but a false word."""
+    values = query.get(name)
+    if not values:
+        return False
+    return values[0] not in {"0", "f", "F", "false", "FALSE", "False"}
+
+
+@dataclass(slots=True, kw_only=True)
+class RequestInfo:
+    """The request in the words of authorization.
+
+    Attributes:
+        is_resource: whether the path lies below ``/api/VERSION`` or ``/apis/GROUP/VERSION``.
+        verb: ``get``, ``list``, ``watch``, … or the lower-case method of a path that is no resource.
+        parts: resource, name, subresource and what follows, as they stand in the path.
+        in_namespace: whether the path names a namespace above the resource.
+        rest: the path behind the subresource (``proxy/REST``), without a leading slash.
+    """
+
+    path: str
+    verb: str
+    is_resource: bool = False
+    prefix: str = ""
+    group: str = ""
+    version: str = ""
+    namespace: str = ""
+    resource: str = ""
+    name: str = ""
+    subresource: str = ""
+    parts: tuple[str, ...] = ()
+    in_namespace: bool = False
+    special: bool = False
+
+    @property
+    def rest(self) -> str:
+        """The path behind the subresource, without a leading slash."""
+        return "/".join(self.parts[3:])
+
+    def attributes(self, user: UserInfo) -> Attributes:
+        """Return what the authorizers are asked."""
+        if not self.is_resource:
+            return Attributes(user, self.verb, path=self.path)
+        return Attributes(
+            user,
+            self.verb,
+            self.group,
+            self.version,
+            self.resource,
+            self.subresource,
+            self.namespace,
+            self.name,
+            self.path,
+        )
+
+
+def parse(method: str, path: str, query: Query) -> RequestInfo:
+    """Return what the request asks for."""
+    parts = path.strip("/").split("/") if path.strip("/") else []
+    plain = RequestInfo(path=path, verb=method.lower())
+    if len(parts) < 3 or parts[0] not in {"api", "apis"}:
+        return plain
+    info = RequestInfo(path=path, verb="", prefix=parts[0])
+    rest = parts[1:]
+    if info.prefix == "apis":
+        if len(rest) < 3:
+            return plain
+        info.group, rest = rest[0], rest[1:]
+    info.is_resource = True
+    info.version, rest = rest[0], rest[1:]
+    if rest[0] in _SPECIAL_VERBS:
+        if len(rest) < 2:
+            return plain
+        info.verb, info.special, rest = rest[0], True, rest[1:]
+    else:
+        info.verb = _VERBS.get(method, "")
+    rest = _namespace(info, rest)
+    _resource(info, rest, query)
+    return info
+
+
+def _namespace(info: RequestInfo, rest: list[str]) -> list[str]:
+    if rest[0] != "namespaces":
+        return rest
+    if len(rest) > 1:
+        info.namespace = rest[1]
+        if len(rest) > 2 and rest[2] not in _OF_THE_NAMESPACE:
+            info.in_namespace = True
+            return rest[2:]
+    return rest
+
+
+def _resource(info: RequestInfo, rest: list[str], query: Query) -> None:
+    info.parts = tuple(rest)
+    info.resource = rest[0]
+    if len(rest) > 1:
+        info.name = rest[1]
+    if len(rest) > 2 and not info.special:
+        info.subresource = rest[2]
+    if info.name:
+        return
+    if info.verb == "get":
+        info.verb = "watch" if flag(query, "watch") else "list"
+    if info.verb in {"list", "watch"}:
+        info.name = _selected_name(query)
+    if info.verb == "delete":
+        info.verb = "deletecollection"
+
+
+def _selected_name(query: Query) -> str:
+    """Return the name that a field selector pins down, so that a watch of one object can be allowed by name."""
+    text = (query.get("fieldSelector") or [""])[0]
+    if "metadata.name" not in text:
+        return ""
+    try:
+        return parse_field_selector(text).exact("metadata.name") or ""
+    except FieldSelectorError:
+        return ""  # refused with its own message when the list is answered

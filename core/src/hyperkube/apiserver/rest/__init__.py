@@ -1,0 +1,1 @@
+"""The verbs: one module for each way of reading and writing a resource."""

@@ -1,0 +1,50 @@
+"""``--runtime-config``: which group versions and resources are served.
+
+Source: kubernetes apiserver ``pkg/server/resourceconfig/helpers.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from hyperkube.hookspecs.api import ApiGroupVersion
+from hyperkube.machinery.errors import UsageError
+
+_TRUE, _FALSE = frozenset({"", "true", "1", "t"}), frozenset({"false", "0", "f"})
+
+
+def _stage(version: str) -> str:
+    return "alpha" if "alpha" in version else "beta" if "beta" in version else "ga"
+
+
+def _flag(key: str, value: Any) -> bool:
+    text = str(value).lower()
+    if text in _TRUE:
+        return True
+    if text in _FALSE:
+        return False
+    raise UsageError(f"runtime-config {key}={value!r} must be true or false")
+
+
+def selected(declared: Iterable[ApiGroupVersion], options: Mapping[str, Any]) -> list[ApiGroupVersion]:
+    """Return what is served of what the plugins declare.
+
+    Raises:
+        UsageError: the flag has a value that is neither true nor false.
+    """
+    config = {key: _flag(key, value) for key, value in dict(options.get("runtime-config") or {}).items()}
+    served: list[ApiGroupVersion] = []
+    for version in declared:
+        name = f"{version.group}/{version.version}" if version.group else version.version
+        default = config.get("api/all", config.get(f"api/{_stage(version.version)}"))
+        wanted = config.get(name, config.get(f"api/{name}", default))
+        resources = tuple(
+            spec
+            for spec in version.resources
+            if config.get(f"{name}/{spec.resource.resource}", wanted if wanted is not None else spec.served)
+        )
+        if resources:
+            served.append(replace(version, resources=resources))
+    return served

@@ -1,0 +1,206 @@
+"""A resource as the server serves it: its spec together with the compiled schema and the place it is stored at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import orjson
+
+from hyperkube.hookspecs.api import ResourceSpec, Subresource
+from hyperkube.machinery.groups import GroupResource, GroupVersionKind
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema import TypeInfo, compile_schema
+from hyperkube.storage.cached_object import CachedObject, Transform, read_object
+from hyperkube.storage.feed import Subscribable
+from hyperkube.storage.object_table import IndexFunction, by_field, by_owner
+from hyperkube.storage.resource_cache import ResourceCache
+from hyperkube.storage.transformed import TransformedStore
+from hyperkube.storage.watch_cache import StoreCache
+
+OWNERS_INDEX = "metadata.ownerReferences.uid"
+_NAME_FIELDS = frozenset({"metadata.name", "metadata.namespace"})
+
+
+class Codec(Protocol):
+    """What the pipeline needs of a schema; `CompiledSchema` and the schemas of custom resources have it."""
+
+    @property
+    def type(self) -> TypeInfo:
+        """The type, for patches and server-side apply."""
+
+    def decode(self, value: Any, *, report: bool = True) -> tuple[Object, list[str]]:
+        """Check and canonicalise; return the object and texts for unknown fields; raise `DecodeError`."""
+
+    def strict_errors(self, document: Any) -> list[str]:
+        """Return the texts for unknown and duplicate members of a document that keeps its duplicates."""
+
+    def canonical(self, obj: Object) -> Object:
+        """Return an object in its canonical form."""
+
+    def default(self, obj: Object) -> None:
+        """Fill in declared defaults in place."""
+
+
+def codec_for(schema: Any) -> Codec:
+    """Return the codec of a spec's schema: compiled from its name, or the object itself for custom resources."""
+    if isinstance(schema, str):
+        compiled: Codec = compile_schema(schema)
+        return compiled
+    found: Codec = schema
+    return found
+
+
+class ResourceStorage:
+    """Where the objects of a resource are kept, whichever versions of it are served."""
+
+    def __init__(self, cache: StoreCache, root: str, prefix: str) -> None:
+        self._store_cache = cache
+        self.store = cache.store
+        self.is_local = isinstance(cache.store, Subscribable) and not isinstance(cache.store, TransformedStore)
+        """Whether the cache has every write before it is answered, and all there is to know about it."""
+        self.prefix = f"{root}{prefix}/"
+        self._lock = threading.Lock()
+        self._cache: ResourceCache | None = None
+        self._fields: dict[str, Any] = {}
+        self._indexes: set[str] = set()
+
+    def learn(self, spec: ResourceSpec) -> None:
+        """Note the field selectors and indexes of a version that is stored here."""
+        self._fields.update(spec.fields)
+        self._indexes.update(spec.indexes)
+
+    def key(self, namespace: str, name: str) -> str:
+        """Return the store key of an object."""
+        return f"{self.prefix}{namespace}/{name}" if namespace else self.prefix + name
+
+    @property
+    def indexes(self) -> frozenset[str]:
+        """The field selectors that are indexed."""
+        return frozenset(self._indexes)
+
+    @property
+    def cache(self) -> ResourceCache:
+        """The watch cache of the resource; made when it is first needed."""
+        if self._cache is None:
+            with self._lock:
+                if self._cache is None:
+                    indexes: dict[str, IndexFunction] = {path: by_field(path) for path in self._indexes}
+                    indexes[OWNERS_INDEX] = by_owner
+                    self._cache = self._store_cache.resource(self.prefix, self._transform(), indexes=indexes)
+        return self._cache
+
+    def _transform(self) -> Transform:
+        readers: Mapping[str, Any] = dict(self._fields)
+        if not readers:
+            return read_object()
+        return read_object(lambda obj: [(path, read(obj)) for path, read in readers.items()])
+
+    def forget(self) -> None:
+        """Drop the cache and end its watches: the resource is not served any more."""
+        with self._lock:
+            cache, self._cache = self._cache, None
+        if cache is not None:
+            self._store_cache.forget(cache)
+
+
+class ServedResource:
+    """One resource in one version, ready to serve.
+
+    Attributes:
+        storage: None for virtual and computed resources.
+        custom: whether a CustomResourceDefinition made it.
+    """
+
+    def __init__(self, spec: ResourceSpec, storage: ResourceStorage | None, *, custom: bool = False) -> None:
+        self.spec = spec
+        self.storage = storage
+        self.custom = custom
+        self.strategy = spec.strategy
+        self.group_resource: GroupResource = spec.resource.group_resource
+        self.kind = spec.kind
+        self.converts = spec.from_storage is not None
+
+    def __repr__(self) -> str:
+        return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"
+
+    @cached_property
+    def codec(self) -> Codec:
+        """The codec of the resource's own kind."""
+        return codec_for(self.spec.schema)
+
+    def codec_of(self, sub: Subresource) -> Codec:
+        """Return the codec of a subresource's body."""
+        return codec_for(sub.schema) if sub.schema else self.codec
+
+    @cached_property
+    def type_prefix(self) -> bytes:
+        """How the JSON of a stored object begins: its kind and version."""
+        head = orjson.dumps({"kind": self.kind.kind, "apiVersion": self.kind.api_version})
+        return head[:-1] + b","
+
+    def default(self, obj: Object) -> None:
+        """Fill in all defaults of a new or changed object, in place."""
+        self.strategy.default(obj)
+        self.codec.default(obj)
+
+    def canonical(self, obj: Object) -> Object:
+        """Return an object of this kind in its canonical form."""
+        canonical = self.codec.canonical(obj)
+        if not self.custom:  # a custom object may still have the wrong kind, which its validation reports
+            canonical["kind"] = self.kind.kind
+        canonical["apiVersion"] = self.kind.api_version
+        return canonical
+
+    @property
+    def field_names(self) -> frozenset[str]:
+        """The field selectors of the resource."""
+        own = _NAME_FIELDS if self.spec.namespaced else frozenset({"metadata.name"})
+        return own | frozenset(self.spec.fields)
+
+    def stored(self) -> ResourceStorage:
+        """Return the storage of a resource that has one.
+
+        Raises:
+            LookupError: it has none.
+        """
+        if self.storage is None:
+            raise LookupError(f"{self!r} is not stored")
+        return self.storage
+
+    def to_storage(self, obj: Object) -> Object:
+        """Convert an object of this version to the one that is stored."""
+        return self.spec.to_storage(obj) if self.spec.to_storage is not None else obj
+
+    def from_storage(self, obj: Object) -> Object:
+        """Convert a stored object to this version."""
+        return self.spec.from_storage(obj) if self.spec.from_storage is not None else obj
+
+    def body(self, cached: CachedObject) -> bytes:
+        """Return the JSON of an object in this version."""
+        if not self.converts:
+            return cached.body
+        return orjson.dumps(self.from_storage(orjson.loads(cached.body)))
+
+    def parsed(self, cached: CachedObject) -> Object:
+        """Return an object of the caller's own in this version."""
+        return self.from_storage(orjson.loads(cached.body))
+
+    def fragment(self, cached: CachedObject) -> bytes:
+        """Return the JSON of an object as an item of a list: built-in kinds do not repeat their type there."""
+        body = self.body(cached)
+        if self.custom:
+            return body
+        prefix = self.type_prefix
+        if body.startswith(prefix):
+            return b"{" + body[len(prefix) :]
+        obj = orjson.loads(body)
+        obj.pop("kind", None)
+        obj.pop("apiVersion", None)
+        return orjson.dumps(obj)
+
+    def list_kind(self) -> GroupVersionKind:
+        """Return the kind of a list of these."""
+        return self.kind._replace(kind=self.spec.list_kind or f"{self.kind.kind}List")

@@ -1,0 +1,329 @@
+"""`ApiServer`: builds one API server from its options, out of the plugins that they name, and runs it.
+
+Nothing here is global: two servers in one process share nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Any, cast
+
+from hyperkube.apiserver import plugins
+from hyperkube.apiserver.admission_chain import AdmissionChain
+from hyperkube.apiserver.aggregation.controller import Registrations
+from hyperkube.apiserver.aggregation.remotes import Remotes
+from hyperkube.apiserver.aggregation.route import Routes
+from hyperkube.apiserver.audit.options import auditor_of
+from hyperkube.apiserver.authentication import BASIC, Authentication
+from hyperkube.apiserver.authorization import ALWAYS_ALLOWED_PATHS, Authorization
+from hyperkube.apiserver.bootstrap import Bootstrap
+from hyperkube.apiserver.custom.controller import Definitions
+from hyperkube.apiserver.custom.definitions import RulesOf
+from hyperkube.apiserver.debugging import PATHS, Debugging
+from hyperkube.apiserver.decode import BodyDecoder, Kinds
+from hyperkube.apiserver.discovery import Discovery
+from hyperkube.apiserver.encode import Encoder, ok
+from hyperkube.apiserver.encryption import EncryptedValues, read_configuration
+from hyperkube.apiserver.handler import ApiHandler
+from hyperkube.apiserver.health import Check, Health
+from hyperkube.apiserver.inprocess import InProcessClient
+from hyperkube.apiserver.insecure import InsecureHandler
+from hyperkube.apiserver.kinds import KnownKinds
+from hyperkube.apiserver.limits import InFlight
+from hyperkube.apiserver.metrics import CONTENT_TYPE, RequestMetrics
+from hyperkube.apiserver.objects import StoredObjects
+from hyperkube.apiserver.openapi_pages import OpenApiPages
+from hyperkube.apiserver.openid import CONFIGURATION, KEYS, OpenIdPages
+from hyperkube.apiserver.paths import VERSION, Page, Paths
+from hyperkube.apiserver.pipeline import Pipeline
+from hyperkube.apiserver.registry import Registry
+from hyperkube.apiserver.rest.ownership import FieldOwnership
+from hyperkube.apiserver.rest.services import LeasePool, Services
+from hyperkube.apiserver.runtime_config import selected
+from hyperkube.apiserver.storage_options import HistorySizes, check_media_type, server_overrides
+from hyperkube.apiserver.stored_values import StoredValues
+from hyperkube.apiserver.token_signer import TokenSigner
+from hyperkube.client.client import Client
+from hyperkube.client.informer import InformerFactory
+from hyperkube.hookspecs.api import ApiGroupVersion
+from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
+from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.users import LOOPBACK, UserInfo
+from hyperkube.plugin import PluginContext, PluginHost
+from hyperkube.storage.event_history import HistoryLimits
+from hyperkube.storage.feed import Subscribable
+from hyperkube.storage.routed import RoutedStore
+from hyperkube.storage.store import Store
+from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
+from hyperkube.storage.watch_cache import StoreCache
+
+_logger = logging.getLogger("hyperkube.apiserver")
+_MAX_READS, _MAX_WRITES = 400, 200
+
+
+class _LateAuthorizer:
+    """Stands for the authorizers in contexts that are built before them."""
+
+    def __init__(self) -> None:
+        self.real: Authorizer | None = None
+
+    def authorize(self, attributes: Attributes) -> Decision:
+        return self._get().authorize(attributes)
+
+    def rules(self, user: UserInfo, namespace: str) -> Rules:
+        return self._get().rules(user, namespace)
+
+    def _get(self) -> Authorizer:
+        if self.real is None:
+            raise RuntimeError("the authorizers are asked before they are built")
+        return self.real
+
+
+class _LateClient:
+    """Stands for the loopback client in contexts that are built before the pipeline."""
+
+    def __init__(self) -> None:
+        self.real: Client | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.real, name)
+
+
+class ApiServer:
+    """One API server.
+
+    Args:
+        options: flag name → parsed value, with Kubernetes' spelling; what is missing has its default.
+        clock: the cluster's time.
+        store: replaces what ``--storage-backend`` names; the server does not close it.
+    """
+
+    def __init__(self, *, options: Mapping[str, Any], clock: Clock | None = None, store: Store | None = None) -> None:
+        self.options = dict(options)
+        self._clock: Clock = clock or SystemClock()
+        self._late_client = _LateClient()
+        self._late_authorizer = _LateAuthorizer()
+        self._hosts: list[PluginHost] = []
+        self._gates: Mapping[str, bool] = dict(self.options.get("feature-gates") or {})
+        self.informers = InformerFactory(cast("Client", self._late_client), self._clock)
+        if self.options.get("service-account-signing-key-file"):
+            issuers = plugins.listed(self.options, "service-account-issuer")
+            audiences = plugins.listed(self.options, "api-audiences") or issuers
+            self.options["service-account-signer"] = TokenSigner(self.options, issuers, audiences, self._clock)
+        self._owns_store = store is None
+        check_media_type(self.options)
+        self._store = store if store is not None else self._open_store()
+        self._root = str(self.options.get("etcd-prefix") or "/registry").rstrip("/") + "/"
+        self._history_sizes = HistorySizes(self.options)
+        self.cache = self._new_cache(self._store)
+        self._other_caches: list[StoreCache] = []
+        self.registry = Registry(self.cache, root=self._root)
+        self._closed = threading.Event()
+        self._started = False
+        self._build()
+
+    def _new_cache(self, store: Store) -> StoreCache:
+        return StoreCache(store, self._clock, prefix=self._root, limits_of=self._limits_of)
+
+    def _limits_of(self, prefix: str) -> HistoryLimits:
+        return self._history_sizes.of(self.registry.stored_at(prefix))
+
+    def _open_store(self, options: Mapping[str, Any] | None = None) -> Store:
+        options = options or self.options
+        host = plugins.load_storage(options, lambda family, name: replace(self._context(family, name), options=options))
+        self._hosts.append(host)
+        store: Store = host.hook.storage_open()
+        forms: list[ValueForm] = []
+        if file := str(self.options.get("encryption-provider-config") or ""):
+            rules = read_configuration(file)
+            forms.append(EncryptedValues(rules, lambda key: self.registry.stored_at(key)))  # noqa: PLW0108 -- made later
+        if not isinstance(store, Subscribable):  # other programs may have written to it
+            forms.append(StoredValues(lambda: self.registry))
+        return transformed(store, ValueForms(forms)) if forms else store
+
+    def _context(self, family: str, name: str) -> PluginContext:
+        settings = (self.options.get("plugin-settings") or {}).get(family, {}).get(name, {})
+        return PluginContext(
+            name=name,
+            clock=self._clock,
+            logger=logging.getLogger(f"hyperkube.{family}.{name}"),
+            gates=self._gates,
+            settings=settings,
+            options=self.options,
+            client=cast("Client", self._late_client) if family != "storage" else None,
+            informers=self.informers if family != "storage" else None,
+            authorizer=self._late_authorizer if family != "storage" else None,
+        )
+
+    def _build(self) -> None:
+        options, clock = self.options, self._clock
+        api = plugins.load_api(self._context)
+        declared = [version for versions in api.hook.api_group_versions() for version in versions]
+        if self._owns_store:
+            self._store_elsewhere(declared)
+        self.registry.add(selected(declared, options))
+        authn = plugins.load_authn(options, self._context)
+        authz = plugins.load_authz(options, self._context)
+        admission = plugins.load_admission(options, self._context, _logger)
+        self._hosts += [api, authn, authz, admission]
+        self._rules_of: RulesOf = lambda schema: api.hook.api_object_rules(schema=schema)
+        self._authentication = Authentication(
+            plugins.hooks(authn, "authn_authenticate"),
+            clock,
+            basic=bool(BASIC.intersection(authn.names)),
+            proxy_headers=plugins.listed(options, "requestheader-username-headers") or ["x-remote-user"],
+        )
+        self.options["token-authenticator"] = self._authentication.review
+        self._authorization = Authorization(
+            plugins.hooks(authz, "authz_authorize"),
+            plugins.hooks(authz, "authz_epoch"),
+            plugins.hooks(authz, "authz_rules"),
+            open_paths=plugins.listed(options, "authorization-always-allow-paths") or ALWAYS_ALLOWED_PATHS,
+        )
+        self._late_authorizer.real = self._authorization
+        chain = AdmissionChain(
+            plugins.hooks(admission, "admission_mutate"), plugins.hooks(admission, "admission_validate")
+        )
+        self._assemble(chain)
+        self._bootstrap = Bootstrap(self._services, api, authz, options, clock, _logger)
+
+    def _store_elsewhere(self, declared: Sequence[ApiGroupVersion]) -> None:
+        """Open the stores that ``--etcd-servers-overrides`` names for single resources."""
+        wanted = server_overrides(self.options, _logger)
+        specs = [spec for version in declared for spec in version.resources if spec.storage_prefix]
+        prefixes = {spec.resource.group_resource: spec.storage_prefix for spec in reversed(specs)}
+        stores: dict[str, Store] = {}
+        caches: dict[str, StoreCache] = {}
+        for resource, servers in wanted.items():
+            store = self._open_store({**self.options, "etcd-servers": servers})
+            prefix = prefixes.get(resource, f"{resource.group}/{resource.resource}")
+            stores[f"{self._root}{prefix}/"], caches[prefix] = store, self._new_cache(store)
+        if stores:
+            self._store = RoutedStore(self._store, stores)
+            self._other_caches += caches.values()
+            self.registry.store_elsewhere(caches)
+
+    def _assemble(self, chain: AdmissionChain) -> None:
+        options, clock = self.options, self._clock
+        protobuf, objects = Protobuf(), StoredObjects(self.registry)
+        self._services = Services(
+            registry=self.registry,
+            store=self._store,
+            clock=clock,
+            random=Random(),  # noqa: S311 -- name suffixes, no secrets
+            authorizer=self._authorization,
+            admission=chain,
+            decoder=BodyDecoder(Kinds(KnownKinds(self.registry).is_registered), protobuf),
+            objects=objects,
+            ownership=FieldOwnership(clock),
+            leases=LeasePool(self._store, clock),
+            logger=_logger,
+            options=options,
+            gates=self._gates,
+        )
+        objects.bind(self._services)
+        self._audit = auditor_of(options, clock, _logger)
+        limits = InFlight(
+            int(options.get("max-requests-inflight", _MAX_READS)),
+            int(options.get("max-mutating-requests-inflight", _MAX_WRITES)),
+        )
+        metrics = RequestMetrics(limits)
+        self.health = Health(self._checks(), _logger)
+        openid = OpenIdPages(options, self._address())
+        pages = {
+            "/metrics": lambda _request: ok(metrics.text(), media_type=CONTENT_TYPE),
+            CONFIGURATION: openid.configuration,
+            KEYS: openid.keys,
+        }
+        remotes = Remotes()
+        routes = Routes(remotes, objects, options)
+        discovery = Discovery(self.registry, server_address=self._address(), remotes=remotes)
+        openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]))
+        self.paths = Paths(discovery, self.health, openapi, pages, self._debugging())
+        self._pipeline = Pipeline(self._services, self._authorization, self.paths, _logger, elsewhere=routes.answer)
+        self.handler = ApiHandler(
+            self._pipeline,
+            Encoder(clock, protobuf),
+            self._authentication,
+            self._authorization,
+            limits,
+            metrics,
+            clock,
+            _logger,
+            local_store=hasattr(self._store, "subscribe"),
+            audit=self._audit,
+        )
+        self.insecure_handler = InsecureHandler(self.handler)
+        self._late_client.real = self.client(LOOPBACK)
+        loopback = self.client(LOOPBACK)
+        self._registrations = Registrations(self.registry, remotes, routes, loopback, clock, _logger)
+        self._definitions = Definitions(self.registry, self.client(LOOPBACK), clock, _logger, rules_of=self._rules_of)
+
+    def _debugging(self) -> Mapping[str, Page]:
+        debugging = Debugging(self.options, self._clock, _logger)
+        return dict.fromkeys(PATHS, debugging.page)
+
+    def _address(self) -> str:
+        address = self.options.get("advertise-address") or self.options.get("bind-address") or ""
+        return f"{address}:{self.options.get('secure-port', 6443)}" if address else ""
+
+    def _checks(self) -> list[Check]:
+        return [
+            Check("ping", lambda: True),
+            Check("log", lambda: True),
+            Check("etcd", self._store_answers),
+            Check("etcd-readiness", self._store_answers, only_ready=True),
+            Check("informer-sync", self._plugins_ready, only_ready=True),
+            Check("poststarthook/rbac/bootstrap-roles", lambda: self._bootstrap.done),
+            Check("poststarthook/start-system-namespaces-controller", lambda: self._bootstrap.done),
+            Check("shutdown", lambda: not self._closed.is_set(), only_ready=True),
+        ]
+
+    def _store_answers(self) -> bool:
+        return self._store.revision() >= 0
+
+    def _plugins_ready(self) -> bool:
+        return all(host.ready() for host in self._hosts)
+
+    def client(self, user: UserInfo) -> Client:
+        """Return the API as `user` sees it, without a socket."""
+        return InProcessClient(self._pipeline, self.handler, user, self._clock)
+
+    def start(self) -> None:
+        """Begin to serve: follow the store, start the plugins, create what must exist."""
+        for cache in (self.cache, *self._other_caches):
+            cache.start()
+        self._bootstrap.run()
+        self._definitions.start()
+        self._registrations.start()
+        for host in self._hosts:
+            host.start()
+        self.informers.start()
+        self._started = True
+
+    def ready(self) -> bool:
+        """Tell whether all readiness checks pass."""
+        return self._started and self.health.ready()
+
+    def close(self) -> None:
+        """Stop: end watches, close plugins and, if it is the server's own, the store; idempotent."""
+        if self._closed.is_set():
+            return
+        self._closed.set()
+        self._bootstrap.close()
+        self._registrations.close()
+        self._definitions.close()
+        self.informers.stop()
+        for host in reversed(self._hosts):
+            host.close()
+        for cache in (self.cache, *self._other_caches):
+            cache.close()
+        if self._audit is not None:
+            self._audit.close()
+        if self._owns_store:
+            self._store.close()

@@ -1,0 +1,51 @@
+"""All five servers in one process, over the in-process transport: least memory, fastest start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hyperkube.cli.cluster.arguments import Wishes, arguments, hollow_arguments, hollow_name
+from hyperkube.cli.lifecycle import Lifecycle
+from hyperkube.cli.server_command import Options, parse
+from hyperkube.cli.servers import apiserver, controller_manager, kubelet, proxy, scheduler
+from hyperkube.machinery.users import LOOPBACK, component, node
+
+if TYPE_CHECKING:
+    from hyperkube.client.client import Client
+
+
+def start(life: Lifecycle, wishes: Wishes) -> Client:
+    """Start everything; return a client that may do anything."""
+    from hyperkube.scheduler.endpoint import EXPLAIN_PATH, explanation
+    from hyperkube.serving.loop import EdgeLoop
+
+    options = parsed(wishes)
+    loop = EdgeLoop()
+    life.start("the network loop", loop)
+    apiserver.complete(options["apiserver"])
+    api = apiserver.start(life, options["apiserver"], loop)
+    controller_manager.start(life, options["controller-manager"], api.client)
+    decides = scheduler.start(life, options["scheduler"], api.client(component("system:kube-scheduler")))
+    api.paths.offer(EXPLAIN_PATH, lambda request: explanation(decides, request.param("pod")))
+    proxy.start(life, options["proxy"], api.client(component("system:kube-proxy")))
+    kubelet.complete(options["kubelet"])
+    kubelet.start(life, options["kubelet"], api.client(node(wishes.node_name)), loop)
+    for index in range(wishes.hollow_nodes):
+        hollow = parse(kubelet.COMMAND, hollow_arguments(wishes, index))
+        kubelet.start(life, hollow, api.client(node(hollow_name(index))), loop)
+    return api.client(LOOPBACK)
+
+
+def parsed(wishes: Wishes) -> dict[str, Options]:
+    """Return server word → options, parsed from the same command lines that `--processes` uses."""
+    commands = {
+        "apiserver": apiserver.COMMAND,
+        "controller-manager": controller_manager.COMMAND,
+        "scheduler": scheduler.COMMAND,
+        "kubelet": kubelet.COMMAND,
+        "proxy": proxy.COMMAND,
+    }
+    lines = arguments(wishes)
+    options = {word: parse(command, lines[word]) for word, command in commands.items()}
+    options["kubelet"]["stop-pods-on-close"] = True
+    return options

@@ -1,0 +1,40 @@
+"""Options of the scheduler: Kubernetes 1.36's, and those of the 1.0-1.22 line."""
+
+from hyperkube.cli.flags.common import API_CLIENT, DEBUGGING, DELEGATED_AUTH, GLOBAL, LEADER_ELECTION, SECURE_SERVING
+from hyperkube.cli.flags.flag import ADDRESS, BOOL, FLOAT, INT, STRING, Flag, section, unbuilt
+
+FLAGS = (
+    *section(
+        "Scheduling",
+        Flag("algorithm-provider", STRING, "DefaultProvider", "named set of scheduling plugins"),
+        Flag("scheduler-name", STRING, "default-scheduler", "pods with this spec.schedulerName are scheduled"),
+        Flag("config", STRING, "", "KubeSchedulerConfiguration file; read again when it changes"),
+        Flag("policy-config-file", STRING, "", "1.x policy file with predicates and priorities; likewise"),
+        Flag("policy-configmap", STRING, "", "ConfigMap that holds the policy, under policy.cfg"),
+        Flag("policy-configmap-namespace", STRING, "kube-system", "its namespace"),
+        Flag("use-legacy-policy-config", BOOL, False, "prefer the policy file to the ConfigMap"),
+        Flag("hard-pod-affinity-symmetric-weight", INT, 1, "weight of the affinity that a required one implies"),
+        *unbuilt(
+            Flag("write-config-to", STRING, "", "write the configuration to a file and exit"),
+            Flag("pod-max-in-unschedulable-pods-duration", STRING, "5m0s", "longest stay among the unschedulable"),
+            Flag("bind-pods-qps", FLOAT, 15.0, "bindings per second (no limit is applied)"),
+            Flag("bind-pods-burst", INT, 20, "burst of bindings"),
+        ),
+    ),
+    *section(
+        "Secure serving",
+        Flag("bind-address", ADDRESS, "0.0.0.0", "address of the HTTPS port"),
+        Flag("secure-port", INT, 10259, "HTTPS port; 0 for none"),
+    ),
+    *SECURE_SERVING,
+    *section(
+        "Insecure serving",
+        Flag("address", ADDRESS, "127.0.0.1", "address of the HTTP port", deprecated="use --bind-address"),
+        Flag("port", INT, 0, "HTTP port for health and metrics; 0 for none", deprecated="use --secure-port"),
+    ),
+    *DELEGATED_AUTH,
+    *API_CLIENT,
+    *LEADER_ELECTION,
+    *DEBUGGING,
+    *GLOBAL,
+)

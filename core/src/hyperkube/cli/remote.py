@@ -1,0 +1,96 @@
+"""How a server that is not the API server reaches it, and the small HTTP port for health that each of them has."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hyperkube.cli.lifecycle import Lifecycle
+from hyperkube.cli.server_command import Options
+from hyperkube.client.client import Client
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube.serving.endpoints import ServerEndpoints
+    from hyperkube.serving.exchange import Handler
+
+SERVICE_ACCOUNT_TOKEN_SECONDS = 3600
+
+
+def remote_client(options: Options, user_agent: str) -> Client:
+    """Return a client as ``--kubeconfig``, ``--master`` or ``--api-servers`` describe it.
+
+    Raises:
+        UsageError: none of them is given, or the file cannot be read.
+    """
+    from hyperkube.client.http import HttpClient
+    from hyperkube.client.kubeconfig import client_from_kubeconfig
+
+    server = options.get("master") or next(iter(options.get("api-servers", ())), "")
+    if options["kubeconfig"]:
+        if not Path(options["kubeconfig"]).is_file():
+            raise UsageError(f"kubeconfig {options['kubeconfig']!r} does not exist")
+        return client_from_kubeconfig(options["kubeconfig"], user_agent=user_agent)
+    if not server:
+        raise UsageError("no API server: give --kubeconfig=FILE or --master=URL")
+    return HttpClient(server if "://" in server else f"http://{server}", user_agent=user_agent)
+
+
+def remote_clients(options: Options, user_agent: str) -> Callable[[UserInfo], Client]:
+    """Return a function from an identity to a client.
+
+    With ``--use-service-account-credentials`` a service account's client carries a token of its own, which the
+    manager's own identity requests and renews; every other identity is the kubeconfig's.
+    """
+    own = remote_client(options, user_agent)
+
+    def client_for(user: UserInfo) -> Client:
+        if not options.get("use-service-account-credentials") or not user.name.startswith(SERVICE_ACCOUNT_PREFIX):
+            return own
+        namespace, _, name = user.name.removeprefix(SERVICE_ACCOUNT_PREFIX).partition(":")
+        return _as_service_account(own, options, namespace, name)
+
+    return client_for
+
+
+def _as_service_account(own: Client, options: Options, namespace: str, name: str) -> Client:
+    from hyperkube.client.http import HttpClient
+    from hyperkube.client.kubeconfig import read, resolve
+    from hyperkube.client.service_account import ServiceAccountTokens
+
+    tokens = ServiceAccountTokens(own, namespace, name, seconds=SERVICE_ACCOUNT_TOKEN_SECONDS)
+    if not options["kubeconfig"]:
+        return HttpClient(options["master"], token=tokens.token, user_agent=name)
+    cluster = resolve(read(options["kubeconfig"])).cluster
+    ca_data = cluster.get("certificate-authority-data", "")
+    return HttpClient(
+        options["master"] or cluster["server"],
+        token=tokens.token,
+        ca_data=b64decode(ca_data).decode(),
+        ca_file="" if ca_data else cluster.get("certificate-authority", ""),
+        insecure=bool(cluster.get("insecure-skip-tls-verify")),
+        user_agent=name,
+    )
+
+
+def serve_health(
+    life: Lifecycle, options: Options, wrap: Callable[[ServerEndpoints], Handler] = lambda endpoints: endpoints
+) -> None:
+    """Serve /healthz, /metrics and /configz on the ports the server's flags name; `wrap` adds more."""
+    from hyperkube.serving.edge import Edge
+    from hyperkube.serving.endpoints import ServerEndpoints
+
+    listeners: list[tuple[str, int]] = []
+    if options.get("healthz-port"):  # a server that has this flag serves its own API on --port
+        listeners.append((str(options.get("healthz-bind-address", "127.0.0.1")).split(":")[0], options["healthz-port"]))
+    elif "healthz-port" not in options and options.get("port") and "port" in options["given"]:
+        listeners.append((options["address"], options["port"]))
+    if not listeners:
+        return
+    shown: dict[str, Any] = {name: value for name, value in options.items() if name != "given"}
+    endpoints = ServerEndpoints(configz={"componentconfig": shown})
+    for host, port in listeners:
+        life.start("the health endpoint", Edge(wrap(endpoints), host=host, port=port))

@@ -1,0 +1,114 @@
+"""kube-apiserver: the single entry point for every create, read, update, delete and watch of every object."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hyperkube.cli.flags.apiserver import FLAGS
+from hyperkube.cli.lifecycle import Lifecycle, signals_set
+from hyperkube.cli.server_command import Options, ServerCommand
+from hyperkube.cli.serving_certificates import ensure_pair, service_address
+from hyperkube.machinery.errors import UsageError
+
+if TYPE_CHECKING:
+    from hyperkube.apiserver.server import ApiServer
+    from hyperkube.serving.loop import EdgeLoop
+
+_log = logging.getLogger("hyperkube.apiserver")
+
+COMPAT = {"1.5": {"insecure-port": 8080, "admission-control": ("AlwaysAdmit",), "authorization-mode": ("AlwaysAllow",)}}
+"""Release → the defaults it had where 1.36's differ."""
+
+
+def apply_compat(options: Options) -> None:
+    """Replace defaults that were not given on the command line by those of the release that ``--compat`` names.
+
+    Raises:
+        UsageError: no such release is known.
+    """
+    release = options["compat"]
+    if not release:
+        return
+    if release not in COMPAT:
+        raise UsageError(f"--compat={release!r} is not known (known: {', '.join(COMPAT)})")
+    _log.warning("--compat=%s: insecure defaults of that release are in force", release)
+    options.update({name: value for name, value in COMPAT[release].items() if name not in options["given"]})
+
+
+def complete(options: Options) -> None:
+    """Fill in what follows from other options: certificates, the signing key, the serving address.
+
+    Raises:
+        UsageError: options that contradict each other, or a folder that cannot be written.
+    """
+    apply_compat(options)
+    backend = options["storage-backend"]
+    if backend == "etcd3" and not options["etcd-servers"]:
+        raise UsageError("--etcd-servers must be given (or choose --storage-backend=sqlite --data-dir=DIR, or memory)")
+    if backend == "sqlite" and not options["data-dir"]:
+        raise UsageError("--storage-backend=sqlite needs --data-dir=DIR")
+    if options["tls-cert-file"] == "" and "cert-dir" not in options["given"] and options["data-dir"]:
+        options["cert-dir"] = str(Path(options["data-dir"]) / "pki")
+    hosts = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
+             "kubernetes.default.svc.cluster.local"]  # fmt: skip
+    addresses = ["127.0.0.1", "::1", service_address(options["service-cluster-ip-range"])]
+    addresses += [options[name] for name in ("bind-address", "advertise-address") if options[name]]
+    if options["secure-port"]:
+        ensure_pair(options, "apiserver", hosts, addresses)
+    if not options["service-account-signing-key-file"]:
+        from hyperkube.cli.serving_certificates import ensure_key
+
+        options["service-account-signing-key-file"] = ensure_key(Path(options["cert-dir"]) / "service-account.key")
+        if not options["service-account-key-file"]:
+            options["service-account-key-file"] = (options["service-account-signing-key-file"],)
+    _log.info("serving %s:%s, store %s", options["bind-address"], options["secure-port"], backend)
+
+
+def start(life: Lifecycle, options: Options, loop: EdgeLoop | None = None) -> ApiServer:
+    """Start the API server and its listeners; return it once it is serving."""
+    from hyperkube.apiserver.server import ApiServer
+    from hyperkube.serving.edge import Edge
+    from hyperkube.serving.tls import TlsFiles
+
+    server = ApiServer(options=options)
+    life.start("the API server", server)
+    if options["secure-port"]:
+        tls = TlsFiles(
+            cert_file=options["tls-cert-file"],
+            key_file=options["tls-private-key-file"],
+            client_ca_file=options["client-ca-file"],
+            request_header_ca_file=options["requestheader-client-ca-file"],
+        )
+        edge = Edge(server.handler, host=options["bind-address"], port=options["secure-port"], tls=tls, loop=loop)
+        life.start("the HTTPS listener", edge)
+    if options["insecure-port"]:
+        _log.warning("HTTP port %d lets everybody do everything", options["insecure-port"])
+        address, port = options["insecure-bind-address"], options["insecure-port"]
+        life.start("the HTTP listener", Edge(server.insecure_handler, host=address, port=port, loop=loop))
+    return server
+
+
+def run(options: Options) -> None:
+    """Serve until a signal."""
+    complete(options)
+    stopped = threading.Event()
+    with signals_set(stopped), Lifecycle() as life:
+        start(life, options)
+        stopped.wait()
+
+
+COMMAND = ServerCommand(
+    word="apiserver",
+    name="kube-apiserver",
+    long=(
+        "The Kubernetes API server validates and configures data for the API objects, which include pods, services and"
+        " others, keeps them in its store, and is the shared state through which all other components interact."
+    ),
+    example="kube-apiserver --storage-backend=sqlite --data-dir=./data --authorization-mode=Node,RBAC"
+    " --token-auth-file=tokens.csv",
+    flags=FLAGS,
+    run=run,
+)

@@ -1,0 +1,75 @@
+"""kubelet: runs the pods of one node."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hyperkube.cli.flags.kubelet import FLAGS
+from hyperkube.cli.lifecycle import Lifecycle, signals_set
+from hyperkube.cli.server_command import Options, ServerCommand
+from hyperkube.cli.serving_certificates import ensure_pair
+from hyperkube.client.client import Client
+
+if TYPE_CHECKING:
+    from hyperkube.kubelet.server import Kubelet
+    from hyperkube.serving.loop import EdgeLoop
+
+
+def complete(options: Options) -> None:
+    """Fill in what follows from other options: the node's name and its serving certificate."""
+    if not options["hostname-override"]:
+        options["hostname-override"] = socket.gethostname().lower()
+    if not options["cert-dir"]:
+        options["cert-dir"] = str(Path(options["root-dir"]) / "pki")
+    if options["enable-server"] and options["port"]:
+        addresses = [options[name] for name in ("address", "node-ip") if options[name]]
+        ensure_pair(options, "kubelet", [options["hostname-override"], "localhost"], ["127.0.0.1", *addresses])
+
+
+def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLoop | None = None) -> Kubelet:
+    """Start the kubelet and its API; return it."""
+    from hyperkube.kubelet.server import Kubelet
+    from hyperkube.serving.edge import Edge
+    from hyperkube.serving.tls import TlsFiles
+
+    kubelet = Kubelet(client=client, options=options)
+    if options["enable-server"] and options["port"]:
+        tls = TlsFiles(
+            cert_file=options["tls-cert-file"],
+            key_file=options["tls-private-key-file"],
+            client_ca_file=options["client-ca-file"],
+        )
+        edge = Edge(kubelet.handler, host=options["address"], port=options["port"], tls=tls, loop=loop)
+        life.start("the kubelet's API", edge)
+    life.start("the kubelet", kubelet)
+    return kubelet
+
+
+def run(options: Options) -> None:
+    """Run pods until a signal."""
+    from hyperkube.cli.remote import remote_client, serve_health
+
+    complete(options)
+    stopped = threading.Event()
+    with signals_set(stopped), Lifecycle() as life:
+        node = options["hostname-override"]
+        connected = options["kubeconfig"] or options["master"] or options["api-servers"]
+        start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
+        serve_health(life, options)
+        stopped.wait()
+
+
+COMMAND = ServerCommand(
+    word="kubelet",
+    name="kubelet",
+    long=(
+        "The kubelet is the node agent: it registers the node, makes sure that the containers of the pods assigned to"
+        " it run and are healthy, and reports their state. Without an API server it runs static pods only."
+    ),
+    example="kubelet --kubeconfig=kubelet.kubeconfig --container-runtime=process --root-dir=./kubelet",
+    flags=FLAGS,
+    run=run,
+)

@@ -1,0 +1,1 @@
+"""How the house talks to the API: one `Client` protocol with two transports, informers, queues, events, election."""

@@ -1,0 +1,133 @@
+"""Kept-alive HTTP/1.1 connections to one server, on the standard library's client.
+
+A connection that the server has closed meanwhile is noticed before it is used again, so that a request that changes
+something is never sent twice.
+"""
+
+from __future__ import annotations
+
+import http.client
+import select
+import socket
+import ssl
+import threading
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from hyperkube.machinery.errors import UsageError
+
+MAX_IDLE = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsOptions:
+    """How to trust the server and how to prove who we are; data is PEM text and beats the file of the same thing."""
+
+    ca_file: str = ""
+    ca_data: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    server_name: str = ""
+    insecure: bool = False
+
+    def context(self) -> ssl.SSLContext:
+        """Build the TLS context.
+
+        Raises:
+            UsageError: a file is missing or is no PEM.
+        """
+        try:
+            context = ssl.create_default_context(cafile=self.ca_file or None, cadata=self.ca_data or None)
+            if self.insecure:
+                context.check_hostname = False
+                context.verify_mode = ssl.CERT_NONE
+            if self.cert_file:
+                context.load_cert_chain(self.cert_file, self.key_file or None)
+        except (OSError, ssl.SSLError) as error:
+            files = ", ".join(name for name in (self.ca_file, self.cert_file, self.key_file) if name)
+            raise UsageError(f"cannot use the certificates in {files or 'the kubeconfig'}: {error}") from error
+        return context
+
+
+class _NamedHttpsConnection(http.client.HTTPSConnection):
+    """An HTTPS connection that expects a certificate for another name than the one it dials."""
+
+    def __init__(self, host: str, port: int, *, timeout: float, context: ssl.SSLContext, server_name: str) -> None:
+        super().__init__(host, port, timeout=timeout, context=context)
+        self._tls = context
+        self._server_name = server_name
+
+    def connect(self) -> None:
+        """Dial, then shake hands for the other name."""
+        http.client.HTTPConnection.connect(self)
+        assert self.sock is not None  # noqa: S101  connect either sets it or raises
+        self.sock = self._tls.wrap_socket(self.sock, server_hostname=self._server_name)
+
+
+class ConnectionPool:
+    """Connections to the server at `base_url`; thread-safe."""
+
+    def __init__(self, base_url: str, tls: TlsOptions, *, timeout: float) -> None:
+        """Remember where to dial; dials nothing.
+
+        Raises:
+            UsageError: the address is no http or https URL.
+        """
+        parts = urlsplit(base_url if "://" in base_url else f"http://{base_url}")
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise UsageError(f"server address {base_url!r} is no http or https URL")
+        self.prefix = parts.path.rstrip("/")
+        self._host = parts.hostname
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._tls = tls
+        self._context = tls.context() if parts.scheme == "https" else None
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._idle: list[http.client.HTTPConnection] = []
+        self._closed = False
+
+    def fresh(self, timeout: float | None = None) -> http.client.HTTPConnection:
+        """Return a connection that is not dialled yet."""
+        seconds = self._timeout if timeout is None else timeout
+        if self._context is None:
+            return http.client.HTTPConnection(self._host, self._port, timeout=seconds)
+        if self._tls.server_name:
+            return _NamedHttpsConnection(
+                self._host, self._port, timeout=seconds, context=self._context, server_name=self._tls.server_name
+            )
+        return http.client.HTTPSConnection(self._host, self._port, timeout=seconds, context=self._context)
+
+    def take(self) -> http.client.HTTPConnection:
+        """Return an idle connection that is still open, or a fresh one."""
+        while True:
+            with self._lock:
+                if not self._idle:
+                    break
+                connection = self._idle.pop()
+            if connection.sock is not None and not _is_readable(connection.sock):
+                return connection
+            connection.close()
+        return self.fresh()
+
+    def give_back(self, connection: http.client.HTTPConnection) -> None:
+        """Keep a connection whose response was read to its end for the next request."""
+        with self._lock:
+            if not self._closed and connection.sock is not None and len(self._idle) < MAX_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def close(self) -> None:
+        """Close the idle connections and keep none from now on."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+
+def _is_readable(sock: socket.socket) -> bool:
+    """Tell whether an idle socket has something to say: then the server has closed it."""
+    poll = select.poll()
+    poll.register(sock, select.POLLIN | select.POLLHUP | select.POLLERR)
+    return bool(poll.poll(0))

@@ -1,0 +1,229 @@
+"""Events: what a component did, for the people who run ``kubectl describe``.
+
+An `EventRecorder` never blocks its caller and never fails: events wait in a bounded queue and are written by a
+thread that lives only while there are some. The same event again counts up the one that is there; many similar ones
+are combined; a source that talks too much about one object is cut short.
+Source of the numbers: client-go ``tools/record/events_cache.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from hyperkube.client.client import Client
+from hyperkube.kinds.resources import EVENTS
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of, uid_of
+from hyperkube.machinery.times import format_time
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+QUEUE_LENGTH = 1000
+CACHE_LENGTH = 4096
+SIMILAR_LIMIT = 10
+SIMILAR_SECONDS = 600.0
+BURST = 25
+REFILL_SECONDS = 300.0
+MESSAGE_LIMIT = 1024
+
+
+def reference(obj: Object) -> Object:
+    """Return the ``involvedObject`` of events about `obj`; objects without kind must be given one first."""
+    meta = metadata(obj)
+    about = {
+        "kind": obj.get("kind", ""),
+        "namespace": meta.get("namespace", ""),
+        "name": meta.get("name", ""),
+        "uid": meta.get("uid", ""),
+        "apiVersion": obj.get("apiVersion", ""),
+        "resourceVersion": meta.get("resourceVersion", ""),
+    }
+    return {key: value for key, value in about.items() if value}
+
+
+@dataclass(slots=True)
+class _Bucket:
+    """Tokens of one source and object; each event takes one."""
+
+    tokens: float
+    updated: float
+
+    def take(self, now: float) -> bool:
+        self.tokens = min(float(BURST), self.tokens + (now - self.updated) / REFILL_SECONDS)
+        self.updated = now
+        if self.tokens < 1:
+            return False
+        self.tokens -= 1
+        return True
+
+
+@dataclass(slots=True)
+class _Similar:
+    """The different messages lately seen of events that are alike but for the message."""
+
+    messages: set[str] = field(default_factory=set)
+    updated: float = 0.0
+
+
+class EventRecorder:
+    """Writes core/v1 Events in the name of one component; safe to use from many threads."""
+
+    def __init__(self, client: Client, clock: Clock, component: str, host: str = "") -> None:
+        self._client = client
+        self._clock = clock
+        self._component = component
+        self._host = host
+        self._logger = logging.getLogger("hyperkube.events")
+        self._condition = threading.Condition()
+        self._queue: deque[Object] = deque()
+        self._writing = False
+        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
+        self._written: OrderedDict[tuple[str, ...], Object] = OrderedDict()
+
+    def event(
+        self,
+        obj: Object,
+        event_type: str,
+        reason: str,
+        message: str,
+        *,
+        field_path: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Note that something happened to `obj`.
+
+        Args:
+            obj: the object, with kind and apiVersion, or a reference as `reference` makes it (with ``uid``).
+            event_type: ``Normal`` or ``Warning``.
+            reason: one CamelCase word.
+            message: a sentence for people; cut at 1024 bytes.
+            field_path: the part of the object, e.g. ``spec.containers{web}``.
+            annotations: put on the event.
+        """
+        about = reference(obj) if "metadata" in obj else dict(obj)
+        if field_path:
+            about["fieldPath"] = field_path
+        event = self._event(about, event_type, reason, message[:MESSAGE_LIMIT], annotations)
+        with self._condition:
+            if len(self._queue) >= QUEUE_LENGTH:
+                self._logger.debug("dropped event %r of %s", reason, about.get("name"))
+                return
+            self._queue.append(event)
+            if self._writing:
+                return
+            self._writing = True
+        threading.Thread(target=self._write_all, name=f"events-{self._component}", daemon=True).start()
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Wait, in real time, until everything noted so far was written; tell whether it was."""
+        with self._condition:
+            return self._condition.wait_for(lambda: not self._writing, timeout)
+
+    def _event(
+        self, about: Object, event_type: str, reason: str, message: str, annotations: Mapping[str, str] | None
+    ) -> Object:
+        now = self._clock.now()
+        meta: Object = {
+            "name": f"{about.get('name', '')}.{int(now.timestamp() * 1_000_000) * 1000:x}",
+            "namespace": about.get("namespace") or "default",
+        }
+        if annotations:
+            meta["annotations"] = dict(annotations)
+        source = {"component": self._component} | ({"host": self._host} if self._host else {})
+        return {
+            "kind": "Event",
+            "apiVersion": "v1",
+            "metadata": meta,
+            "involvedObject": about,
+            "reason": reason,
+            "message": message,
+            "source": source,
+            "firstTimestamp": format_time(now),
+            "lastTimestamp": format_time(now),
+            "count": 1,
+            "type": event_type,
+            "reportingComponent": self._component,
+            "reportingInstance": self._host,
+        }
+
+    def _write_all(self) -> None:
+        while True:
+            with self._condition:
+                if not self._queue:
+                    self._writing = False
+                    self._condition.notify_all()
+                    return
+                event = self._queue.popleft()
+            try:
+                self._write(event)
+            except (ApiError, OSError) as error:
+                # Events are for people and may get lost; what they tell of has happened all the same.
+                self._logger.debug("could not write event %r: %s", event["reason"], error)
+
+    def _write(self, event: Object) -> None:
+        now = self._clock.monotonic()
+        if not self._bucket(event).take(now):
+            return
+        key = self._combine(event, now)
+        seen = self._written.get(key)
+        if seen is not None:
+            change = {
+                "count": seen["count"] + 1,
+                "lastTimestamp": event["lastTimestamp"],
+                "message": event["message"],
+            }
+            meta = metadata(seen)
+            try:
+                self._remember(key, self._client.patch(EVENTS, meta["name"], change, meta["namespace"]))
+            except NotFound:  # expired meanwhile: tell it anew
+                del self._written[key]
+            else:
+                return
+        self._remember(key, self._client.create(EVENTS, event, namespace_of(event)))
+
+    def _bucket(self, event: Object) -> _Bucket:
+        about = event["involvedObject"]
+        key = "/".join(about.get(part, "") for part in ("kind", "namespace", "name", "uid"))
+        bucket = self._buckets.pop(key, None) or _Bucket(BURST, self._clock.monotonic())
+        self._buckets[key] = bucket
+        _trim(self._buckets)
+        return bucket
+
+    def _combine(self, event: Object, now: float) -> tuple[str, ...]:
+        """Return what makes the event the same as another one; change its message when there are too many alike."""
+        about = event["involvedObject"]
+        parts = ("kind", "namespace", "name", "uid", "apiVersion", "fieldPath")
+        alike = (*(str(about.get(part, "")) for part in parts), event["type"], event["reason"])
+        similar = self._similar.pop(alike, None)
+        if similar is None or now - similar.updated > SIMILAR_SECONDS:
+            similar = _Similar()
+        similar.updated = now
+        similar.messages.add(event["message"])
+        self._similar[alike] = similar
+        _trim(self._similar)
+        if len(similar.messages) < SIMILAR_LIMIT:
+            return (*alike, event["message"])
+        similar.messages = set(list(similar.messages)[:SIMILAR_LIMIT])
+        event["message"] = f"(combined from similar events): {event['message']}"
+        return alike
+
+    def _remember(self, key: tuple[str, ...], written: Object) -> None:
+        self._written[key] = {
+            "metadata": {"name": name_of(written), "namespace": namespace_of(written), "uid": uid_of(written)},
+            "count": written.get("count", 1),
+        }
+        self._written.move_to_end(key)
+        _trim(self._written)
+
+
+def _trim(cache: OrderedDict[Key, Value]) -> None:
+    while len(cache) > CACHE_LENGTH:
+        cache.popitem(last=False)

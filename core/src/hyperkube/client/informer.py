@@ -1,0 +1,149 @@
+"""Informers: one list and one watch per resource and process, kept as a cache that many readers share.
+
+What a cache holds is read-only: copy an object with `copy_object` before changing it. An `InformerFactory` hands the
+same informer to all who ask for the same view. With `detect_mutations` every object's digest is kept, and
+`InformerFactory.check_mutations` tells which one somebody changed.
+
+The informer itself is in `hyperkube.client.reflector`.
+"""
+
+from __future__ import annotations
+
+import threading
+from random import Random
+
+from hyperkube.client.client import Client
+from hyperkube.client.object_cache import CacheMutated
+from hyperkube.client.reflector import Informer, Projection, without_managed_fields
+from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.groups import GroupVersionResource
+
+__all__ = ["CacheMutated", "Informer", "InformerFactory", "Projection", "without_managed_fields"]
+
+_Key = tuple[GroupVersionResource, str, str, str, Projection]
+
+
+class _Shared:
+    """What a factory and its scopes have in common."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.informers: dict[_Key, Informer] = {}
+        self.started = False
+
+
+class InformerFactory:
+    """Makes each informer once; `start` starts all of them, also those that are asked for later."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock | None = None,
+        *,
+        random: Random | None = None,
+        detect_mutations: bool = False,
+    ) -> None:
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._random = random
+        self._detect_mutations = detect_mutations
+        self._shared = _Shared()
+        self._asked: list[Informer] = []
+
+    def scoped(self) -> InformerFactory:
+        """Return a factory with the same informers that remembers which ones were asked for through it."""
+        scope = InformerFactory(self._client, self._clock, random=self._random, detect_mutations=self._detect_mutations)
+        scope._shared = self._shared
+        return scope
+
+    def informer(
+        self,
+        resource: GroupVersionResource,
+        namespace: str = "",
+        field_selector: str = "",
+        label_selector: str = "",
+        project: Projection | None = None,
+    ) -> Informer:
+        """Return the shared informer of a view; `project` may shrink each object before it is kept.
+
+        The same function object must be given for the same projection; without one, only managed fields go.
+        """
+        projection = project or without_managed_fields
+        key = (resource, namespace, field_selector, label_selector, projection)
+        with self._shared.lock:
+            informer = self._shared.informers.get(key)
+            if informer is None:
+                informer = self._shared.informers[key] = Informer(
+                    self._client,
+                    self._clock,
+                    resource,
+                    namespace=namespace,
+                    field_selector=field_selector,
+                    label_selector=label_selector,
+                    project=projection,
+                    random=self._random,
+                    detect_mutations=self._detect_mutations,
+                )
+            if informer not in self._asked:
+                self._asked.append(informer)
+            started = self._shared.started
+        if started:
+            informer.start()
+        return informer
+
+    def find(self, resource: GroupVersionResource) -> Informer | None:
+        """Return an informer that already watches every object of the resource, whatever its projection."""
+        with self._shared.lock:
+            for (known, namespace, fields, labels, _), informer in self._shared.informers.items():
+                if known == resource and not (namespace or fields or labels):
+                    return informer
+        return None
+
+    def discard(self, informer: Informer) -> None:
+        """Stop an informer that nobody needs any more, and forget it."""
+        with self._shared.lock:
+            self._shared.informers = {
+                key: known for key, known in self._shared.informers.items() if known is not informer
+            }
+            self._asked = [known for known in self._asked if known is not informer]
+        informer.stop()
+
+    def all(self) -> list[Informer]:
+        """Return every informer of the factory, whoever asked for it."""
+        with self._shared.lock:
+            return [*self._shared.informers.values()]
+
+    def start(self) -> None:
+        """Start all informers; those asked for later start at once."""
+        with self._shared.lock:
+            self._shared.started = True
+        for informer in self.all():
+            informer.start()
+
+    def has_synced(self) -> bool:
+        """Tell whether all informers that were asked for through this factory have their first list."""
+        return all(informer.has_synced() for informer in [*self._asked])
+
+    def wait_synced(self, timeout: float | None = None) -> bool:
+        """Wait until `has_synced`, at most `timeout` seconds; tell whether it holds."""
+        deadline = None if timeout is None else self._clock.monotonic() + timeout
+        for informer in [*self._asked]:
+            left = None if deadline is None else max(0.0, deadline - self._clock.monotonic())
+            if not informer.wait_synced(left):
+                return False
+        return True
+
+    def refresh(self) -> None:
+        """List every informer now on this thread: tests use it in place of `start`, without any thread."""
+        for informer in self.all():
+            informer.refresh()
+
+    def check_mutations(self) -> None:
+        """Raise `CacheMutated` when a cached object was changed and the detector is on."""
+        for informer in self.all():
+            informer.check_mutations()
+
+    def stop(self) -> None:
+        """Stop all informers; call it on the factory that made them, once, at the end."""
+        for informer in self.all():
+            informer.stop()

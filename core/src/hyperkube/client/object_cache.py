@@ -1,0 +1,119 @@
+"""What an informer keeps: objects by namespace and name, with indexes, and a detector of changes in place."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Callable, Iterable
+
+import orjson
+
+from hyperkube.machinery.errors import HyperkubeError
+from hyperkube.machinery.objects import Object, name_of, namespace_of
+
+IndexFunction = Callable[[Object], Iterable[str]]
+Objects = list[Object]
+
+
+class CacheMutated(HyperkubeError):
+    """Somebody changed an object that belongs to a shared cache; copy before changing."""
+
+
+class _Index:
+    """Objects by the values that a function finds in them."""
+
+    def __init__(self, function: IndexFunction) -> None:
+        self.function = function
+        self.entries: dict[str, dict[str, Object]] = {}
+
+    def put(self, key: str, old: Object | None, new: Object | None) -> None:
+        for value in () if old is None else self.function(old):
+            entry = self.entries.get(value)
+            if entry is not None:
+                entry.pop(key, None)
+                if not entry:
+                    del self.entries[value]
+        for value in () if new is None else self.function(new):
+            self.entries.setdefault(value, {})[key] = new  # type: ignore[assignment]  # not None in this branch
+
+
+class ObjectCache:
+    """Objects by namespace and name, with indexes; thread-safe."""
+
+    def __init__(self, *, detect_mutations: bool = False) -> None:
+        self._lock = threading.Lock()
+        self._objects: dict[str, Object] = {}
+        self._indexes: dict[str, _Index] = {"namespace": _Index(lambda obj: (namespace_of(obj),))}
+        self._digests: dict[str, bytes] | None = {} if detect_mutations else None
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        """Return the object or None."""
+        return self._objects.get(f"{namespace}/{name}")
+
+    def list(self, namespace: str = "") -> Objects:
+        """Return the objects of one namespace, or all."""
+        return self.by_index("namespace", namespace) if namespace else self.snapshot()
+
+    def snapshot(self) -> Objects:
+        """Return all objects."""
+        with self._lock:
+            return [*self._objects.values()]
+
+    def add_index(self, name: str, function: IndexFunction) -> None:
+        """Keep an index from now on; the same name again is ignored when the function is the same."""
+        with self._lock:
+            known = self._indexes.get(name)
+            if known is not None and known.function is function:
+                return
+            if known is not None:
+                raise ValueError(f"index {name!r} exists with another function")
+            index = self._indexes[name] = _Index(function)
+            for key, obj in self._objects.items():
+                index.put(key, None, obj)
+
+    def by_index(self, name: str, value: str) -> Objects:
+        """Return the objects for which the index function yields `value`."""
+        with self._lock:
+            return [*self._indexes[name].entries.get(value, {}).values()]
+
+    def put(self, obj: Object) -> Object | None:
+        """Hold `obj`; return the object that it replaces."""
+        key = f"{namespace_of(obj)}/{name_of(obj)}"
+        with self._lock:
+            old = self._objects.get(key)
+            self._objects[key] = obj
+            for index in self._indexes.values():
+                index.put(key, old, obj)
+            if self._digests is not None:
+                self._digests[key] = _digest(obj)
+            return old
+
+    def remove(self, namespace: str, name: str) -> Object | None:
+        """Let go of an object; return what was held."""
+        key = f"{namespace}/{name}"
+        with self._lock:
+            old = self._objects.pop(key, None)
+            if old is not None:
+                for index in self._indexes.values():
+                    index.put(key, old, None)
+            if self._digests is not None:
+                self._digests.pop(key, None)
+            return old
+
+    def check_mutations(self) -> None:
+        """Compare every object with the digest taken when it came in.
+
+        Raises:
+            CacheMutated: one of them was changed; always silent when the detector is off.
+        """
+        with self._lock:
+            for key, digest in (self._digests or {}).items():
+                if _digest(self._objects[key]) != digest:
+                    raise CacheMutated(f"cached object {key!r} was changed in place: {self._objects[key]!r}")
+
+
+def _digest(obj: Object) -> bytes:
+    return hashlib.blake2b(orjson.dumps(obj, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()

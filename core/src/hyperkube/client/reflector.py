@@ -1,0 +1,286 @@
+"""One informer: a list and a watch that keep a cache of one view of one resource.
+
+Source of the protocol (list, watch from there, bookmarks, relist on 410): client-go ``tools/cache/reflector.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from hyperkube.client.client import Client, ObjectList, Watch, WatchEvent
+from hyperkube.client.object_cache import IndexFunction, ObjectCache, Objects
+from hyperkube.machinery.backoff import Backoff
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, Expired, Gone, from_status
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of, resource_version_of, uid_of
+
+Projection = Callable[[Object], Object]
+Handler = Callable[[Object], None]
+UpdateHandler = Callable[[Object, Object], None]
+
+PAGE_SIZE = 500
+WATCH_SECONDS = (600, 1200)
+"""A watch is renewed after a random time in this range, so that a dead peer is noticed."""
+RETRY = Backoff(initial=0.2, cap=30.0, jitter=1.0)
+_SHORT_WATCH = 1.0
+
+
+def without_managed_fields(obj: Object) -> Object:
+    """Drop ``metadata.managedFields``, which no controller reads; the projection used by default."""
+    metadata(obj).pop("managedFields", None)
+    return obj
+
+
+def _nothing(_obj: Object) -> None:
+    """Handle an event that the subscriber did not ask for."""
+
+
+def _no_update(_old: Object, _new: Object) -> None:
+    """Handle an update that the subscriber did not ask for."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Handlers:
+    on_add: Handler
+    on_update: UpdateHandler
+    on_delete: Handler
+
+
+class Informer:
+    """The cache of one view of one resource, fed by a thread of its own; get it from an `InformerFactory`."""
+
+    def __init__(
+        self,
+        client: Client,
+        clock: Clock,
+        resource: GroupVersionResource,
+        *,
+        namespace: str = "",
+        field_selector: str = "",
+        label_selector: str = "",
+        project: Projection = without_managed_fields,
+        random: Random | None = None,
+        detect_mutations: bool = False,
+    ) -> None:
+        self.resource = resource
+        self.namespace = namespace
+        self.field_selector = field_selector
+        self.label_selector = label_selector
+        self._client = client
+        self._clock = clock
+        self._project = project
+        self._random = random or Random()  # noqa: S311  spreads load, guards nothing
+        self._logger = logging.getLogger("hyperkube.informer")
+        self._cache = ObjectCache(detect_mutations=detect_mutations)
+        self._delivery = threading.RLock()
+        self._handlers: list[_Handlers] = []
+        self._synced = threading.Event()
+        self._stopping = threading.Event()
+        self._version = ""
+        self._watch: Watch | None = None
+        self._thread: threading.Thread | None = None
+
+    def __len__(self) -> int:
+        """Return how many objects the cache holds."""
+        return len(self._cache)
+
+    def get(self, namespace: str, name: str) -> Object | None:
+        """Return a cached object, or None; the namespace is empty for cluster-scoped ones."""
+        return self._cache.get(namespace, name)
+
+    def list(self, namespace: str = "") -> Objects:
+        """Return the cached objects of one namespace, or all."""
+        return self._cache.list(namespace)
+
+    def add_index(self, name: str, function: IndexFunction) -> None:
+        """Keep an index: `function` yields the values under which an object is found.
+
+        Raises:
+            ValueError: the name is taken by another function.
+        """
+        self._cache.add_index(name, function)
+
+    def by_index(self, name: str, value: str) -> Objects:
+        """Return the objects for which the index function yields `value`.
+
+        Raises:
+            KeyError: no such index was added.
+        """
+        return self._cache.by_index(name, value)
+
+    def add_handler(
+        self,
+        on_add: Handler = _nothing,
+        on_update: UpdateHandler = _no_update,
+        on_delete: Handler = _nothing,
+    ) -> None:
+        """Subscribe; what the cache holds already is delivered by `on_add` before this returns.
+
+        Handlers run on the informer's thread, one event at a time in order; they must be short (enqueue a key) and
+        must not change the object.
+        """
+        with self._delivery:
+            handlers = _Handlers(on_add, on_update, on_delete)
+            self._handlers.append(handlers)
+            for obj in self._cache.snapshot():
+                self._call(handlers.on_add, obj)
+
+    def has_synced(self) -> bool:
+        """Tell whether the first list is in the cache and was delivered."""
+        return self._synced.is_set()
+
+    def wait_synced(self, timeout: float | None = None) -> bool:
+        """Wait for `has_synced`, at most `timeout` seconds of the clock; tell whether it holds."""
+        return self._clock.wait(self._synced, timeout)
+
+    @property
+    def resource_version(self) -> str:
+        """The version up to which the cache has seen the resource; empty before the first list."""
+        return self._version
+
+    def check_mutations(self) -> None:
+        """Raise `CacheMutated` when somebody changed a cached object and the detector is on."""
+        self._cache.check_mutations()
+
+    def start(self) -> None:
+        """Begin to list and watch on a daemon thread; idempotent."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"informer-{self.resource.resource}", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the watch and the thread; the cache stays readable; idempotent, from any thread."""
+        self._stopping.set()
+        watch = self._watch
+        if watch is not None:
+            watch.close()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(5)
+
+    def refresh(self) -> None:
+        """List now, on this thread, and deliver the differences: what the informer's thread does first.
+
+        Raises:
+            ApiError: the server refuses the list.
+            ConnectionError: there is no server.
+        """
+        items: dict[str, Object] = {}
+        continue_token = ""
+        while True:
+            page = self._page(continue_token)
+            for obj in page.items:
+                projected = self._project(obj)
+                items[f"{namespace_of(projected)}/{name_of(projected)}"] = projected
+            continue_token = page.continue_token
+            if not continue_token:
+                break
+        self._replace(items)
+        self._version = page.resource_version
+        self._synced.set()
+
+    def _page(self, continue_token: str) -> ObjectList:
+        return self._client.list(
+            self.resource,
+            self.namespace,
+            label_selector=self.label_selector,
+            field_selector=self.field_selector,
+            limit=PAGE_SIZE,
+            continue_token=continue_token,
+        )
+
+    def _replace(self, items: dict[str, Object]) -> None:
+        with self._delivery:
+            for old in self._cache.snapshot():
+                new = items.get(f"{namespace_of(old)}/{name_of(old)}")
+                if new is None or uid_of(new) != uid_of(old):
+                    self._remove(old)
+            for new in items.values():
+                held = self._cache.get(namespace_of(new), name_of(new))
+                if (
+                    held is None
+                    or not resource_version_of(new)
+                    or resource_version_of(held) != resource_version_of(new)
+                ):
+                    self._put(new)
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._stopping.is_set():
+            try:
+                if not self._version:
+                    self.refresh()
+                failures = 0 if self._follow() else failures + 1
+            except (Expired, Gone):
+                self._version = ""
+            except (ApiError, OSError) as error:
+                failures += 1
+                level = logging.WARNING if failures > 1 else logging.DEBUG
+                self._logger.log(level, "informer of %s: %s", self.resource.group_resource, error)
+            except Exception:  # a bug in a projection or index must not end the cache for all others
+                failures += 1
+                self._version = ""
+                self._logger.exception("informer of %s failed", self.resource.group_resource)
+            if failures:
+                self._clock.wait(self._stopping, RETRY.delay(failures, self._random))
+
+    def _follow(self) -> bool:
+        """Watch until the server ends it; tell whether that was a healthy watch."""
+        began = self._clock.monotonic()
+        watch = self._client.watch(
+            self.resource,
+            self.namespace,
+            label_selector=self.label_selector,
+            field_selector=self.field_selector,
+            resource_version=self._version,
+            timeout_seconds=self._random.randint(*WATCH_SECONDS),
+        )
+        self._watch = watch
+        events = 0
+        try:
+            for event in () if self._stopping.is_set() else watch:
+                events += 1
+                self._apply(event)
+                if self._stopping.is_set():
+                    break
+        finally:
+            self._watch = None
+            watch.close()
+        return bool(events) or self._stopping.is_set() or self._clock.monotonic() - began >= _SHORT_WATCH
+
+    def _apply(self, event: WatchEvent) -> None:
+        if event.type == "ERROR":
+            raise from_status(event.object)
+        version = resource_version_of(event.object)
+        if event.type != "BOOKMARK":
+            obj = self._project(event.object)
+            with self._delivery:
+                if event.type == "DELETED":
+                    self._remove(obj)
+                else:
+                    self._put(obj)
+        self._version = version or self._version
+
+    def _put(self, new: Object) -> None:
+        old = self._cache.put(new)
+        for handlers in self._handlers:
+            if old is None:
+                self._call(handlers.on_add, new)
+            else:
+                self._call(handlers.on_update, old, new)
+
+    def _remove(self, obj: Object) -> None:
+        held = self._cache.remove(namespace_of(obj), name_of(obj))
+        if held is not None:
+            for handlers in self._handlers:
+                self._call(handlers.on_delete, obj)
+
+    def _call(self, handler: Callable[..., None], *objects: Object) -> None:
+        try:
+            handler(*objects)
+        except Exception:  # one subscriber's bug must not keep the event from the others
+            self._logger.exception("handler %r of %s failed", handler, self.resource.group_resource)

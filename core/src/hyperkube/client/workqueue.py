@@ -1,0 +1,137 @@
+"""The queue between what happened and what must be looked at again: keys, not events.
+
+A key that is waiting is held once, however often it is added. A key that is being worked on is never handed to a
+second worker; added meanwhile, it comes back when the first is done. Delays and back-off run on the cluster's clock.
+Source of the behaviour: client-go ``util/workqueue``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from hyperkube.machinery.backoff import Backoff
+from hyperkube.machinery.clock import Clock, Timer
+
+Key = TypeVar("Key", bound=Hashable)
+
+DEFAULT_BACKOFF = Backoff(initial=0.005, cap=1000.0)
+"""What client-go's default controller rate limiter gives one item: 5 ms, doubled up to 1000 s."""
+
+
+class WorkQueue(Generic[Key]):
+    """A queue of distinct keys with delays and a back-off per key; all methods are thread-safe."""
+
+    def __init__(self, clock: Clock, *, backoff: Backoff = DEFAULT_BACKOFF) -> None:
+        self._clock = clock
+        self._backoff = backoff
+        self._condition = threading.Condition()
+        self._ready: deque[Key] = deque()
+        self._dirty: set[Key] = set()
+        self._processing: set[Key] = set()
+        self._failures: dict[Key, int] = {}
+        self._delayed: dict[Key, tuple[float, Timer]] = {}
+        self._shut_down = False
+
+    def __len__(self) -> int:
+        """Return how many keys could be taken now."""
+        return len(self._ready)
+
+    @property
+    def is_shut_down(self) -> bool:
+        """Whether `shut_down` was called."""
+        return self._shut_down
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing waits to be taken and nothing is being worked on; delayed keys do not count."""
+        with self._condition:
+            return not self._ready and not self._processing
+
+    def add(self, key: Key) -> None:
+        """Make `key` available, at once or as soon as its worker is done with it."""
+        with self._condition:
+            if self._shut_down or key in self._dirty:
+                return
+            self._dirty.add(key)
+            if key not in self._processing:
+                self._ready.append(key)
+                self._condition.notify()
+
+    def add_after(self, key: Key, seconds: float) -> None:
+        """Add `key` once `seconds` have passed; of several delays the one that ends first counts."""
+        if seconds <= 0:
+            self.add(key)
+            return
+        due = self._clock.monotonic() + seconds
+        with self._condition:
+            if self._shut_down:
+                return
+            earlier = self._delayed.get(key)
+            if earlier is not None:
+                if earlier[0] <= due:
+                    return
+                earlier[1].cancel()
+            self._delayed[key] = (due, self._clock.call_later(seconds, lambda: self._due(key, due)))
+
+    def _due(self, key: Key, due: float) -> None:
+        with self._condition:
+            entry = self._delayed.get(key)
+            if entry is not None and entry[0] == due:
+                del self._delayed[key]
+        self.add(key)
+
+    def add_rate_limited(self, key: Key) -> float:
+        """Add `key` after a delay that doubles with each call until `forget`; return the delay in seconds."""
+        with self._condition:
+            failures = self._failures.get(key, 0) + 1
+            self._failures[key] = failures
+        delay = self._backoff.delay(failures)
+        self.add_after(key, delay)
+        return delay
+
+    def forget(self, key: Key) -> None:
+        """Let the next `add_rate_limited` of `key` be its first."""
+        with self._condition:
+            self._failures.pop(key, None)
+
+    def failures(self, key: Key) -> int:
+        """Return how often `key` was added by `add_rate_limited` since it was forgotten."""
+        return self._failures.get(key, 0)
+
+    def get(self, *, block: bool = True) -> Key | None:
+        """Take the next key; call `done` with it afterwards.
+
+        Returns:
+            The key, or None when the queue was shut down and is empty, or, without `block`, when nothing is ready.
+        """
+        with self._condition:
+            while not self._ready:
+                if self._shut_down or not block:
+                    return None
+                self._condition.wait()
+            key = self._ready.popleft()
+            self._dirty.discard(key)
+            self._processing.add(key)
+            return key
+
+    def done(self, key: Key) -> None:
+        """Say that the work on `key` has ended, well or badly."""
+        with self._condition:
+            self._processing.discard(key)
+            if key in self._dirty and not self._shut_down:
+                self._ready.append(key)
+                self._condition.notify()
+
+    def shut_down(self) -> None:
+        """Take no more keys, drop the waiting ones and wake all who wait in `get`; idempotent."""
+        with self._condition:
+            self._shut_down = True
+            self._ready.clear()
+            self._dirty.clear()
+            for _, timer in self._delayed.values():
+                timer.cancel()
+            self._delayed.clear()
+            self._condition.notify_all()

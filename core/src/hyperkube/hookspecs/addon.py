@@ -1,0 +1,30 @@
+"""Addons: what a cluster has beyond its servers (DNS, a dashboard, a provisioner).
+
+An addon is installed as objects, or served from within the cluster's process, or both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.objects import Object
+
+
+@hookspec
+def addon_objects() -> Sequence[Object]:
+    """Return the objects the addon consists of.
+
+    Called: at start and whenever the addon is switched on, by `hyperkube up`; they are applied server-side with field
+        manager ``addon-manager``.
+    Must: return complete objects, namespaces first; the same ones for the same settings.
+    """
+
+
+@hookspec
+def addon_start() -> None:
+    """Start what the addon serves from within the cluster's process (a DNS server on a loopback address).
+
+    Called: once the API is ready, on a thread of the addon's own; `close` of the plugin ends it.
+    Must: return when closed; use the context's client, clock and informers only.
+    """

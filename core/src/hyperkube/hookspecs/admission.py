@@ -1,0 +1,122 @@
+"""Admission: plugins that may change a write, then plugins that may refuse it.
+
+For one request all `admission_mutate` run in the order of the chain, then the object is defaulted and validated
+again, then all `admission_validate` run in the same order. The first refusal ends the request. On update the whole
+sequence runs again inside every retry of the compare-and-swap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.users import UserInfo
+
+Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+
+
+class Authorizes(Protocol):
+    """Asks the authorizers about the requesting user; see `hyperkube.hookspecs.authz`."""
+
+    def __call__(
+        self, verb: str, resource: GroupVersionResource, *, subresource: str = "", namespace: str = "", name: str = ""
+    ) -> bool:
+        """Tell whether the user of this request may do that."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AdmissionRequest:
+    """One write on its way to the store.
+
+    Attributes:
+        operation: CREATE, UPDATE (also for patches), DELETE or CONNECT (exec, attach, port-forward, proxy).
+        resource: the resource addressed; `kind` is that of `object`, which for a subresource may differ.
+        subresource: ``status``, ``exec``, … or empty.
+        name: may be empty on CREATE with generateName.
+        object: the plugin's own copy, to be changed in place while mutating; None on DELETE.
+        old_object: as stored, shared: never change it; None on CREATE and CONNECT.
+        options: the Create/Update/Delete options given with the request.
+        user: who asks, after impersonation.
+        dry_run: nothing will be stored: make no side effect.
+        may: asks the authorizers about `user`.
+        annotations: audit annotations set so far (``plugin.example.com/key``).
+        warnings: texts for the client's ``Warning`` header.
+    """
+
+    operation: Operation
+    resource: GroupVersionResource
+    kind: GroupVersionKind
+    namespace: str
+    name: str
+    user: UserInfo
+    object: Object | None = None
+    old_object: Object | None = None
+    subresource: str = ""
+    options: Object = field(default_factory=dict)
+    dry_run: bool = False
+    may: Authorizes
+    annotations: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    on_failure: list[Callable[[], None]] = field(default_factory=list)
+    """Called, last first, when the write is refused or fails after all: give back what was charged."""
+    memory: dict[str, Any] = field(default_factory=dict)
+    """What a plugin keeps, under its own name, between the rounds of one write."""
+    wants_reinvocation: bool = False
+    """Set by a webhook or policy that changed the object: all mutating plugins run once more."""
+    is_reinvocation: bool = False
+    """Whether this is that second round."""
+
+    def writes(self, resource: str, group: str = "", subresource: str = "") -> bool:
+        """Tell whether this creates or updates that resource (itself, unless a subresource is named)."""
+        return (
+            self.operation in {"CREATE", "UPDATE"}
+            and self.resource.resource == resource
+            and self.resource.group == group
+            and self.subresource == subresource
+        )
+
+    def creates(self, resource: str, group: str = "", subresource: str = "") -> bool:
+        """Tell whether this creates that resource, or posts to that subresource of it."""
+        return self.operation == "CREATE" and self.writes(resource, group, subresource)
+
+    def updates(self, resource: str, group: str = "", subresource: str = "") -> bool:
+        """Tell whether this updates that resource or that subresource of it."""
+        return self.operation == "UPDATE" and self.writes(resource, group, subresource)
+
+    def written(self) -> Object:
+        """Return the object of a CREATE or UPDATE.
+
+        Raises:
+            LookupError: the operation carries no object.
+        """
+        if self.object is None:
+            raise LookupError(f"a {self.operation} carries no object")
+        return self.object
+
+
+@hookspec
+def admission_mutate(request: AdmissionRequest) -> None:
+    """Change ``request.object`` in place, or leave it.
+
+    Called: once per write and per compare-and-swap retry, on the request's own thread, for every resource.
+    Order: that of the chain; what an earlier plugin did is visible.
+    Raises: an `ApiError`, usually `Forbidden` with a bare message: the host adds resource and name.
+    Must: be idempotent; leave requests that are none of its business untouched; not change ``old_object``; make no
+        side effect when ``dry_run`` is set; undo charges through ``on_failure``.
+    """
+
+
+@hookspec
+def admission_validate(request: AdmissionRequest) -> None:
+    """Refuse the write by raising, or let it pass.
+
+    Called: once per write and per compare-and-swap retry, after all mutations, defaulting and validation, on the
+        request's own thread.
+    Order: that of the chain.
+    Raises: an `ApiError`, usually `Forbidden` with a bare message: the host adds resource and name.
+    Must: not change the object; make no side effect when ``dry_run`` is set; undo charges through ``on_failure``.
+    """

@@ -1,0 +1,109 @@
+"""The base class of every plugin and the context it is built with.
+
+One instance per host, built complete: everything a plugin may use arrives in one frozen context. A plugin needs no
+constructor; it finds the context in ``self.context``. Optional life cycle, called by the host: `start` once all
+plugins are built, `ready` before the host reports itself ready, `close` at the end.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.errors import UsageError
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+    from hyperkube.client.client import Client
+    from hyperkube.client.informer import InformerFactory
+    from hyperkube.hookspecs.authz import Authorizer
+
+Settings = TypeVar("Settings")
+
+
+def _no_gates() -> Mapping[str, bool]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginContext:
+    """What a host gives each of its plugins.
+
+    Attributes:
+        name: the entry-point name the plugin was chosen by.
+        clock: the cluster's time; use nothing else.
+        logger: a logger of this plugin's own.
+        gates: feature gate → on or off; ask for known names only.
+        settings: this plugin's table of the configuration file or flags, as plain data; see `parse_settings`.
+        options: the host's own command-line options by flag name (``"service-cluster-ip-range"``), for plugins that
+            a classic Kubernetes flag configures.
+        client: acts as the plugin's own identity; None in hosts that have no API access (a storage tool).
+        informers: shared caches of the process; None likewise.
+        authorizer: answers "may this user do that"; None outside the API server.
+        metrics: the host's own registry; None when metrics are off.
+    """
+
+    name: str
+    clock: Clock = field(default_factory=SystemClock)
+    logger: logging.Logger = field(default_factory=lambda: logging.getLogger("hyperkube.plugin"))
+    gates: Mapping[str, bool] = field(default_factory=_no_gates)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    client: Client | None = None
+    informers: InformerFactory | None = None
+    authorizer: Authorizer | None = None
+    metrics: CollectorRegistry | None = None
+
+
+class Plugin:
+    """The base of every plugin: holds the context, offers the optional life cycle."""
+
+    def __init__(self, context: PluginContext) -> None:
+        self.context = context
+
+    @property
+    def client(self) -> Client:
+        """The API as this plugin's own identity.
+
+        Raises:
+            UsageError: this host has no API access, so the plugin cannot be used in it.
+        """
+        if self.context.client is None:
+            raise UsageError(f"plugin {self.context.name!r} needs API access, which this host does not have")
+        return self.context.client
+
+    @property
+    def informers(self) -> InformerFactory:
+        """The shared caches of the process.
+
+        Raises:
+            UsageError: this host has no API access, so the plugin cannot be used in it.
+        """
+        if self.context.informers is None:
+            raise UsageError(f"plugin {self.context.name!r} needs informers, which this host does not have")
+        return self.context.informers
+
+    def settings(self, shape: type[Settings]) -> Settings:
+        """Return the plugin's settings as the frozen dataclass `shape`.
+
+        Raises:
+            UsageError: a key that `shape` does not have, or a missing one that has no default.
+        """
+        try:
+            return shape(**self.context.settings)
+        except TypeError as error:
+            raise UsageError(f"settings of plugin {self.context.name!r}: {error}") from error
+
+    def start(self) -> None:
+        """Begin background work; called once, after all plugins of the host were built."""
+
+    def ready(self) -> bool:
+        """Tell whether the plugin can do its work; the host reports itself ready when all can."""
+        return True
+
+    def close(self) -> None:
+        """End background work and release what is held; called once, also after a failed start."""

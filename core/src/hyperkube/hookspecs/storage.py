@@ -1,0 +1,49 @@
+"""Storage backends: where the API server keeps its objects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Protocol
+
+from hyperkube.hookspecs import hookspec
+from hyperkube.storage.store import Store
+
+
+class Upkeep(Protocol):
+    """Care for a store on this machine's disk, from outside the server that uses it; every answer is a line to print.
+
+    Raises: `UsageError` in one line for a file that is missing, foreign or damaged, or in use where it must not be.
+    """
+
+    def check(self) -> str:
+        """Read everything and say what is there; allowed while a server uses the store."""
+
+    def compact(self) -> str:
+        """Forget all history and give the space back; refused while a server uses the store."""
+
+    def backup(self, target: Path, *, force: bool) -> str:
+        """Write one consistent state to a file, durable when it returns; allowed while a server uses the store."""
+
+    def restore(self, source: Path, *, force: bool) -> str:
+        """Make a backup the store; `force` replaces one that is there. Refused while a server uses the store."""
+
+
+@hookspec(firstresult=True)
+def storage_open() -> Store:
+    """Open the store that the host's options describe (``context.options``: ``data-dir``, ``etcd-servers``, …).
+
+    Called: once per API server, before anything else; the host closes the store at the end.
+    Raises: `UsageError` in one line if the place is taken by another process, unreadable, or of a newer format.
+    Must: pass `hyperkube.testing.contracts.storage.StoreContract`: linearizable compare-and-swap, snapshot reads,
+        complete ordered watches, durability before the answer.
+    """
+
+
+@hookspec(firstresult=True)
+def storage_upkeep() -> Upkeep | None:
+    """Return what takes care of the store that the host's options describe.
+
+    Called: by ``hyperkube storage``, once, in a process of its own; the store is not opened for it.
+    Returns: None from a backend that others take care of (etcd has `etcdctl`).
+    Must: open nothing and change nothing until one of the methods is called.
+    """

@@ -1,0 +1,198 @@
+"""Pure functions on pods: their containers, phase, quality of service, ports, and what they ask for.
+
+A "pod" here is anything with a pod's ``spec``: a Pod or a pod template.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, ResourceList, add, raise_to, read
+from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted
+from hyperkube.machinery.quantity import Quantity
+
+GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+_QOS_RESOURCES = ("cpu", "memory")
+_POD_LEVEL = frozenset({"cpu", "memory"})
+
+
+def spec_of(pod: Object) -> Object:
+    """Return the pod's spec, or an empty dict."""
+    return pod.get("spec") or {}
+
+
+def status_of(pod: Object) -> Object:
+    """Return the pod's status, or an empty dict."""
+    return pod.get("status") or {}
+
+
+def containers(pod: Object | None) -> Iterator[Object]:
+    """Yield all containers: init, ordinary and ephemeral ones; change them only in a copy of your own."""
+    spec = spec_of(pod or {})
+    yield from spec.get("initContainers") or ()
+    yield from spec.get("containers") or ()
+    yield from spec.get("ephemeralContainers") or ()
+
+
+def containers_with_paths(pod: Object) -> Iterator[tuple[str, Object]]:
+    """Yield (``spec.initContainers[0]``, container) for all containers, in Kubernetes' order of visits."""
+    spec = spec_of(pod)
+    for name in ("initContainers", "containers", "ephemeralContainers"):
+        for index, container in enumerate(spec.get(name) or ()):
+            yield f"spec.{name}[{index}]", container
+
+
+def is_sidecar(container: Object) -> bool:
+    """Tell whether an init container keeps running beside the ordinary ones."""
+    return container.get("restartPolicy") == "Always"
+
+
+def phase(pod: Object) -> str:
+    """Return ``status.phase`` or the empty string."""
+    return str(status_of(pod).get("phase", ""))
+
+
+def is_terminal(pod: Object) -> bool:
+    """Tell whether the pod has ended, well or badly."""
+    return phase(pod) in {"Succeeded", "Failed"}
+
+
+def is_active(pod: Object) -> bool:
+    """Tell whether the pod has neither ended nor is being deleted."""
+    return not is_terminal(pod) and not is_being_deleted(pod)
+
+
+def is_ready(pod: Object) -> bool:
+    """Tell whether the pod's Ready condition is true."""
+    found = condition(status_of(pod), "Ready")
+    return found is not None and found.get("status") == "True"
+
+
+def is_scheduled(pod: Object) -> bool:
+    """Tell whether the pod has a node."""
+    return bool(spec_of(pod).get("nodeName"))
+
+
+def is_mirror(pod: Object) -> bool:
+    """Tell whether the pod mirrors a static one of a kubelet."""
+    return MIRROR_ANNOTATION in annotations_of(pod)
+
+
+def host_ports(pod: Object) -> Iterator[tuple[str, str, int]]:
+    """Yield (address, protocol, port) of every port that a container takes on its node."""
+    for container in containers(pod):
+        for port in container.get("ports") or ():
+            if port.get("hostPort"):
+                yield port.get("hostIP") or "0.0.0.0", port.get("protocol", "TCP"), int(port["hostPort"])
+
+
+def volume_names(pod: Object, source: str) -> Iterator[Object]:
+    """Yield the members of that name (``secret``, ``configMap``, …) of all volumes that have it."""
+    for volume in spec_of(pod).get("volumes") or ():
+        if volume.get(source) is not None:
+            yield volume[source]
+
+
+def pod_requests(
+    pod: Object, *, with_overhead: bool = True, non_missing: Mapping[str, Quantity] | None = None
+) -> ResourceList:
+    """Return what the pod asks for: the sum of its containers, at least what its start needs, or the pod-level values.
+
+    Args:
+        pod: a pod, or a template.
+        with_overhead: whether to add what the runtime itself needs.
+        non_missing: stands in for requests that a container does not make (scheduling's least amounts).
+
+    Source: component-helpers ``resource/helpers.go`` (PodRequests, without regard to the status).
+    """
+    total = _aggregate(spec_of(pod), "requests", non_missing)
+    _apply_pod_level(total, spec_of(pod), "requests")
+    if with_overhead:
+        add(total, read(spec_of(pod).get("overhead")))
+    return total
+
+
+def pod_limits(pod: Object, *, with_overhead: bool = True) -> ResourceList:
+    """Return the limits of the pod as a whole; overhead is added to limits that are set."""
+    total = _aggregate(spec_of(pod), "limits", None)
+    _apply_pod_level(total, spec_of(pod), "limits")
+    if with_overhead:
+        overhead = read(spec_of(pod).get("overhead"))
+        add(total, {name: quantity for name, quantity in overhead.items() if total.get(name)})
+    return total
+
+
+def _apply_pod_level(total: ResourceList, spec: Object, which: str) -> None:
+    """Let values of ``spec.resources`` stand for the sums of the containers."""
+    for name, quantity in read((spec.get("resources") or {}).get(which)).items():
+        if name in _POD_LEVEL or name.startswith(HUGE_PAGES_PREFIX):
+            total[name] = quantity
+
+
+def container_resources(container: Object, which: str) -> ResourceList:
+    """Return a container's ``requests`` or ``limits``."""
+    return read((container.get("resources") or {}).get(which))
+
+
+def _aggregate(spec: Object, which: str, non_missing: Mapping[str, Quantity] | None) -> ResourceList:
+    def wanted(container: Object) -> ResourceList:
+        own = container_resources(container, which)
+        return {**non_missing, **own} if non_missing else own
+
+    total: ResourceList = {}
+    for container in spec.get("containers") or ():
+        add(total, wanted(container))
+    sidecars: ResourceList = {}
+    start: ResourceList = {}
+    for container in spec.get("initContainers") or ():
+        own = wanted(container)
+        if is_sidecar(container):
+            add(total, own)
+            add(sidecars, own)
+            raise_to(start, sidecars)
+        else:
+            add(own, sidecars)
+            raise_to(start, own)
+    raise_to(total, start)
+    return total
+
+
+def qos_class(pod: Object) -> str:
+    """Return the pod's quality of service, as its status says or else from its requests and limits.
+
+    Source: kubernetes ``pkg/apis/core/v1/helper/qos/qos.go``.
+    """
+    reported = status_of(pod).get("qosClass")
+    return str(reported) if reported else computed_qos_class(pod)
+
+
+def computed_qos_class(pod: Object) -> str:
+    """Return the quality of service that requests and limits give."""
+    spec = spec_of(pod)
+    pod_level = spec.get("resources") or {}
+    if pod_level.get("requests") or pod_level.get("limits"):
+        parts: list[Any] = [{"resources": pod_level}]
+    else:
+        parts = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    requests: ResourceList = {}
+    limits: ResourceList = {}
+    guaranteed = True
+    for part in parts:
+        add(requests, _counted(part, "requests"))
+        limited = _counted(part, "limits")
+        add(limits, limited)
+        guaranteed = guaranteed and len(limited) == len(_QOS_RESOURCES)
+    if not requests and not limits:
+        return BEST_EFFORT
+    if guaranteed and requests.keys() == limits.keys() and all(limits[name] == requests[name] for name in requests):
+        return GUARANTEED
+    return BURSTABLE
+
+
+def _counted(part: Object, which: str) -> ResourceList:
+    """Return the cpu and memory of a container that are more than nought."""
+    resources = container_resources(part, which)
+    return {name: resources[name] for name in _QOS_RESOURCES if name in resources and resources[name].sign > 0}

@@ -1,0 +1,223 @@
+"""What the controllers of pods share: is a pod ready, what does a template make, which pod goes first.
+
+Pure functions. Sources: kubernetes ``pkg/controller/controller_utils.go``, ``pkg/api/v1/pod/util.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import orjson
+
+from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.pods import is_active, is_ready, phase
+from hyperkube.machinery.labels import Selector
+from hyperkube.machinery.objects import (
+    Object,
+    annotations_of,
+    controller_of,
+    copy_object,
+    is_being_deleted,
+    labels_of,
+    metadata,
+    name_of,
+    namespace_of,
+    uid_of,
+)
+from hyperkube.machinery.random import safe_encode
+from hyperkube.machinery.times import parse_time
+
+DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
+_PHASE_RANK = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def ready_since(pod: Object) -> datetime | None:
+    """Return when the pod became ready, or None while it is not."""
+    found = condition(pod.get("status") or {}, "Ready")
+    if found is None or found.get("status") != "True" or not found.get("lastTransitionTime"):
+        return None
+    return parse_time(found["lastTransitionTime"])
+
+
+def is_available(pod: Object, min_ready_seconds: int, now: datetime) -> bool:
+    """Tell whether the pod has been ready for `min_ready_seconds`."""
+    if not is_ready(pod):
+        return False
+    if not min_ready_seconds:
+        return True
+    since = ready_since(pod)
+    return since is not None and since + timedelta(seconds=min_ready_seconds) <= now
+
+
+def available_in(pods: Iterable[Object], min_ready_seconds: int, now: datetime) -> float | None:
+    """Return the seconds after which the next ready pod becomes available, or None when none is waiting."""
+    waits = [
+        (since + timedelta(seconds=min_ready_seconds) - now).total_seconds()
+        for pod in pods
+        if min_ready_seconds and (since := ready_since(pod)) is not None
+    ]
+    return min((wait for wait in waits if wait > 0), default=None)
+
+
+def controller_reference(owner: Object, api_version: str, kind: str) -> Object:
+    """Return the owner reference of a managing controller."""
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "name": name_of(owner),
+        "uid": uid_of(owner),
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def pod_from_template(
+    template: Object, owner: Object, reference: Object, *, name: str = "", generate_name: str = ""
+) -> Object:
+    """Return the pod that `template` makes for `owner`; named after the owner unless told otherwise."""
+    meta: Object = {"namespace": namespace_of(owner)}
+    if name:
+        meta["name"] = name
+    else:
+        meta["generateName"] = generate_name or f"{name_of(owner)}-"
+    meta |= {
+        "labels": dict(labels_of(template)),
+        "annotations": dict(annotations_of(template)),
+        "finalizers": list(metadata(template).get("finalizers") or []),
+        "ownerReferences": [reference],
+    }
+    made = {key: value for key, value in meta.items() if value}
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": made, "spec": copy_object(template.get("spec") or {})}
+
+
+def template_hash(template: Object, collision_count: int | None = None) -> str:
+    """Return the value of ``pod-template-hash``: equal templates have equal ones; a collision count changes it.
+
+    Only equality matters to clients; the input is canonical JSON here and Go's dump of the structs upstream.
+    """
+    data = orjson.dumps(_without_empty(template), option=orjson.OPT_SORT_KEYS)
+    if collision_count is not None:
+        data += collision_count.to_bytes(8, "little")
+    return safe_encode(str(fnv32a(data)))
+
+
+def fnv32a(data: bytes) -> int:
+    """Return the FNV-1a hash of the data, 32 bits."""
+    value = _FNV_OFFSET
+    for byte in data:
+        value = (value ^ byte) * _FNV_PRIME & 0xFFFFFFFF
+    return value
+
+
+def _without_empty(value: Any) -> Any:
+    """Drop what says nothing (null, empty lists and objects), so that it cannot make two equal templates differ."""
+    if isinstance(value, dict):
+        kept = {key: _without_empty(entry) for key, entry in value.items()}
+        return {key: entry for key, entry in kept.items() if entry not in (None, [], {})}
+    if isinstance(value, list):
+        return [_without_empty(entry) for entry in value]
+    return value
+
+
+def same_template(one: Object, other: Object, *, ignored_label: str = "") -> bool:
+    """Tell whether two pod templates are equal but for one label."""
+    return bool(_comparable(one, ignored_label) == _comparable(other, ignored_label))
+
+
+def _comparable(template: Object, ignored_label: str) -> Any:
+    bare = _without_empty(template)
+    meta = bare.get("metadata") or {}
+    labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != ignored_label}
+    rest = {key: value for key, value in meta.items() if key not in {"labels", "creationTimestamp"}}
+    return _without_empty({**bare, "metadata": {**rest, "labels": labels}})
+
+
+def deletion_order(pods: Iterable[Object], related: Iterable[Object], now: datetime) -> list[Object]:
+    """Return the pods in the order in which a controller that has too many deletes them.
+
+    First unassigned, then pending, unknown, not ready, cheap to delete, on a node with more of its like (`related`),
+    ready for a shorter time, restarted more often, created later. Source: ``ActivePodsWithRanks``.
+    """
+    on_node: dict[str, int] = {}
+    for pod in related:
+        if is_active(pod):
+            node = (pod.get("spec") or {}).get("nodeName", "")
+            on_node[node] = on_node.get(node, 0) + 1
+
+    def rank(pod: Object) -> tuple[Any, ...]:
+        node = (pod.get("spec") or {}).get("nodeName", "")
+        since = ready_since(pod)
+        statuses = (pod.get("status") or {}).get("containerStatuses") or []
+        created = metadata(pod).get("creationTimestamp")
+        return (
+            bool(node),
+            _PHASE_RANK.get(phase(pod), 0),
+            is_ready(pod),
+            _deletion_cost(pod),
+            -on_node.get(node, 0),
+            -since.timestamp() if since else -now.timestamp(),
+            -max((status.get("restartCount", 0) for status in statuses), default=0),
+            -parse_time(created).timestamp() if created else -now.timestamp(),
+        )
+
+    return sorted(pods, key=rank)
+
+
+def _deletion_cost(pod: Object) -> int:
+    try:
+        return int(annotations_of(pod).get(DELETION_COST, "0"))
+    except ValueError:
+        return 0
+
+
+def controller_index(obj: Object) -> tuple[str]:
+    """Index objects by ``namespace/uid of the controller``; orphans are under ``namespace/``."""
+    controller = controller_of(obj)
+    return (f"{namespace_of(obj)}/{controller.get('uid', '') if controller else ''}",)
+
+
+def claims(
+    owner: Object, selector: Selector, objects: Iterable[Object]
+) -> tuple[list[Object], list[Object], list[Object]]:
+    """Sort objects of the owner's namespace into (owned, to be adopted, to be released).
+
+    Owned are those that it controls and selects; orphans that it selects are to be adopted unless the owner or the
+    orphan is being deleted; those that it controls and selects no more are to be released.
+    """
+    owned: list[Object] = []
+    adopt: list[Object] = []
+    release: list[Object] = []
+    for obj in objects:
+        controller = controller_of(obj)
+        selected = selector.matches(labels_of(obj))
+        if controller is not None and controller.get("uid") == uid_of(owner):
+            if selected:
+                owned.append(obj)
+            elif not is_being_deleted(owner):
+                release.append(obj)
+        elif controller is None and selected and not is_being_deleted(owner) and not is_being_deleted(obj):
+            adopt.append(obj)
+    return owned, adopt, release
+
+
+def adoption_patch(obj: Object, reference: Object) -> Object:
+    """Return the merge patch by which `reference` becomes the controller of an orphan."""
+    owners = [owner for owner in metadata(obj).get("ownerReferences") or [] if owner.get("uid") != reference["uid"]]
+    return {"metadata": {"uid": uid_of(obj), "ownerReferences": [*owners, reference]}}
+
+
+def release_patch(obj: Object, owner_uid: str) -> Object:
+    """Return the merge patch by which the owner of that uid lets the object go."""
+    owners = [owner for owner in metadata(obj).get("ownerReferences") or [] if owner.get("uid") != owner_uid]
+    return {"metadata": {"uid": uid_of(obj), "ownerReferences": owners or None}}
+
+
+def merged_status(obj: Object, new: Mapping[str, Any]) -> Object | None:
+    """Return the object with its status replaced, or None when it says that already; nulls and empties are left out."""
+    status = {key: value for key, value in new.items() if value not in (None, [], {})}
+    if status == (obj.get("status") or {}):
+        return None
+    return {**obj, "status": status}

@@ -1,0 +1,1 @@
+"""The kubelet: the agent that runs the pods of one node."""

@@ -1,0 +1,1 @@
+"""The kubelet's HTTPS API: logs, exec, attach, port-forward, pods and statistics."""

@@ -1,0 +1,216 @@
+"""From protobuf to JSON: readers of messages, compiled from schemas when a message is first met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hyperkube.machinery.codecs.wire import BYTES, WireError, read_length, read_varint, skip
+from hyperkube.machinery.codecs.wire_scalars import NUMBERS, READERS, read_number, text
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
+
+Handler = Callable[[Object, bytes, int, int], int]
+"""Reads a field's value at an offset into an object, and returns the offset after it."""
+
+Reader = Callable[[bytes, int, int], Any]
+"""Reads the bytes between two offsets."""
+
+
+class MessageReader:
+    """Reads messages of one schema, and of all below it.
+
+    What it returns holds zero values where Go wrote them; a schema's `decode` makes it canonical.
+    """
+
+    def __init__(self, schema: type[KubeSchema], readers: dict[type[KubeSchema], MessageReader]) -> None:
+        self._schema = schema
+        self._readers = readers
+        self._handlers: dict[int, Handler] | None = None
+
+    def read(self, data: bytes, at: int, end: int) -> Any:
+        """Return the object of the message between two offsets.
+
+        Raises:
+            WireError: the bytes are no message of the schema.
+        """
+        out: Object = {}
+        self.read_into(out, data, at, end)
+        return _shaped(self._schema, out) if self._schema.shape else out
+
+    def read_into(self, out: Object, data: bytes, at: int, end: int) -> None:
+        """Read a message into an object that may have members already."""
+        handlers = self._handlers
+        if handlers is None:
+            handlers = self._handlers = self._compile()
+        while at < end:
+            key = data[at]
+            at += 1
+            if key >= 0x80:
+                key, at = read_varint(data, at - 1)
+            handler = handlers.get(key)
+            at = skip(data, at, end, key & 7) if handler is None else handler(out, data, at, end)
+
+    def _of(self, field: Struct) -> MessageReader:
+        schema = field.schema()
+        reader = self._readers.get(schema)
+        if reader is None:
+            reader = self._readers[schema] = MessageReader(schema, self._readers)
+        return reader
+
+    def _compile(self) -> dict[int, Handler]:
+        handlers: dict[int, Handler] = {}
+        for field in self._schema.declared().values():
+            if field.number:
+                handlers |= self._handlers_of(field)
+        return handlers
+
+    def _handlers_of(self, field: KubeField) -> dict[int, Handler]:
+        """Return the handlers of a field by tag; a list of numbers has two, as it may be packed."""
+        delimited = field.number << 3 | BYTES
+        if isinstance(field, Inline):
+            return {delimited: _inline(self._of(field))}
+        if isinstance(field, Map):
+            return {delimited: _map(field.json_name, self._value(field.items))}
+        if isinstance(field, List):
+            if field.wrapper:
+                return {delimited: _single(field.json_name, _wrapped)}
+            wire_type = NUMBERS.get(field.items.scalar)
+            if wire_type is not None:
+                name, scalar = field.json_name, field.items.scalar
+                return {field.number << 3 | wire_type: _numbers(name, scalar), delimited: _packed(name, scalar)}
+            return {delimited: _repeated(field.json_name, self._value(field.items))}
+        wire_type = NUMBERS.get(field.scalar)
+        if wire_type is not None:
+            return {field.number << 3 | wire_type: _number(field.json_name, field.scalar)}
+        if field.scalar == "string":
+            return {delimited: _string(field.json_name)}
+        return {delimited: _single(field.json_name, self._value(field))}
+
+    def _value(self, field: KubeField) -> Reader:
+        if isinstance(field, Struct):
+            return self._of(field).read
+        if isinstance(field, List):
+            return _wrapped
+        convert = READERS[field.scalar]
+        return lambda data, at, end: convert(data[at:end])
+
+
+def _shaped(schema: type[KubeSchema], fields: Object) -> Any:
+    """Return what a part of a JSON schema that is an object or something else stands for."""
+    if fields.get("schema") is not None:
+        return fields["schema"]
+    if schema.shape == "bool":
+        return fields.get("allows", False)
+    return fields.get("jSONSchemas") or fields.get("property") or []
+
+
+def _wrapped(data: bytes, at: int, end: int) -> list[str]:
+    """Read a list of strings that is a message with field 1 repeated."""
+    items: list[str] = []
+    while at < end:
+        key, at = read_varint(data, at)
+        if key == (1 << 3 | BYTES):
+            start, at = read_length(data, at, end)
+            items.append(text(data[start:at]))
+        else:
+            at = skip(data, at, end, key & 7)
+    return items
+
+
+def _string(name: str) -> Handler:
+    """Read a string: most fields are one, and most strings are short."""
+
+    def handle(out: Object, data: bytes, at: int, end: int) -> int:
+        length = data[at] if at < end else 0x80
+        start = at + 1
+        if length >= 0x80:
+            start, stop = read_length(data, at, end)
+        else:
+            stop = start + length
+            if stop > end:
+                raise WireError("unexpected EOF")
+        out[name] = text(data[start:stop])
+        return stop
+
+    return handle
+
+
+def _single(name: str, read: Reader) -> Handler:
+    def handle(out: Object, data: bytes, at: int, end: int) -> int:
+        start, stop = read_length(data, at, end)
+        out[name] = read(data, start, stop)
+        return stop
+
+    return handle
+
+
+def _repeated(name: str, read: Reader) -> Handler:
+    def handle(out: Object, data: bytes, at: int, end: int) -> int:
+        start, stop = read_length(data, at, end)
+        out.setdefault(name, []).append(read(data, start, stop))
+        return stop
+
+    return handle
+
+
+def _inline(reader: MessageReader) -> Handler:
+    def handle(out: Object, data: bytes, at: int, end: int) -> int:
+        start, stop = read_length(data, at, end)
+        reader.read_into(out, data, start, stop)
+        return stop
+
+    return handle
+
+
+def _number(name: str, scalar: str) -> Handler:
+    def handle(out: Object, data: bytes, at: int, _end: int) -> int:
+        out[name], at = read_number(scalar, data, at)
+        return at
+
+    return handle
+
+
+def _numbers(name: str, scalar: str) -> Handler:
+    def handle(out: Object, data: bytes, at: int, _end: int) -> int:
+        value, at = read_number(scalar, data, at)
+        out.setdefault(name, []).append(value)
+        return at
+
+    return handle
+
+
+def _packed(name: str, scalar: str) -> Handler:
+    def handle(out: Object, data: bytes, at: int, end: int) -> int:
+        at, stop = read_length(data, at, end)
+        items = out.setdefault(name, [])
+        while at < stop:
+            value, at = read_number(scalar, data, at)
+            items.append(value)
+        return stop
+
+    return handle
+
+
+def _map(name: str, read: Reader) -> Handler:
+    """Read one entry of a map: a message with the key as field 1 and the value as field 2."""
+
+    def handle(out: Object, data: bytes, at: int, end: int) -> int:
+        at, stop = read_length(data, at, end)
+        key = ""
+        value: Any = None
+        while at < stop:
+            field, at = read_varint(data, at)
+            if field == (1 << 3 | BYTES):
+                start, at = read_length(data, at, stop)
+                key = text(data[start:at])
+            elif field == (2 << 3 | BYTES):
+                start, at = read_length(data, at, stop)
+                value = read(data, start, at)
+            else:
+                at = skip(data, at, stop, field & 7)
+        out.setdefault(name, {})[key] = value
+        return stop
+
+    return handle

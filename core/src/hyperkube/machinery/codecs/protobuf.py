@@ -1,0 +1,120 @@
+"""Kubernetes' protobuf: objects as messages of their schema, in an envelope that says what they are.
+
+The messages are read and written by walking the schemas; the protobuf library is not needed, nor loaded. Source:
+kubernetes apimachinery ``pkg/runtime/serializer/protobuf`` and the ``generated.proto`` files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from hyperkube.machinery.codecs.message_reader import MessageReader
+from hyperkube.machinery.codecs.message_writer import MessageWriter
+from hyperkube.machinery.codecs.wire import WireError, delimited
+from hyperkube.machinery.codecs.wire_scalars import read_numbers, text
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.compiled import CompiledSchema
+
+MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
+MAGIC = b"k8s\x00"
+NOT_PROTOBUF = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+
+
+class Envelope(NamedTuple):
+    """What came around a message: its type, and its bytes."""
+
+    api_version: str
+    kind: str
+    raw: bytes
+
+
+class ProtobufError(ValueError):
+    """A body that is no protobuf of Kubernetes."""
+
+
+def open_envelope(body: bytes) -> Envelope:
+    """Return the type and the message of a body.
+
+    Raises:
+        ProtobufError: the body does not begin as it must, or is broken.
+    """
+    if not body.startswith(MAGIC):
+        raise ProtobufError(NOT_PROTOBUF)
+    try:
+        fields = read_numbers(body[len(MAGIC) :])
+        type_meta = read_numbers(fields.get(1, b""))
+    except WireError as error:
+        raise ProtobufError(str(error)) from error
+    return Envelope(text(type_meta.get(1, b"")), text(type_meta.get(2, b"")), fields.get(2, b""))
+
+
+def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:
+    """Return the body for a message of a type."""
+    type_meta = delimited(1, api_version.encode()) + delimited(2, kind.encode())
+    return MAGIC + delimited(1, type_meta) + delimited(2, message) + delimited(3, b"") + delimited(4, b"")
+
+
+class Protobuf:
+    """Reads and writes messages; keeps what it compiled from the schemas it met."""
+
+    def __init__(self) -> None:
+        self._readers: dict[type[KubeSchema], MessageReader] = {}
+        self._writers: dict[type[KubeSchema], MessageWriter] = {}
+
+    def read_message(self, message: bytes, schema: CompiledSchema) -> Object:
+        """Return the canonical object of a message, without kind and apiVersion.
+
+        Raises:
+            ProtobufError: the bytes are no message of the schema.
+            DecodeError: a value is none, such as a quantity.
+        """
+        reader = self._readers.get(schema.schema)
+        if reader is None:
+            reader = self._readers[schema.schema] = MessageReader(schema.schema, self._readers)
+        try:
+            value = reader.read(message, 0, len(message))
+        except WireError as error:
+            raise ProtobufError(str(error)) from error
+        return schema.decode(value, report=False)[0]
+
+    def write_message(self, obj: Object, schema: CompiledSchema) -> bytes:
+        """Return the message of an object."""
+        writer = self._writers.get(schema.schema)
+        if writer is None:
+            writer = self._writers[schema.schema] = MessageWriter(schema.schema, self._writers)
+        return writer.write(obj)
+
+    def decode(self, body: bytes, schema_of: Callable[[str, str], CompiledSchema]) -> Object:
+        """Return the object of a body; `schema_of` knows the schema of an apiVersion and a kind.
+
+        Raises:
+            ProtobufError: the body is no protobuf of Kubernetes.
+            DecodeError: a value is none, such as a quantity.
+        """
+        envelope = open_envelope(body)
+        obj = self.read_message(envelope.raw, schema_of(envelope.api_version, envelope.kind))
+        return {"kind": envelope.kind, "apiVersion": envelope.api_version, **obj}
+
+    def encode(self, obj: Object, schema: CompiledSchema) -> bytes:
+        """Return the body for an object, which says what it is."""
+        return close_envelope(obj.get("apiVersion", ""), obj.get("kind", ""), self.write_message(obj, schema))
+
+    def encode_list(self, head: Object, items: Iterable[bytes], list_meta: CompiledSchema) -> bytes:
+        """Return the body for a list from the messages of its items.
+
+        Args:
+            head: the list's apiVersion, kind and metadata.
+            items: messages made by `write_message`.
+            list_meta: the schema of ListMeta.
+        """
+        metadata = self.write_message(head.get("metadata", {}), list_meta)
+        message = delimited(1, metadata) + b"".join(delimited(2, item) for item in items)
+        return close_envelope(head["apiVersion"], head["kind"], message)
+
+
+def watch_frame(event: str, body: bytes) -> bytes:
+    """Return one event of a watch stream: its length in four bytes, then a WatchEvent around an enveloped object."""
+    message = delimited(1, event.encode()) + delimited(2, delimited(1, body))
+    return len(message).to_bytes(4, "big") + message

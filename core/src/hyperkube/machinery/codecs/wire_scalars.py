@@ -1,0 +1,196 @@
+"""How scalars travel: Go's types with a message of their own (times, quantities, raw JSON) and the plain ones.
+
+Readers take the bytes of a message and return JSON; writers take JSON, or None for a field that is unset, and return
+the bytes of the message. Source: kubernetes apimachinery ``pkg/apis/meta/v1/time_proto.go`` and its relatives.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import orjson
+
+from hyperkube.machinery import times
+from hyperkube.machinery.codecs.wire import (
+    BYTES,
+    FIXED64,
+    VARINT,
+    WireError,
+    delimited,
+    read_length,
+    read_varint,
+    signed,
+    skip,
+    tag,
+    varint,
+)
+from hyperkube.machinery.durations import format_nanoseconds, parse_nanoseconds
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FLOAT = struct.Struct("<d")
+
+Numbers = dict[int, Any]
+
+
+def read_numbers(data: bytes) -> Numbers:
+    """Return the fields of a small message by number: integers, or bytes."""
+    fields: Numbers = {}
+    at, end = 0, len(data)
+    while at < end:
+        key, at = read_varint(data, at)
+        number, wire_type = key >> 3, key & 7
+        if wire_type == VARINT:
+            raw, at = read_varint(data, at)
+            fields[number] = signed(raw)
+        elif wire_type == BYTES:
+            start, at = read_length(data, at, end)
+            fields[number] = data[start:at]
+        else:
+            at = skip(data, at, end, wire_type)
+    return fields
+
+
+def text(data: bytes) -> str:
+    """Read UTF-8, broken bytes replaced."""
+    return data.decode("utf-8", "replace")
+
+
+def _read_quantity(data: bytes) -> Any:
+    return text(read_numbers(data).get(1, b"")) or "0"
+
+
+def _write_quantity(value: Any) -> bytes:
+    return delimited(1, str("0" if value is None else value).encode())
+
+
+def _read_int_or_string(data: bytes) -> Any:
+    fields = read_numbers(data)
+    return text(fields.get(3, b"")) if fields.get(1) else fields.get(2, 0)
+
+
+def _write_int_or_string(value: Any) -> bytes:
+    is_text = isinstance(value, str)
+    number = 0 if is_text or value is None else value
+    string = value.encode() if is_text else b""
+    return tag(1, VARINT) + varint(int(is_text)) + tag(2, VARINT) + varint(number) + delimited(3, string)
+
+
+def _moment(data: bytes) -> datetime | None:
+    if not data:
+        return None
+    fields = read_numbers(data)
+    try:
+        return _EPOCH + timedelta(seconds=fields.get(1, 0), microseconds=fields.get(2, 0) // 1000)
+    except OverflowError as error:
+        raise WireError(f"time out of range: {fields.get(1)} seconds") from error
+
+
+def _read_time(data: bytes) -> Any:
+    moment = _moment(data)
+    return None if moment is None else times.format_time(moment)
+
+
+def _read_micro_time(data: bytes) -> Any:
+    moment = _moment(data)
+    return None if moment is None else times.format_micro_time(moment)
+
+
+def _write_time(value: Any) -> bytes:
+    """Write seconds and microseconds; a time of whole seconds has a nanos field of 0."""
+    if value is None:
+        return b""
+    passed = times.parse_time(value) - _EPOCH
+    seconds = passed.days * 86400 + passed.seconds
+    return tag(1, VARINT) + varint(seconds) + tag(2, VARINT) + varint(passed.microseconds * 1000)
+
+
+def _read_duration(data: bytes) -> Any:
+    return format_nanoseconds(read_numbers(data).get(1, 0))
+
+
+def _write_duration(value: Any) -> bytes:
+    return tag(1, VARINT) + varint(parse_nanoseconds(value or "0s"))
+
+
+def _read_json(data: bytes) -> Any:
+    raw = read_numbers(data).get(1, b"")
+    if not raw:
+        return None
+    try:
+        return orjson.loads(raw)
+    except orjson.JSONDecodeError as error:
+        raise WireError(f"raw extension is no JSON: {error}") from error
+
+
+def _write_json(value: Any) -> bytes:
+    return b"" if value is None else delimited(1, orjson.dumps(value))
+
+
+def _read_string(data: bytes) -> Any:
+    return text(data)
+
+
+def _write_string(value: Any) -> bytes:
+    written: bytes = (value or "").encode()
+    return written
+
+
+def _read_bytes(data: bytes) -> Any:
+    return base64.b64encode(data).decode()
+
+
+def _write_bytes(value: Any) -> bytes:
+    return base64.b64decode(value or "")
+
+
+READERS: dict[str, Callable[[bytes], Any]] = {
+    "string": _read_string,
+    "bytes": _read_bytes,
+    "quantity": _read_quantity,
+    "int_or_string": _read_int_or_string,
+    "time": _read_time,
+    "micro_time": _read_micro_time,
+    "duration": _read_duration,
+    "raw": _read_json,
+    "fields_v1": _read_json,
+    "json": _read_json,
+}
+"""Scalar name → what reads its bytes; scalars that are no bytes are in `NUMBERS`."""
+
+WRITERS: dict[str, Callable[[Any], bytes]] = {
+    "string": _write_string,
+    "bytes": _write_bytes,
+    "quantity": _write_quantity,
+    "int_or_string": _write_int_or_string,
+    "time": _write_time,
+    "micro_time": _write_time,
+    "duration": _write_duration,
+    "raw": _write_json,
+    "fields_v1": _write_json,
+    "json": _write_json,
+}
+"""Scalar name → what writes its bytes."""
+
+NUMBERS: dict[str, int] = {"bool": VARINT, "int32": VARINT, "int64": VARINT, "float64": FIXED64}
+"""Scalar name → wire type of numbers and booleans."""
+
+
+def read_number(scalar: str, data: bytes, at: int) -> tuple[Any, int]:
+    """Return a number or boolean at an offset, and the offset after it."""
+    if scalar == "float64":
+        if at + 8 > len(data):
+            raise WireError("unexpected EOF")
+        return _FLOAT.unpack_from(data, at)[0], at + 8
+    number, at = read_varint(data, at)
+    return (number != 0 if scalar == "bool" else signed(number)), at
+
+
+def write_number(scalar: str, value: Any) -> bytes:
+    """Write a number or boolean; None is 0."""
+    if scalar == "float64":
+        return _FLOAT.pack(float(value or 0))
+    return varint(int(value or 0))

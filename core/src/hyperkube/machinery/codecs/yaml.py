@@ -1,0 +1,299 @@
+"""YAML as sigs.k8s.io/yaml reads and writes it: YAML 1.1 of go-yaml v2, whose results are JSON.
+
+``yes``, ``on`` and ``y`` are booleans, dates are text, octal is ``0644``, and the last of duplicate keys counts.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from typing import Any
+
+_BOOLS = {
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+}
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+_INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_SPECIAL = {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
+_STRING_TAG = "tag:yaml.org,2002:str"
+_TAGS = "tag:yaml.org,2002:"
+_PLAIN = "!plain"  # stands for: neither quoted nor tagged
+_MERGE = object()
+_MAX_DEPTH = 1000
+_MAX_SIZE = 400_000
+_TOO_DEEP = "yaml: exceeded max depth"
+_WIDTH = 2**31 - 1
+_GO_EXPONENT = 1e21  # from here on Go writes an exponent
+
+
+class YamlError(ValueError):
+    """A body that is no YAML; the text is go-yaml's where it can be told."""
+
+
+def loads(body: bytes) -> tuple[Any, list[str]]:
+    """Read the first document of a body.
+
+    Returns:
+        The document as JSON, and ``line N: key "K" already set in map`` for every duplicate key.
+
+    Raises:
+        YamlError: the body is no YAML, or not expressible in JSON.
+    """
+    import yaml
+
+    try:
+        _refuse_depth(body)
+        node = next(iter(_nodes(body)), None)
+    except yaml.YAMLError as error:
+        raise YamlError(_why(error)) from error
+    except UnicodeDecodeError as error:
+        raise YamlError(f"yaml: {error}") from error
+    duplicates: list[str] = []
+    try:
+        value = None if node is None else _build(node, duplicates, {})
+        if b"*" in body and _size(value, {}) > _MAX_SIZE:
+            raise YamlError("yaml: document contains excessive aliasing")
+    except RecursionError as error:
+        raise YamlError(_TOO_DEEP) from error
+    return value, duplicates
+
+
+def _size(value: Any, sizes: dict[int, int]) -> int:
+    """Return how many values a document has once every alias is written out; `sizes` holds what was counted.
+
+    Raises:
+        YamlError: a value contains itself.
+    """
+    if not isinstance(value, dict | list):
+        return 1
+    known = sizes.get(id(value))
+    if known is None:
+        sizes[id(value)] = 0
+        items = value.values() if isinstance(value, dict) else value
+        known = sizes[id(value)] = 1 + sum(_size(item, sizes) for item in items)
+    elif known == 0:
+        raise YamlError("yaml: anchor value contains itself")
+    return known
+
+
+def _refuse_depth(body: bytes) -> None:
+    """Raise for a document that is deeper than the reader's stack, which would end the whole process.
+
+    Flow collections need a bracket each, block collections a column of their own (a sequence may share its mapping's):
+    most bodies are seen to be shallow by that alone.
+
+    Raises:
+        YamlError: it is too deep.
+    """
+    import yaml
+
+    if body.count(b"[") + body.count(b"{") <= _MAX_DEPTH and (
+        body.lstrip()[:1] in {b"{", b"["} or 2 * max(map(len, body.splitlines()), default=0) <= _MAX_DEPTH
+    ):
+        return
+    depth = 0
+    for event in yaml.parse(body, Loader=_loader()):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > _MAX_DEPTH:
+                raise YamlError(_TOO_DEEP)
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        elif isinstance(event, yaml.DocumentEndEvent):
+            return
+
+
+def _nodes(body: bytes) -> Any:
+    import yaml
+
+    return yaml.compose_all(body, Loader=_loader())
+
+
+@lru_cache(maxsize=1)
+def _loader() -> Any:
+    """Return a loader that leaves the meaning of plain scalars to us."""
+    import yaml
+
+    class Loader(yaml.CSafeLoader):
+        yaml_implicit_resolvers = {None: [(_PLAIN, re.compile(""))]}  # noqa: RUF012 -- the base class's own way
+
+    return Loader
+
+
+_PROBLEMS = {
+    "expected the node content, but found": "did not find expected node content",
+    "did not find expected node content": "did not find expected node content",
+}
+
+
+def _why(error: Any) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    problem = next((text for start, text in _PROBLEMS.items() if problem.startswith(start)), problem)
+    line = mark.line + (1 if mark.line == 0 else 0) if mark is not None else 0
+    return f"yaml: line {line}: {problem}" if line else f"yaml: {problem}"
+
+
+def _build(node: Any, duplicates: list[str], built: dict[int, Any]) -> Any:
+    """Return the JSON value of a node; `built` holds what anchors stand for."""
+    if node.id == "scalar":
+        return _json_scalar(_scalar(node))
+    known = built.get(id(node))
+    if known is not None:
+        return known
+    if node.id == "sequence":
+        items: list[Any] = []
+        built[id(node)] = items
+        items += [_build(item, duplicates, built) for item in node.value]
+        return items
+    members: dict[str, Any] = {}
+    built[id(node)] = members
+    _fill(members, node, duplicates, built)
+    return members
+
+
+def _fill(members: dict[str, Any], node: Any, duplicates: list[str], built: dict[int, Any]) -> None:
+    merged: dict[str, Any] = {}
+    met: set[str] = set()
+    for key_node, value_node in node.value:
+        key = _key(key_node)
+        if key is _MERGE:
+            sources = value_node.value if value_node.id == "sequence" else [value_node]
+            for source in sources:
+                merged = {**_build(source, duplicates, built), **merged}
+            continue
+        if key in met:
+            duplicates.append(f'line {value_node.start_mark.line + 1}: key "{key}" already set in map')
+        met.add(key)
+        members[key] = _build(value_node, duplicates, built)
+    for key, value in merged.items():
+        members.setdefault(key, value)
+
+
+def _key(node: Any) -> Any:
+    """Return a key as JSON's text."""
+    if node.id != "scalar":
+        raise YamlError(f"yaml: invalid map key: {node.value!r}")
+    if node.tag == _PLAIN and node.value == "<<":
+        return _MERGE
+    value = _scalar(node)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _scalar(node: Any) -> Any:
+    if node.tag == _PLAIN:
+        return plain_value(node.value)
+    return _tagged(node.tag.removeprefix(_TAGS), node.value)
+
+
+def _tagged(tag: str, text: str) -> Any:
+    """Return the value of a scalar that is quoted (a string) or has a tag of its own, such as ``!!int``."""
+    if tag == "str":
+        return text
+    if tag == "binary":
+        import base64
+
+        return base64.b64decode(text).decode("utf-8", "replace")
+    value = plain_value(text)
+    return float(value) if tag == "float" and isinstance(value, int) else value
+
+
+def plain_value(text: str) -> Any:
+    """Return what a plain scalar means: null, a boolean, a number or the text.
+
+    Source: go-yaml v2 ``resolve.go``.
+    """
+    if text in _NULLS:
+        return None
+    if text in _BOOLS:
+        return _BOOLS[text]
+    if text[0] not in "+-.0123456789":
+        return text
+    bare = text.replace("_", "")
+    if _INT.fullmatch(bare):
+        return _integer(bare)
+    if _FLOAT.fullmatch(bare):
+        return float(bare)
+    return _SPECIAL.get(text.lower(), text) if text.lower() in _SPECIAL else text
+
+
+def _integer(text: str) -> int | float:
+    sign = -1 if text[0] == "-" else 1
+    digits = text.lstrip("+-").lower()
+    if digits.startswith(("0x", "0b", "0o")):
+        value = sign * int(digits, 0)
+    elif digits.startswith("0") and len(digits) > 1:
+        value = sign * int(digits, 8)
+    else:
+        value = sign * int(digits)
+    return value if -(2**63) <= value < 2**64 else float(value)
+
+
+def _json_scalar(value: Any) -> Any:
+    """Write whole numbers as Go does, without a fraction, and refuse those that JSON does not have."""
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        raise YamlError(f"json: unsupported value: {'NaN' if math.isnan(value) else '+Inf' if value > 0 else '-Inf'}")
+    return int(value) if value.is_integer() and abs(value) < _GO_EXPONENT else value
+
+
+def dumps(obj: Any) -> bytes:
+    """Write an object as sigs.k8s.io/yaml does: keys sorted, lists not indented, text quoted where it must be."""
+    import yaml
+
+    text: bytes = yaml.dump(
+        obj,
+        Dumper=_dumper(),
+        default_flow_style=False,
+        allow_unicode=True,
+        encoding="utf-8",
+        width=_WIDTH,
+        sort_keys=True,
+    )
+    return text
+
+
+@lru_cache(maxsize=1)
+def _dumper() -> Any:
+    import yaml
+
+    class Dumper(yaml.CSafeDumper):
+        yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 -- the base class's own way
+
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    def represent(dumper: Any, text: str) -> Any:
+        style = None
+        if "\n" in text:
+            style = "|"
+        elif not isinstance(plain_value(text), str):
+            style = '"'
+        return dumper.represent_scalar(_STRING_TAG, text, style=style)
+
+    def number(dumper: Any, value: float) -> Any:
+        return dumper.represent_scalar(_STRING_TAG, _written(value))
+
+    def boolean(dumper: Any, value: bool) -> Any:
+        return dumper.represent_scalar(_STRING_TAG, "true" if value else "false")
+
+    Dumper.add_representer(str, represent)
+    Dumper.add_representer(bool, boolean)
+    Dumper.add_representer(int, number)
+    Dumper.add_representer(float, number)
+    Dumper.add_representer(type(None), lambda dumper, _value: dumper.represent_scalar(_STRING_TAG, "null"))
+    return Dumper
+
+
+def _written(value: float) -> str:
+    if isinstance(value, int):
+        return str(value)
+    return str(int(value)) if value.is_integer() and abs(value) < _GO_EXPONENT else repr(value)

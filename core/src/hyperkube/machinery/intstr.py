@@ -1,0 +1,57 @@
+"""Numbers that may be percentages: ``maxUnavailable: 25%``.
+
+Source: kubernetes apimachinery ``pkg/util/intstr/intstr.go``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hyperkube.machinery.field import quote
+
+IntOrString = int | str
+"""A JSON number or a string, as the wire has it."""
+
+_PERCENT = re.compile(r"([+-]?[0-9]+)%", re.ASCII)
+
+
+class IntOrStringError(ValueError):
+    """A value that is neither an integer nor a percentage."""
+
+
+def is_percent(value: IntOrString) -> bool:
+    """Tell whether the value is a percentage such as ``25%``."""
+    return isinstance(value, str) and _PERCENT.fullmatch(value) is not None
+
+
+def scaled(value: IntOrString, total: int, *, round_up: bool) -> int:
+    """Return an integer as it is, and a percentage as that share of `total`.
+
+    Raises:
+        IntOrStringError: a string that is no percentage.
+    """
+    if isinstance(value, int):
+        return value
+    match = _PERCENT.fullmatch(value)
+    if match is None:
+        raise IntOrStringError(
+            f"invalid value for IntOrString: invalid type: string is not a percentage (value {quote(value)})"
+        )
+    share = int(match[1]) * total
+    return -(-share // 100) if round_up else share // 100
+
+
+def scaled_or(value: IntOrString | None, default: IntOrString, total: int, *, round_up: bool) -> int:
+    """Return `scaled` of the value, or of the default when it is not set.
+
+    Raises:
+        IntOrStringError: a string that is no percentage.
+    """
+    return scaled(default if value is None else value, total, round_up=round_up)
+
+
+def int_value(value: IntOrString) -> int:
+    """Return the integer, or the integer that a string spells; 0 for any other string (a port by name)."""
+    if isinstance(value, int):
+        return value
+    return int(value) if re.fullmatch(r"[+-]?[0-9]+", value, re.ASCII) else 0

@@ -1,0 +1,257 @@
+"""Strategic merge patch: a merge patch that knows how lists are keyed.
+
+Directives: ``$patch: replace|delete`` in an object or a list item, ``$retainKeys``, ``$setElementOrder/LIST`` and
+``$deleteFromPrimitiveList/LIST``. Which lists merge, and by which key, the type tells.
+Source of semantics and messages: kubernetes apimachinery ``pkg/util/strategicpatch/patch.go``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hyperkube.machinery.errors import BadRequest
+from hyperkube.machinery.field import quote
+from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.patch.refusal import PatchFailed, PatchRejected, go_type, json_type, shown
+from hyperkube.machinery.schema.lookup import TypeInfo
+
+_MARKER = "$patch"
+_RETAIN_KEYS = "$retainKeys"
+_ORDER_PREFIX = "$setElementOrder/"
+_DELETE_PREFIX = "$deleteFromPrimitiveList/"
+
+_BAD_RETAIN_KEYS = "invalid patch format of retainKeys"
+_BAD_ORDER = "invalid patch format of setElementOrder list"
+_BAD_PRIMITIVES = "invalid patch format of primitive list"
+_LIST_OF_LISTS = "lists of lists are not supported"
+
+
+def apply_strategic_patch(document: Object, patch: Any, info: TypeInfo | None) -> Object:
+    """Return the document with the patch merged in by the rules of its type; the arguments stay as they are.
+
+    Raises:
+        BadRequest: the patch is no object, or a directive has the wrong form.
+        PatchRejected: the patch holds lists of lists.
+        PatchFailed: a list item lacks its merge key, a directive is unknown, or an order contradicts the patch.
+    """
+    if not isinstance(patch, dict):
+        raise BadRequest(f"json: cannot unmarshal {json_type(patch)} into Go value of type map[string]interface {{}}")
+    return _merge_map(copy_object(document), copy_object(patch), info)
+
+
+def _merge_map(original: Object, patch: Object, info: TypeInfo | None) -> Object:
+    """Merge two objects that are the callee's to change."""
+    if _MARKER in patch:
+        return _directive(patch)
+    _retain_keys(original, patch)
+    _merge_ordered_lists(original, patch, info)
+    for key, value in patch.items():
+        deletes = key.startswith(_DELETE_PREFIX)
+        name = key.removeprefix(_DELETE_PREFIX)
+        if deletes and not isinstance(value, list):
+            raise BadRequest(_BAD_PRIMITIVES)
+        if value is None:
+            original.pop(name, None)
+        elif name not in original or type(original[name]) is not type(value):
+            if not deletes:
+                original[name] = _plain(value)
+        elif isinstance(value, dict):
+            member, strategy, _ = _rules(info, name)
+            original[name] = value if strategy == "replace" else _merge_map(original[name], value, member)
+        elif isinstance(value, list):
+            original[name] = _merge_list_by_rule(original[name], value, info, name, deletes=deletes)
+        else:
+            original[name] = value
+    return original
+
+
+def _directive(patch: Object) -> Object:
+    directive = patch[_MARKER]
+    if directive == "replace":
+        return {key: _plain(value) for key, value in patch.items() if key != _MARKER and value is not None}
+    if directive == "delete":
+        return {}
+    raise PatchFailed(f"unknown patch type: {shown(directive)} in map: {shown(patch)}")
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of the patch that meets nothing in the document: without nulls and directives."""
+    if isinstance(value, dict):
+        if _MARKER in value:  # even a replacement is dropped where there is nothing to replace
+            return {}
+        return {key: _plain(member) for key, member in value.items() if member is not None and not key.startswith("$")}
+    if isinstance(value, list):
+        return [_plain(item) for item in value if not (isinstance(item, dict) and _MARKER in item)]
+    return value
+
+
+def _rules(info: TypeInfo | None, name: str) -> tuple[TypeInfo | None, str, str]:
+    """Return the type of a member, its strategy (without retainKeys) and its merge key."""
+    member = info.field(name) if info is not None else None
+    if member is None:
+        return None, "", ""
+    strategies = [strategy for strategy in member.patch_strategy.split(",") if strategy != "retainKeys"]
+    return member, strategies[0] if strategies else "", member.patch_merge_key
+
+
+def _retain_keys(original: Object, patch: Object) -> None:
+    """Apply ``$retainKeys``: all other members go; the patch may only set members it retains."""
+    if _RETAIN_KEYS not in patch:
+        return
+    keys = patch.pop(_RETAIN_KEYS)
+    if not isinstance(keys, list):
+        raise BadRequest(_BAD_RETAIN_KEYS)
+    for key, value in patch.items():
+        if value is not None and not key.startswith((_DELETE_PREFIX, _ORDER_PREFIX)) and key not in keys:
+            raise BadRequest(_BAD_RETAIN_KEYS)
+    for key in [key for key in original if key not in keys]:
+        del original[key]
+
+
+def _merge_ordered_lists(original: Object, patch: Object, info: TypeInfo | None) -> None:
+    """Merge the lists for which the patch gives an order, and take them out of the patch."""
+    for key in [key for key in patch if key.startswith(_ORDER_PREFIX)]:
+        order = patch.pop(key)
+        name = key.removeprefix(_ORDER_PREFIX)
+        changed, live = patch.get(name), original.get(name)
+        for value in (order, live if name in original else [], changed if name in patch else []):
+            if not isinstance(value, list):
+                raise PatchFailed(f"expected a []interface {{}}, but received a {go_type(value)}")
+        if info is not None and info.field(name) is None:
+            raise PatchFailed(f"unable to find api field in struct {info.name} for the json field {quote(name)}")
+        merge_key = _rules(info, name)[2]
+        if changed is not None:
+            _check_order(changed, order, merge_key)
+        if changed is None and live is None:
+            continue
+        if live is None:
+            merged = changed
+        elif changed is None:
+            merged = live
+        else:
+            merged = _merge_list_by_rule(live, changed, info, name, deletes=False)
+        patch.pop(name, None)
+        original[name] = _ordered(merged or [], order, live or [], merge_key)
+
+
+def _check_order(changed: list[Any], order: list[Any], merge_key: str) -> None:
+    """Insist that the items of the patch appear in its ``$setElementOrder`` list, in that order."""
+    if not order:
+        return
+    wanted = [item for item in changed if not (isinstance(item, dict) and _MARKER in item)]
+    remaining = iter([_identity(item, merge_key) for item in order])
+    for item in wanted:
+        if _identity(item, merge_key) not in remaining:  # takes from the iterator up to the match
+            raise PatchFailed(
+                f"The order in patch list:\n{shown(changed)}\n doesn't match $setElementOrder list:\n{shown(order)}\n"
+            )
+
+
+def _merge_list_by_rule(
+    original: list[Any], patch: list[Any], info: TypeInfo | None, name: str, *, deletes: bool
+) -> list[Any]:
+    member, strategy, merge_key = _rules(info, name)
+    if strategy != "merge":
+        return patch  # as it stands: directives have no meaning here and become unknown fields
+    return _merge_list(original, patch, member.items if member is not None else None, merge_key, deletes=deletes)
+
+
+def _merge_list(
+    original: list[Any], patch: list[Any], items: TypeInfo | None, merge_key: str, *, deletes: bool
+) -> list[Any]:
+    if not original and not patch:
+        return original
+    if not _holds_objects(original, patch):
+        if deletes:
+            return [item for item in original if item not in patch]
+        merged = list(dict.fromkeys([*original, *patch]))
+        return _ordered(merged, patch, original, "")
+    if not merge_key:
+        raise PatchFailed("cannot merge lists without merge key for type struct")
+    kept, changes = _apply_item_directives(original, patch, merge_key)
+    merged = list(kept)
+    for change in changes:
+        identity = _identity(change, merge_key)
+        place = next((i for i, item in enumerate(merged) if item.get(merge_key) == identity), None)
+        if place is None:
+            merged.append(_plain(change))
+        else:
+            merged[place] = _merge_map(merged[place], change, items)
+    return _ordered(merged, changes, kept, merge_key)
+
+
+def _holds_objects(*lists: list[Any]) -> bool:
+    """Tell whether the items are objects; all must be of one kind, and none a list."""
+    kinds = {go_type(item) for items in lists for item in items}
+    if "[]interface {}" in kinds:
+        raise PatchRejected(_LIST_OF_LISTS)
+    if len(kinds) > 1:
+        raise PatchFailed(f"list element types are not identical: [{' '.join(shown(items) for items in lists)}]")
+    return "map[string]interface {}" in kinds
+
+
+def _apply_item_directives(original: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
+    """Apply the ``$patch`` directives among the items; return what is left of the list, and of the patch."""
+    changes: list[Any] = []
+    replaces = False
+    for item in patch:
+        directive = item.get(_MARKER)
+        if _MARKER not in item:
+            changes.append(item)
+        elif directive == "delete":
+            identity = _identity(item, merge_key)
+            original = [other for other in original if other.get(merge_key) != identity]
+        elif directive == "replace":
+            replaces = True
+        elif directive == "merge":
+            raise PatchFailed("merging lists cannot yet be specified in the patch")
+        else:
+            raise PatchFailed(f"unknown patch type: {shown(directive)} in map: {shown(item)}")
+    return ([_plain(change) for change in changes], []) if replaces else (original, changes)
+
+
+def _identity(item: Any, merge_key: str) -> Any:
+    """Return what tells an item from the others of its list.
+
+    Raises:
+        PatchFailed: an object without its merge key.
+    """
+    if not merge_key:
+        return item
+    if not isinstance(item, dict):
+        raise PatchFailed(f"expected a map[string]interface {{}}, but received a {go_type(item)}")
+    if merge_key not in item:
+        raise PatchFailed(f"map: {shown(item)} does not contain declared merge key: {merge_key}")
+    return item[merge_key]
+
+
+def _ordered(merged: list[Any], patch_order: list[Any], live_order: list[Any], merge_key: str) -> list[Any]:
+    """Order a merged list: items of the patch as the patch has them, the others as the live list had them.
+
+    The others go before the first item of the patch that follows them in the live list.
+    """
+    first = _places(patch_order, merge_key)
+    live = _places(live_order, merge_key)
+    from_patch = [item for item in merged if _identity(item, merge_key) in first]
+    others = [item for item in merged if _identity(item, merge_key) not in first]
+    from_patch.sort(key=lambda item: first[_identity(item, merge_key)])
+    others.sort(key=lambda item: live.get(_identity(item, merge_key), -1))
+    result: list[Any] = []
+    at = 0
+    for item in from_patch:
+        place = live.get(_identity(item, merge_key))
+        while place is not None and at < len(others):
+            other = live.get(_identity(others[at], merge_key))
+            if other is None or other >= place:
+                break
+            result.append(others[at])
+            at += 1
+        result.append(item)
+    return result + others[at:]
+
+
+def _places(items: list[Any], merge_key: str) -> dict[Any, int]:
+    places: dict[Any, int] = {}
+    for index, item in enumerate(items):
+        places.setdefault(_identity(item, merge_key), index)
+    return places

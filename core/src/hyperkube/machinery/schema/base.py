@@ -1,0 +1,110 @@
+"""`KubeSchema`: the class of which every API type is declared once.
+
+A schema module names its `Package`, then declares one class per type, its fields in the order Go declares them, which
+is the order of members in JSON. Importing a module builds the classes; nothing is compiled before it is used.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from typing import Any, ClassVar
+
+import marshmallow as ma
+from marshmallow.schema import SchemaMeta
+
+from hyperkube.machinery.schema.fields import KubeField, List, Map, String, Struct, Union
+from hyperkube.machinery.schema.traits import Package
+
+_NO_PACKAGE = Package("", "", "", "")
+
+
+def _settle(field: KubeField, attribute: str, home: str) -> None:
+    """Tell a field its JSON name and the module in which bare schema names are looked up."""
+    field.json_name = field.json_name or attribute
+    if isinstance(field, Struct):
+        field.home = home
+    elif isinstance(field, List | Map):
+        _settle(field.items, "", home)
+
+
+class KubeSchemaMeta(SchemaMeta):
+    """Reads the class arguments and settles the fields; skips marshmallow's registry and search for hooks."""
+
+    def __new__(  # noqa: D102 -- the class says it
+        mcs,
+        name: str,
+        bases: tuple[type, ...],
+        attrs: dict[str, Any],
+        **arguments: Any,
+    ) -> KubeSchemaMeta:
+        module = attrs["__module__"]
+        for attribute, value in attrs.items():
+            if isinstance(value, KubeField):
+                _settle(value, attribute, module)
+        attrs["package"] = getattr(sys.modules.get(module), "PACKAGE", _NO_PACKAGE)
+        attrs |= {"published": True, **arguments}
+        schema = super().__new__(mcs, name, bases, attrs)
+        assert isinstance(schema, KubeSchemaMeta)  # noqa: S101 -- what `super` makes is of `mcs`
+        return schema
+
+    def __init__(cls, name: str, bases: tuple[type, ...], attrs: dict[str, Any], **_arguments: Any) -> None:
+        super().__init__(name, bases, attrs)  # type: ignore[no-untyped-call] # marshmallow's is not annotated
+
+    def resolve_hooks(cls) -> dict[str, list[tuple[str, bool, dict[str, Any]]]]:
+        """API types have no marshmallow hooks; looking for them would cost most of the import."""
+        return defaultdict(list)
+
+
+class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
+    """One API type; class arguments tell what is unusual about it.
+
+    Attributes:
+        package: the names shared by the types of the module.
+        published: whether the type has a definition in OpenAPI (inlined and internal ones have none).
+        struct_type: ``atomic`` when server-side apply takes the object as one value.
+        unions: groups of members of which one is set, as OpenAPI shows them.
+        shape: for the three types of JSON schemas that may be something simpler: ``array``, ``bool``, ``strings``.
+        every_group: the kind is registered in every group version (DeleteOptions, WatchEvent).
+        kinded: whether objects say what they are.
+    """
+
+    package: ClassVar[Package] = _NO_PACKAGE
+    published: ClassVar[bool] = True
+    struct_type: ClassVar[str] = ""
+    unions: ClassVar[tuple[Union, ...]] = ()
+    shape: ClassVar[str] = ""
+    every_group: ClassVar[bool] = False
+    kinded: ClassVar[bool] = False
+
+    class Meta:
+        """Marshmallow's own settings."""
+
+        register = False
+
+    @classmethod
+    def declared(cls) -> dict[str, KubeField]:
+        """Return the fields by attribute, in JSON order."""
+        fields: Any = cls._declared_fields
+        return dict(fields)
+
+    @classmethod
+    def proto_name(cls) -> str:
+        """Return the full name of the protobuf message."""
+        return f"{cls.package.proto}.{cls.__name__}"
+
+    @classmethod
+    def openapi_name(cls) -> str:
+        """Return the name of the OpenAPI definition."""
+        return f"{cls.package.openapi}.{cls.__name__}"
+
+
+class KubeObject(KubeSchema, published=False):
+    """A type that says itself what it is: it starts with kind and apiVersion."""
+
+    kinded = True
+
+    kind = String(omitempty=True, doc="What the object is, in CamelCase; it never changes.")
+    apiVersion = String(  # noqa: N815 -- Kubernetes' own name
+        omitempty=True, doc="The group and version of the schema that the object follows."
+    )

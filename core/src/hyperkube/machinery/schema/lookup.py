@@ -1,0 +1,228 @@
+"""`TypeInfo`: what patches and server-side apply ask about a place in an object.
+
+One protocol serves schemas of built-in kinds (`SchemaType`) and the structural schemas of custom resources
+(`hyperkube.machinery.schema.structural.StructuralType`). A `TypeInfo` is immutable; walk it with `field` and `items`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from hyperkube.machinery.schema.fields import KubeField, List, Map, Struct
+from hyperkube.machinery.schema.structs import members
+
+if TYPE_CHECKING:
+    from hyperkube.machinery.schema.base import KubeSchema
+
+Form = Literal["struct", "map", "list", "scalar", "untyped"]
+
+
+class TypeInfo(Protocol):
+    """The type at one place of an object."""
+
+    @property
+    def form(self) -> Form:
+        """What the value is; ``untyped`` values may be anything and are owned as a whole."""
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is an object with declared members."""
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is an object with free keys."""
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a string, number or boolean."""
+
+    @property
+    def name(self) -> str:
+        """The type's name for messages: ``Pod``, ``string``."""
+
+    def field(self, name: str) -> TypeInfo | None:
+        """Return the type of a member: of a struct the declared one, of a map any; None where there is none."""
+
+    def fields(self) -> Iterable[str]:
+        """Return the names of a struct's members in declared order."""
+
+    @property
+    def items(self) -> TypeInfo | None:
+        """The type of a list's items or a map's values."""
+
+    @property
+    def patch_strategy(self) -> str:
+        """Of strategic merge patch, comma-separated: ``merge``, ``replace``, ``retainKeys``; empty is replace."""
+
+    @property
+    def patch_merge_key(self) -> str:
+        """The member by which strategic merge patch matches items; empty for lists of scalars."""
+
+    @property
+    def list_type(self) -> str:
+        """``atomic``, ``set`` or ``map``; empty where it is no list."""
+
+    @property
+    def list_map_keys(self) -> tuple[str, ...]:
+        """The members that identify an item of a list of type map."""
+
+    @property
+    def map_type(self) -> str:
+        """``granular`` or ``atomic`` for maps; empty otherwise."""
+
+    @property
+    def struct_type(self) -> str:
+        """``granular`` or ``atomic`` for structs; empty otherwise."""
+
+    @property
+    def default(self) -> Any:
+        """The declared default of the place, or None; server-side apply needs those of list map keys."""
+
+    @property
+    def preserves_unknown(self) -> bool:
+        """Whether a struct keeps members that are not declared (custom resources)."""
+
+
+class SchemaType:
+    """The `TypeInfo` of a place in a built-in kind."""
+
+    __slots__ = ("_field", "_items", "_members", "_schema", "form")
+
+    def __init__(self, field: KubeField | None, schema: type[KubeSchema] | None) -> None:
+        self._field = field
+        self._schema = schema
+        self._members: dict[str, SchemaType | KubeField] | None = None
+        self._items: SchemaType | None = None
+        self.form: Form = self._find_form()
+
+    @classmethod
+    def of(cls, schema: type[KubeSchema]) -> SchemaType:
+        """Return the type of a whole object."""
+        return cls(None, schema)
+
+    def _find_form(self) -> Form:
+        field = self._field
+        if field is None or isinstance(field, Struct):
+            struct = self._struct
+            return "untyped" if struct is not None and struct.shape else "struct"
+        if isinstance(field, List):
+            return "list"
+        if isinstance(field, Map):
+            return "map"
+        return "untyped" if field.scalar in {"raw", "json", "any", "fields_v1"} else "scalar"
+
+    @property
+    def _struct(self) -> type[KubeSchema] | None:
+        if self._schema is None and isinstance(self._field, Struct):
+            self._schema = self._field.schema()
+        return self._schema
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is an object with declared members."""
+        return self.form == "struct"
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is an object with free keys."""
+        return self.form == "map"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return self.form == "list"
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a string, number or boolean."""
+        return self.form == "scalar"
+
+    @property
+    def name(self) -> str:
+        """The schema's name, or the scalar's."""
+        struct = self._struct
+        if struct is not None:
+            return struct.__name__
+        return self._field.scalar if self._field is not None else ""
+
+    def _table(self) -> dict[str, SchemaType | KubeField]:
+        if self._members is None:
+            struct = self._struct
+            self._members = dict(members(struct)) if struct is not None and not struct.shape else {}
+        return self._members
+
+    def field(self, name: str) -> TypeInfo | None:
+        """Return the type of a member; of a map any name will do."""
+        if self.form == "map":
+            return self.items
+        if self.form != "struct":
+            return None
+        table = self._table()
+        entry = table.get(name)
+        if isinstance(entry, KubeField):
+            entry = table[name] = SchemaType(entry, None)
+        return entry
+
+    def fields(self) -> Iterable[str]:
+        """Return the names of a struct's members in declared order."""
+        return tuple(self._table()) if self.form == "struct" else ()
+
+    @property
+    def items(self) -> TypeInfo | None:
+        """The type of a list's items or a map's values."""
+        if self._items is None and isinstance(self._field, List | Map):
+            self._items = SchemaType(self._field.items, None)
+        return self._items
+
+    @property
+    def patch_strategy(self) -> str:
+        """Of strategic merge patch."""
+        return self._field.patch_strategy if self._field is not None else ""
+
+    @property
+    def patch_merge_key(self) -> str:
+        """The member by which strategic merge patch matches items."""
+        return self._field.patch_merge_key if self._field is not None else ""
+
+    @property
+    def list_type(self) -> str:
+        """``atomic``, ``set`` or ``map`` for lists."""
+        if self._field is None or self.form != "list":
+            return ""
+        return self._field.list_type or "atomic"
+
+    @property
+    def list_map_keys(self) -> tuple[str, ...]:
+        """The members that identify an item."""
+        return self._field.list_map_keys if self._field is not None else ()
+
+    @property
+    def map_type(self) -> str:
+        """``granular`` or ``atomic`` for maps."""
+        if self._field is None or self.form != "map":
+            return ""
+        return self._field.map_type or "granular"
+
+    @property
+    def struct_type(self) -> str:
+        """``granular`` or ``atomic`` for structs: as the field says, else as the type says."""
+        if self.form != "struct":
+            return ""
+        struct = self._struct
+        by_field = (self._field.struct_type or self._field.map_type) if self._field is not None else ""
+        return by_field or (struct.struct_type if struct is not None else "") or "granular"
+
+    @property
+    def default(self) -> Any:
+        """The declared default of the place, or None."""
+        return self._field.default if self._field is not None else None
+
+    @property
+    def preserves_unknown(self) -> bool:
+        """Built-in kinds drop what they do not know."""
+        return False

@@ -1,0 +1,149 @@
+"""The compiled form of one schema: a table of members and a loop over what came.
+
+The loop works in place: what is already as Go would write it is left alone, which is the common case and costs one
+look-up a member. When a value is wrong the exception learns its place on its way out. An unknown member is an exception
+too, until `hyperkube.machinery.schema.strict` has searched for all of them; they are dropped in a second run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from hyperkube.machinery.schema.convert import DROP, Absent, absence, slot
+from hyperkube.machinery.schema.fields import Inline, KubeField
+from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
+from hyperkube.machinery.schema.scalars import Converter
+
+if TYPE_CHECKING:
+    from hyperkube.machinery.schema.base import KubeSchema
+
+
+class UnknownMemberError(Exception):
+    """There is a member that the schema does not declare."""
+
+
+def members(schema: type[KubeSchema]) -> dict[str, KubeField]:
+    """Return the members of a schema in JSON by name, those of inlined schemas in their place."""
+    result: dict[str, KubeField] = {}
+    for field in schema.declared().values():
+        if isinstance(field, Inline):
+            result |= members(field.schema())
+        elif not field.hidden:
+            result[field.json_name] = field
+    return result
+
+
+class StructCodec:
+    """Decodes objects of one schema; compiles itself when it is first used.
+
+    Attributes:
+        decode: ``(value, seen)`` → the object as Go would write it, changed in place or made anew: members in declared
+            order, empty ones left out or filled in as the field says, unknown ones dropped and their names added to
+            `seen`. With None for `seen` an unknown member raises `UnknownMemberError`, and none was dropped before.
+    """
+
+    __slots__ = ("_zeros", "decode", "schema")
+
+    def __init__(self, schema: type[KubeSchema]) -> None:
+        self.schema = schema
+        self.decode: Converter = self._compile_and_decode
+        self._zeros: dict[str, Absent] | None = None
+
+    def zero(self) -> dict[str, Any]:
+        """Return the object Go writes for the zero value of the struct."""
+        if self._zeros is None:
+            self._zeros = _zeros(self.schema)
+        return {name: make() for name, make in self._zeros.items()}
+
+    def _compile_and_decode(self, value: Any, seen: list[str] | None) -> Any:
+        shape = self.schema.shape
+        if shape:
+            from hyperkube.machinery.schema.shapes import shaped
+
+            self.decode = shaped(shape, self.schema, codec_of)
+        else:
+            self.decode = _loop(self.schema)
+        return self.decode(value, seen)
+
+
+def _zeros(schema: type[KubeSchema]) -> dict[str, Absent]:
+    """Return what makes each member that is written even if it is missing."""
+    made = {name: absence(field, codec_of) for name, field in members(schema).items()}
+    return {name: make for name, make in made.items() if make is not None}
+
+
+def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901, PLR0915 -- one loop, as calls are what costs
+    """Return the decoder of a struct."""
+    fields = members(schema)
+    table = {name: slot(field, index, codec_of) for index, (name, field) in enumerate(fields.items())}
+    zeros = _zeros(schema)
+    required = tuple(zeros)
+    order = {name: index for index, name in enumerate(fields)}
+    lookup = table.get
+    struct_name = schema.__name__
+    go_type = f"{schema.package.proto.rsplit('.', 1)[-1]}.{struct_name}"
+
+    def rebuild(value: dict[str, Any], dropped: list[str]) -> dict[str, Any]:
+        out = {name: item for name, item in value.items() if name not in dropped} if dropped else value
+        for name in required:
+            if name not in out:
+                out[name] = zeros[name]()
+        return {name: out[name] for name in sorted(out, key=order.__getitem__)}
+
+    def decode(value: Any, seen: list[str] | None) -> dict[str, Any]:  # noqa: C901, PLR0912 -- the same
+        if value.__class__ is not dict:
+            raise TypeMismatch(shown(value), go_type)
+        last = -1
+        ordered = True
+        dropped: list[str] = []
+        key = ""
+        try:
+            for key, item in value.items():
+                entry = lookup(key)
+                if entry is None:
+                    if seen is None:
+                        raise UnknownMemberError
+                    seen.append(key)
+                    dropped.append(key)
+                    continue
+                index, exact, keep, convert, codec = entry
+                cls: Any = item.__class__
+                if cls is not exact:
+                    new = convert(item, seen)
+                    if new is DROP:
+                        dropped.append(key)
+                    elif new is not item:
+                        value[key] = new
+                elif codec is not None:
+                    new = codec.decode(item, seen)
+                    if new is not item:
+                        value[key] = new
+                elif not (item or keep):
+                    dropped.append(key)
+                elif cls is int and not -0x80000000 <= item <= 0x7FFFFFFF:
+                    convert(item, seen)
+                if index < last:
+                    ordered = False
+                last = index
+        except TypeMismatch as mismatch:
+            mismatch.inside(struct_name, key)
+            raise
+        if ordered and not dropped:
+            for name in required:
+                if name not in value:
+                    return rebuild(value, dropped)
+            checked: dict[str, Any] = value
+            return checked
+        return rebuild(value, dropped)
+
+    return decode
+
+
+def codec_of(schema: type[KubeSchema]) -> StructCodec:
+    """Return the codec of a schema; there is one per class, kept on the class."""
+    codec = schema.__dict__.get("compiled_codec")
+    if codec is None:
+        codec = StructCodec(schema)
+        type.__setattr__(schema, "compiled_codec", codec)
+    assert isinstance(codec, StructCodec)  # noqa: S101 -- nobody else sets it
+    return codec

@@ -1,0 +1,52 @@
+"""Who is asking: the identity that authentication yields and that every in-process call carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+ANONYMOUS = "system:anonymous"
+AUTHENTICATED_GROUP = "system:authenticated"
+UNAUTHENTICATED_GROUP = "system:unauthenticated"
+PRIVILEGED_GROUP = "system:masters"
+APISERVER_USER = "system:apiserver"
+SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+SERVICE_ACCOUNTS_GROUP = "system:serviceaccounts"
+NODE_PREFIX = "system:node:"
+NODES_GROUP = "system:nodes"
+
+_NO_EXTRA: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class UserInfo:
+    """A user: name, uid, groups in order, and extra values by (lower-case) key."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _NO_EXTRA, hash=False)
+
+
+def service_account(namespace: str, name: str, uid: str = "") -> UserInfo:
+    """Return the identity of a service account, with the groups Kubernetes gives it."""
+    return UserInfo(
+        f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}",
+        uid,
+        (SERVICE_ACCOUNTS_GROUP, f"{SERVICE_ACCOUNTS_GROUP}:{namespace}", AUTHENTICATED_GROUP),
+    )
+
+
+def node(name: str) -> UserInfo:
+    """Return the identity of a node's kubelet."""
+    return UserInfo(f"{NODE_PREFIX}{name}", "", (NODES_GROUP, AUTHENTICATED_GROUP))
+
+
+def component(name: str) -> UserInfo:
+    """Return the identity of a control-plane component, e.g. ``system:kube-scheduler``."""
+    return UserInfo(name, "", (AUTHENTICATED_GROUP,))
+
+
+LOOPBACK = UserInfo(APISERVER_USER, "", (PRIVILEGED_GROUP, AUTHENTICATED_GROUP))
+"""The API server speaking to itself; always allowed."""

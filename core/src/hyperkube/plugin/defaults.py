@@ -1,0 +1,62 @@
+"""Which plugins are on without being asked for, and in which order: data that the bundle distribution carries.
+
+Distribution ``hyperkube`` (folder ``plugins/bundle/default``) holds ``plugins.toml``: a table per family with ``order``
+and ``enabled``. Without the bundle nothing is said: hosts then enable what is installed, by name.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.resources import files
+from typing import Any
+
+from hyperkube.plugin.loader import PROJECT, installed
+
+
+@cache
+def _bundle() -> dict[str, dict[str, Any]]:
+    """Read the bundle's file once: it is part of an installed distribution and does not change while we run."""
+    tables: dict[str, dict[str, Any]] = {}
+    for entry in entry_points(group=f"{PROJECT}.bundle"):
+        text = files(entry.value).joinpath("plugins.toml").read_text(encoding="utf-8")
+        tables.update(tomllib.loads(text))
+    return tables
+
+
+def enabled_by_default(family: str) -> tuple[str, ...] | None:
+    """Return the names that are on unless a flag says otherwise, in order; None if the bundle does not say."""
+    names = _bundle().get(family, {}).get("enabled")
+    return tuple(names) if names is not None else None
+
+
+def order(family: str) -> tuple[str, ...]:
+    """Return the fixed order of a family's chain; empty if it has none."""
+    return tuple(_bundle().get(family, {}).get("order", ()))
+
+
+def arranged(family: str, names: set[str], *, before: str = "") -> list[str]:
+    """Return `names` in the family's fixed order; unknown ones go in front of the plugin `before`, or last.
+
+    A third party's plugin is unknown to the bundle: it runs before the policies and webhooks.
+    """
+    known = order(family)
+    strangers = sorted(names - set(known))
+    arranged_names: list[str] = []
+    for name in known:
+        if name == before:
+            arranged_names += strangers
+            strangers = []
+        if name in names:
+            arranged_names.append(name)
+    return arranged_names + strangers
+
+
+def default_names(family: str) -> list[str]:
+    """Return what a host enables when no flag says otherwise: the bundle's names as far as installed, or all."""
+    available = installed(family)
+    enabled = enabled_by_default(family)
+    if enabled is None:
+        return sorted(available)
+    return [name for name in enabled if name in available]

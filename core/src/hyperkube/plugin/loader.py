@@ -1,0 +1,213 @@
+"""Find, choose and wire plugins: stevedore answers which, pluggy calls.
+
+Each host owns its own `PluginHost`: there is no process-wide manager, so two clusters in one process share nothing.
+Only what is enabled is imported. Everything that can be wrong with a plugin is wrong at start, never later: a missing
+name, two distributions claiming one name, a module that fails to import, a hook that no spec knows.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from importlib.metadata import EntryPoint, distributions
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pluggy
+
+from hyperkube.hookspecs.base import Plugin, PluginContext
+from hyperkube.machinery.errors import UsageError
+
+PROJECT = "hyperkube"
+
+
+class PluginNotFound(UsageError):
+    """No installed distribution offers a plugin of that family and name."""
+
+    def __init__(self, family: str, name: str, installed: Iterable[str]) -> None:
+        known = ", ".join(sorted(installed)) or "none"
+        super().__init__(f"{family} plugin {name!r} is not installed (installed: {known})")
+
+
+class PluginConflict(UsageError):
+    """Two installed distributions offer a plugin of the same family and name."""
+
+
+class PluginLoadFailed(UsageError):
+    """The plugin's module could not be imported, or the plugin could not be built."""
+
+
+def installed(family: str) -> dict[str, EntryPoint]:
+    """Return the installed plugins of a family by name, importing none.
+
+    Raises:
+        PluginConflict: two distributions offer the same name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in _scan(_state_of_path()).get(f"{PROJECT}.{family}", ()):
+        other = found.get(entry.name)
+        if other is not None and other.value != entry.value:
+            names = sorted({_distribution(entry), _distribution(other)})
+            raise PluginConflict(f"{family} plugin {entry.name!r} is offered twice, by {' and '.join(names)}")
+        found[entry.name] = entry
+    return found
+
+
+def _state_of_path() -> tuple[tuple[str, int], ...]:
+    """Return what changes when a distribution comes or goes: the folders of the import path and their times."""
+    return tuple((folder, _changed_at(folder)) for folder in sys.path)
+
+
+def _changed_at(folder: str) -> int:
+    try:
+        return Path(folder or ".").stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@lru_cache(maxsize=1)
+def _scan(_state: tuple[tuple[str, int], ...]) -> dict[str, tuple[EntryPoint, ...]]:
+    """Return all our entry points by group: reading a hundred distributions takes 10 ms, and hosts ask often."""
+    found: dict[str, list[EntryPoint]] = {}
+    seen: set[str] = set()
+    for distribution in distributions():
+        if distribution.name in seen:  # shadowed by an earlier folder of the path
+            continue
+        seen.add(distribution.name)
+        for entry in distribution.entry_points:
+            if entry.group.startswith(f"{PROJECT}."):
+                found.setdefault(entry.group, []).append(entry)
+    return {group: tuple(entries) for group, entries in found.items()}
+
+
+def _distribution(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist is not None else entry.value
+
+
+class PluginHost:
+    """The plugins that one host has enabled for one family, in order, and the hooks to call them by."""
+
+    def __init__(self, family: str, specs: ModuleType, plugins: Sequence[tuple[str, Plugin]]) -> None:
+        """Register the plugins so that hooks call them in the order given.
+
+        Raises:
+            PluginLoadFailed: a plugin implements a hook that the family's specs do not have.
+        """
+        self.family = family
+        self._plugins = tuple(plugins)
+        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager.add_hookspecs(specs)
+        try:
+            for name, plugin in reversed(self._plugins):  # pluggy calls the last registered first
+                self._manager.register(plugin, name)
+            self._manager.check_pending()
+        except (pluggy.PluginValidationError, ValueError) as error:
+            raise PluginLoadFailed(f"{family} plugins: {error}") from error
+
+    @property
+    def hook(self) -> Any:
+        """The hooks of the family, as pluggy callers."""
+        return self._manager.hook
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the enabled plugins, in order."""
+        return tuple(name for name, _ in self._plugins)
+
+    @property
+    def plugins(self) -> tuple[Plugin, ...]:
+        """The enabled plugins, in order."""
+        return tuple(plugin for _, plugin in self._plugins)
+
+    def get(self, name: str) -> Plugin:
+        """Return one enabled plugin.
+
+        Raises:
+            PluginNotFound: no plugin of that name is enabled.
+        """
+        for enabled, plugin in self._plugins:
+            if enabled == name:
+                return plugin
+        raise PluginNotFound(self.family, name, self.names)
+
+    def start(self) -> None:
+        """Start all plugins in order; on a failure close them all and raise it."""
+        try:
+            for plugin in self.plugins:
+                plugin.start()
+        except BaseException:
+            self.close()
+            raise
+
+    def ready(self) -> bool:
+        """Tell whether every plugin says it is ready."""
+        return all(plugin.ready() for plugin in self.plugins)
+
+    def close(self) -> None:
+        """Close all plugins, the last one first; the first failure is raised once all were closed."""
+        failures: list[Exception] = []
+        for plugin in reversed(self.plugins):
+            try:
+                plugin.close()
+            except Exception as error:  # noqa: BLE001  one plugin's failure must not keep the others open
+                failures.append(error)
+        if failures:
+            raise failures[0]
+
+
+def load(
+    family: str,
+    names: Sequence[str],
+    specs: ModuleType,
+    context: Callable[[str], PluginContext],
+) -> PluginHost:
+    """Build the named plugins, in this order, each with the context that `context(name)` returns.
+
+    Args:
+        family: the family's word, e.g. ``admission``; the entry-point group is ``hyperkube.<family>``.
+        names: entry-point names in calling order.
+        specs: the module that holds the family's hook specs.
+        context: makes the context of one plugin.
+
+    Raises:
+        PluginNotFound: a name that no installed distribution offers; the message lists the installed ones.
+        PluginConflict: two distributions offer the same name, or a name is given twice.
+        PluginLoadFailed: a module fails to import, a plugin fails to build, or has a hook no spec knows.
+    """
+    if len(set(names)) != len(names):
+        twice = sorted({name for name in names if list(names).count(name) > 1})
+        raise PluginConflict(f"{family} plugins named twice: {', '.join(twice)}")
+    if not names:
+        return PluginHost(family, specs, [])
+    known = installed(family)
+    for name in names:
+        if name not in known:
+            raise PluginNotFound(family, name, known)
+    classes = _import(family, names)
+    built: list[tuple[str, Plugin]] = []
+    for name in names:
+        try:
+            built.append((name, classes[name](context(name))))
+        except UsageError:
+            raise
+        except Exception as error:
+            raise PluginLoadFailed(f"{family} plugin {name!r} could not be built: {error}") from error
+    return PluginHost(family, specs, built)
+
+
+def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
+    """Import the plugins' classes through stevedore; nothing else of the family is imported."""
+    from stevedore import NamedExtensionManager
+
+    def fail(_manager: object, entry: EntryPoint, error: BaseException) -> None:
+        raise PluginLoadFailed(f"{family} plugin {entry.name!r} of {_distribution(entry)}: {error}") from error
+
+    manager: Any = NamedExtensionManager(
+        namespace=f"{PROJECT}.{family}",
+        names=list(names),
+        name_order=True,
+        on_load_failure_callback=fail,
+    )
+    return {extension.name: extension.plugin for extension in manager}

@@ -1,0 +1,171 @@
+"""From a decision to a bound pod: reserve and permit beside the loop, pre-bind and bind on a few threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from hyperkube.hookspecs.scheduling import PodInfo
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, HyperkubeError
+from hyperkube.machinery.objects import NodeName
+from hyperkube.scheduler.profile import Profile
+
+THREADS = 4
+
+_log = logging.getLogger("hyperkube.scheduler")
+
+Finished = Callable[["NotBound | None"], None]
+"""Called once for each binding that was submitted, on a binder's thread."""
+
+
+class NotBound(HyperkubeError):
+    """A plugin refused, or the API did; the message says why. `rejected` tells a plugin's refusal from a failure."""
+
+    def __init__(self, message: str, *, rejected: bool, plugin: str = "") -> None:
+        super().__init__(message)
+        self.rejected = rejected
+        self.plugin = plugin
+
+
+@dataclass(slots=True)
+class _Waiting:
+    event: threading.Event
+    reason: str = ""
+
+
+class Binder:
+    """Binds decided pods; a pod that has to wait for something gets a thread of its own."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._waiting: dict[str, _Waiting] = {}
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="binder")
+        self._closed = False
+
+    def submit(self, profile: Profile, pod: PodInfo, node: NodeName, finished: Finished) -> None:
+        """Reserve and ask for permission now, on the caller's thread; then bind in the background.
+
+        Raises:
+            NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
+        """
+        self._reserve(profile, pod, node)
+        try:
+            waits = self._permit(profile, pod, node)
+        except NotBound:
+            self._unreserve(profile, pod, node)
+            raise
+        if waits is None and not any(plugin.may_wait(pod) for _, plugin in profile.pre_binds):
+            self._pool.submit(self._run, profile, pod, node, finished, None)
+        else:
+            arguments = (profile, pod, node, finished, waits)
+            threading.Thread(target=self._run, args=arguments, name=f"bind-{pod.key}", daemon=True).start()
+
+    def allow(self, key: str) -> None:
+        """Let a pod go on that a permit plugin made wait."""
+        self._end_wait(key, "")
+
+    def reject(self, key: str, reason: str) -> None:
+        """Refuse a pod that a permit plugin made wait."""
+        self._end_wait(key, reason)
+
+    def close(self) -> None:
+        """Finish what is under way and refuse more."""
+        with self._lock:
+            self._closed = True
+            waiting = list(self._waiting)
+        for key in waiting:
+            self.reject(key, "the scheduler is shutting down")
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _reserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+        for name, plugin in profile.reserves:
+            reason = plugin.reserve(pod, node)
+            if reason:
+                self._unreserve(profile, pod, node)
+                raise NotBound(f"reserve plugin {name!r}: {reason}", rejected=True, plugin=name)
+
+    def _permit(self, profile: Profile, pod: PodInfo, node: NodeName) -> tuple[str, float, _Waiting] | None:
+        """Return the plugin that makes the pod wait, and for how long, if one does."""
+        longest: tuple[str, float, _Waiting] | None = None
+        for name, plugin in profile.permits:
+            waiting = _Waiting(threading.Event())
+            with self._lock:
+                self._waiting.setdefault(pod.key, waiting)
+                waiting = self._waiting[pod.key]
+            permission = plugin.permit(pod, node)
+            if permission.wait_seconds:
+                if longest is None or permission.wait_seconds < longest[1]:
+                    longest = (name, permission.wait_seconds, waiting)
+            elif not permission.allowed:
+                self._stop_waiting(pod.key)
+                raise NotBound(f"permit plugin {name!r}: {permission.reason}", rejected=True, plugin=name)
+        if longest is None:
+            self._stop_waiting(pod.key)
+        return longest
+
+    def _run(
+        self,
+        profile: Profile,
+        pod: PodInfo,
+        node: NodeName,
+        finished: Finished,
+        waits: tuple[str, float, _Waiting] | None,
+    ) -> None:
+        error: NotBound | None = None
+        try:
+            if waits is not None:
+                self._wait(pod.key, *waits)
+            _bind(profile, pod, node)
+        except NotBound as refusal:
+            error = refusal
+        except (ApiError, OSError) as failure:
+            error = NotBound(str(failure), rejected=False)
+        except Exception as bug:  # noqa: BLE001  a plugin's bug fails one binding; it is logged
+            _log.exception("binding %s failed", pod.key)
+            error = NotBound(f"internal error: {bug}", rejected=False)
+        if error is not None:
+            self._unreserve(profile, pod, node)
+        finished(error)
+
+    def _wait(self, key: str, name: str, seconds: float, waiting: _Waiting) -> None:
+        try:
+            if not self._clock.wait(waiting.event, seconds):
+                raise NotBound(f"permit plugin {name!r}: not allowed within {seconds:g} s", rejected=True, plugin=name)
+            if waiting.reason:
+                raise NotBound(f"permit plugin {name!r}: {waiting.reason}", rejected=True, plugin=name)
+        finally:
+            self._stop_waiting(key)
+
+    def _stop_waiting(self, key: str) -> None:
+        with self._lock:
+            self._waiting.pop(key, None)
+
+    def _end_wait(self, key: str, reason: str) -> None:
+        with self._lock:
+            waiting = self._waiting.get(key)
+            if waiting is not None:
+                waiting.reason = reason
+                waiting.event.set()
+
+    def _unreserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+        for name, plugin in reversed(profile.reserves):
+            try:
+                plugin.unreserve(pod, node)
+            except Exception:  # noqa: BLE001  the other plugins must give back all the same
+                _log.exception("unreserve plugin %r failed for %s", name, pod.key)
+
+
+def _bind(profile: Profile, pod: PodInfo, node: NodeName) -> None:
+    for name, pre_bind in profile.pre_binds:
+        reason = pre_bind.pre_bind(pod, node)
+        if reason:
+            raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
+    if not any(plugin.bind(pod, node) for _, plugin in profile.binds):
+        raise NotBound("no bind plugin bound the pod", rejected=False)
+    for _, post_bind in profile.post_binds:
+        post_bind.post_bind(pod, node)

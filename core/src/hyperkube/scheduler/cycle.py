@@ -1,0 +1,158 @@
+"""One pod's cycle: filter all nodes, score those that are left, choose the best. Pure: no clock, no API.
+
+What plugins of a narrow scope say is kept per template and refreshed where nodes or pods changed (`kept`), so that the
+usual decision asks about the few nodes that were bound to since this template's last turn.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from random import Random
+from typing import TYPE_CHECKING
+
+from hyperkube.hookspecs.scheduling import Filtered, Scope, ScorePlugin
+from hyperkube.scheduler.decision import Decision, Trace
+
+if TYPE_CHECKING:
+    from hyperkube.hookspecs.scheduling import IntScores, Mask
+    from hyperkube.scheduler.kept import Filters, Kept, Scores
+    from hyperkube.scheduler.node_table import Nodes
+    from hyperkube.scheduler.pod_info import QueuedPod
+
+KEPT_CELLS = 400_000
+"""Nodes times templates whose answers are kept: about 20 bytes per cell and plugin."""
+
+
+class Algorithm:
+    """Filters and scores with one profile's plugins."""
+
+    def __init__(self, filters: Filters, scores: Scores, random: Random) -> None:
+        """Take the plugins by name, score plugins with their weights."""
+        self._filters = tuple(filters)
+        self._scores = tuple(scores)
+        self._near_filters = [(name, plugin) for name, plugin in filters if plugin.scope is not Scope.CLUSTER]
+        self._near_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
+        self._wide_filters = [(name, plugin) for name, plugin in filters if plugin.scope is Scope.CLUSTER]
+        self._random = random
+        self._kept: OrderedDict[str, Kept] = OrderedDict()
+
+    def decide(self, pod: QueuedPod, nodes: Nodes) -> Decision:
+        """Choose a node for a pod; the caller holds the table's lock."""
+        if not len(nodes):
+            return Decision(None, Trace((), {}, {}, {}))
+        kept = self._refreshed(pod, nodes)
+        feasible, answers = kept.feasible, kept.filtered
+        if feasible.any():
+            wide = self._ask_wide(pod, nodes)
+            if wide:
+                feasible = feasible.copy()
+                for answer in wide.values():
+                    feasible &= answer.mask
+                answers = {name: (wide.get(name) or answers.get(name)) for name, _ in self._filters}  # type: ignore[misc]  # Nones go below
+                answers = {name: answer for name, answer in answers.items() if answer is not None}
+        refusals = first_refusals(answers, len(nodes), feasible)
+        names = nodes.names_now()
+        count = int(feasible.sum())
+        if not count:
+            return Decision(None, Trace(names, refusals, {}, {}), refusals)
+        if count == 1:
+            return Decision(names[int(feasible.argmax())], Trace(names, refusals, {}, {}))
+        total, scores, weights = self._score(pod, nodes, kept, feasible)
+        chosen = self._best(total, feasible)
+        return Decision(names[chosen], Trace(names, refusals, scores, weights))
+
+    def fits(self, pod: QueuedPod, nodes: Nodes, index: int) -> bool:
+        """Tell whether all filters keep one node, asked anew."""
+        from hyperkube.scheduler.columns import Columns
+
+        part = Columns(nodes, [index])
+        for _, plugin in self._near_filters:
+            if not plugin.skips_filter(pod, nodes) and not plugin.filter(pod, part).mask[0]:
+                return False
+        return all(
+            plugin.skips_filter(pod, nodes) or bool(plugin.filter(pod, nodes).mask[index])
+            for _, plugin in self._wide_filters
+        )
+
+    def _refreshed(self, pod: QueuedPod, nodes: Nodes) -> Kept:
+        from hyperkube.scheduler.kept import Kept
+
+        kept = self._kept.get(pod.template_key)
+        if kept is not None and kept.refresh(pod, nodes):
+            self._kept.move_to_end(pod.template_key)
+            return kept
+        kept = self._kept[pod.template_key] = Kept(pod, nodes, self._near_filters, self._near_scores)
+        self._kept.move_to_end(pod.template_key)
+        while len(self._kept) > max(4, KEPT_CELLS // len(nodes)):
+            self._kept.popitem(last=False)
+        return kept
+
+    def _ask_wide(self, pod: QueuedPod, nodes: Nodes) -> dict[str, Filtered]:
+        return {
+            name: plugin.filter(pod, nodes)
+            for name, plugin in self._wide_filters
+            if not plugin.skips_filter(pod, nodes)
+        }
+
+    def _score(
+        self, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
+    ) -> tuple[IntScores, dict[str, IntScores], dict[str, int]]:
+        import numpy as np
+
+        total = np.zeros(len(nodes), dtype=np.int64)
+        said: dict[str, IntScores] = {}
+        weights: dict[str, int] = {}
+        for name, plugin, weight in self._scores:
+            if plugin.scope is Scope.CLUSTER:
+                if plugin.skips_score(pod, nodes):
+                    continue
+                scores = plugin.normalize(pod, nodes, plugin.score(pod, nodes), feasible)
+            elif name in kept.raw:
+                scores = self._normalized(name, plugin, pod, nodes, kept, feasible)
+            else:
+                continue
+            said[name], weights[name] = scores, weight
+            total += scores if weight == 1 else scores * weight
+        return total, said, weights
+
+    def _normalized(
+        self, name: str, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
+    ) -> IntScores:
+        raw = kept.raw[name]
+        if type(plugin).normalize is ScorePlugin.normalize:
+            return raw
+        keep = plugin.scope is Scope.NODE and feasible is kept.feasible
+        known = kept.normalized.get(name) if keep else None
+        if known is not None and known[0] == kept.version:
+            return known[1]
+        scores = plugin.normalize(pod, nodes, raw, feasible)
+        if keep:
+            kept.normalized[name] = (kept.version, scores)
+        return scores
+
+    def _best(self, total: IntScores, feasible: Mask) -> int:
+        import numpy as np
+
+        seen = np.where(feasible, total, -1)
+        candidates = (seen == seen.max()).nonzero()[0]
+        if len(candidates) == 1:
+            return int(candidates[0])
+        return int(candidates[self._random.randrange(len(candidates))])
+
+
+def first_refusals(answers: dict[str, Filtered], count: int, feasible: Mask) -> dict[str, Filtered]:
+    """Return what each filter refused that those before it had kept: upstream stops at a node's first refusal."""
+    import numpy as np
+
+    if feasible.all():
+        return {}
+    left = np.ones(count, dtype=bool)
+    refusals: dict[str, Filtered] = {}
+    for name, answer in answers.items():
+        fresh = left & ~answer.mask
+        if fresh.any():
+            reasons = {text: hit for text, mask in answer.reasons.items() if (hit := mask & fresh).any()}
+            unresolvable = None if answer.unresolvable is None else answer.unresolvable & fresh
+            refusals[name] = Filtered(~fresh, reasons, unresolvable)
+            left &= answer.mask
+    return refusals

@@ -1,0 +1,115 @@
+"""What came of one cycle, with why: the arrays as they were, turned into words only when somebody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hyperkube.machinery.objects import NodeName, Object
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from hyperkube.hookspecs.scheduling import Filtered, IntScores
+
+
+class Trace:
+    """Every plugin's word on every node, packed: a bit per refusal, two bytes per score."""
+
+    __slots__ = ("_refusals", "_scores", "names", "weights")
+
+    def __init__(
+        self,
+        names: tuple[NodeName, ...],
+        refusals: Mapping[str, Filtered],
+        scores: Mapping[str, IntScores],
+        weights: Mapping[str, int],
+    ) -> None:
+        """Pack the arrays: what is kept is a copy."""
+        import numpy as np
+
+        self.names = names
+        self.weights = weights
+        self._refusals: dict[tuple[str, str], NDArray[np.uint8]] = {
+            (plugin, text): np.packbits(mask)
+            for plugin, said in refusals.items()
+            for text, mask in said.reasons.items()
+        }
+        self._scores: dict[str, NDArray[np.int16]] = {name: array.astype(np.int16) for name, array in scores.items()}
+
+    @property
+    def size(self) -> int:
+        """How many bytes it holds, about."""
+        refusals, scores = self._refusals.values(), self._scores.values()
+        return 500 + sum(packed.nbytes for packed in refusals) + sum(array.nbytes for array in scores)
+
+    def refused(self) -> dict[NodeName, list[tuple[str, str]]]:
+        """Return for each refused node which plugin refused it and why."""
+        import numpy as np
+
+        found: dict[NodeName, list[tuple[str, str]]] = {}
+        for (plugin, text), packed in self._refusals.items():
+            for index in np.unpackbits(packed, count=len(self.names)).nonzero()[0]:
+                found.setdefault(self.names[index], []).append((plugin, text))
+        return found
+
+    def scores(self) -> dict[NodeName, dict[str, int]]:
+        """Return for each node that was scored each plugin's score, 0 to 100, before its weight."""
+        refused = self.refused()
+        return {
+            name: {plugin: int(array[index]) for plugin, array in self._scores.items()}
+            for index, name in enumerate(self.names)
+            if name not in refused
+        }
+
+
+class Decision:
+    """The chosen node, or None if none fits.
+
+    Attributes:
+        node: the chosen node.
+        trace: why.
+        refused: plugin → what it refused, for preemption.
+        text: the message of a refusal, once `close` was called.
+    """
+
+    __slots__ = ("node", "refused", "text", "trace")
+
+    def __init__(self, node: NodeName | None, trace: Trace, refused: Mapping[str, Filtered] | None = None) -> None:
+        self.node = node
+        self.trace = trace
+        self.refused: Mapping[str, Filtered] = refused or {}
+        self.text = ""
+
+    def close(self, note: str) -> str:
+        """Return the message with what came of an attempt to make room; drop what only that needed."""
+        self.text = f"{self.message()} {note}".rstrip()
+        self.refused = {}
+        return self.text
+
+    def message(self) -> str:
+        """Return upstream's text for the event, such as ``0/5 nodes are available: 5 Insufficient cpu.``."""
+        count = len(self.trace.names)
+        if not count:
+            return "no nodes available to schedule pods"
+        counts: dict[str, int] = {}
+        for said in self.refused.values():
+            for text, mask in said.reasons.items():
+                counts[text] = counts.get(text, 0) + int(mask.sum())
+        rows = sorted(f"{number} {text}" for text, number in counts.items())
+        return f"0/{count} nodes are available: {', '.join(rows)}."
+
+    def explain(self, key: str) -> Object:
+        """Return the whole reasoning as plain data."""
+        weights = self.trace.weights
+        nodes: list[Object] = [
+            {"node": name, "refused": [{"plugin": plugin, "reason": text} for plugin, text in rows]}
+            for name, rows in self.trace.refused().items()
+        ]
+        for name, scores in self.trace.scores().items():
+            rows = [{"plugin": plugin, "score": score, "weight": weights[plugin]} for plugin, score in scores.items()]
+            nodes.append(
+                {"node": name, "scores": rows, "total": sum(row["score"] * row["weight"] for row in rows)}  # type: ignore[operator]  # numbers both
+            )
+        return {"pod": key, "node": self.node, "message": self.text, "nodes": nodes}

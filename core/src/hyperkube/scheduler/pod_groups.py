@@ -1,0 +1,90 @@
+"""Placed pods, grouped by what selectors and pod affinity look at.
+
+Pods of one template form one group, so that a selector is matched once per group and counted per node by adding a few
+arrays, instead of being matched against every pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import orjson
+
+from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, namespace_of
+
+_NOTHING: Object = {}
+
+
+class Group:
+    """One group; implements `hyperkube.hookspecs.node_table.PodGroup`."""
+
+    __slots__ = ("affinity", "counts", "deleting", "key", "labels", "namespace")
+
+    def __init__(self, key: bytes, pod: Object) -> None:
+        self.key = key
+        self.namespace = namespace_of(pod)
+        self.labels = labels_of(pod)
+        self.affinity = _affinity(pod)
+        self.deleting = is_being_deleted(pod)
+        self.counts: dict[int, int] = {}
+
+
+class PartialGroup:
+    """What a group has in some columns only."""
+
+    __slots__ = ("affinity", "counts", "deleting", "labels", "namespace")
+
+    def __init__(self, whole: Group, counts: Mapping[int, int]) -> None:
+        self.namespace, self.labels = whole.namespace, whole.labels
+        self.affinity, self.deleting = whole.affinity, whole.deleting
+        self.counts = counts
+
+
+def _affinity(pod: Object) -> Object:
+    affinity: Object = pod.get("spec", {}).get("affinity") or _NOTHING
+    return affinity if affinity.get("podAffinity") or affinity.get("podAntiAffinity") else _NOTHING
+
+
+class PodGroups:
+    """The groups of all placed pods; groups without pods go."""
+
+    def __init__(self) -> None:
+        self._groups: dict[bytes, Group] = {}
+        self._listed: list[Group] | None = None
+        self._social: list[Group] | None = None
+
+    def group_of(self, pod: Object) -> Group:
+        """Return the pod's group, made if need be."""
+        parts = [namespace_of(pod), labels_of(pod), _affinity(pod), is_being_deleted(pod)]
+        key = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
+        group = self._groups.get(key)
+        if group is None:
+            group = self._groups[key] = Group(key, pod)
+            self._listed = self._social = None
+        return group
+
+    def count(self, group: Group, column: int, sign: int) -> None:
+        """Count one pod of the group in or out of a column."""
+        number = group.counts.get(column, 0) + sign
+        if number > 0:
+            group.counts[column] = number
+            if group.key not in self._groups:
+                self._groups[group.key] = group
+                self._listed = self._social = None
+            return
+        group.counts.pop(column, None)
+        if not group.counts:
+            self._groups.pop(group.key, None)
+            self._listed = self._social = None
+
+    def listed(self) -> Sequence[Group]:
+        """Return all groups."""
+        if self._listed is None:
+            self._listed = list(self._groups.values())
+        return self._listed
+
+    def with_affinity(self) -> Sequence[Group]:
+        """Return the groups whose pods have pod affinity or anti-affinity."""
+        if self._social is None:
+            self._social = [group for group in self._groups.values() if group.affinity]
+        return self._social

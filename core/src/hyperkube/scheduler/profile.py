@@ -1,0 +1,139 @@
+"""From a provider's name to the plugins that run: load exactly what the set names, once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hyperkube.client.client import Client
+from hyperkube.client.informer import InformerFactory
+from hyperkube.hookspecs import scheduling as specs
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.scheduling import (
+    AlgorithmProvider,
+    BindPlugin,
+    FilterPlugin,
+    PermitPlugin,
+    PostBindPlugin,
+    PostFilterPlugin,
+    PreBindPlugin,
+    PreEnqueuePlugin,
+    QueueSortPlugin,
+    ReservePlugin,
+    SchedulingPlugin,
+    ScorePlugin,
+)
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import PluginHost, load
+
+Point = TypeVar("Point")
+FAMILY = "scheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One set of plugins, loaded: what each extension point calls, in order."""
+
+    provider: AlgorithmProvider
+    host: PluginHost
+    queue_sort: QueueSortPlugin
+    pre_enqueue: tuple[tuple[str, PreEnqueuePlugin], ...]
+    filters: tuple[tuple[str, FilterPlugin], ...]
+    post_filters: tuple[tuple[str, PostFilterPlugin], ...]
+    scores: tuple[tuple[str, ScorePlugin, int], ...]
+    reserves: tuple[tuple[str, ReservePlugin], ...]
+    permits: tuple[tuple[str, PermitPlugin], ...]
+    pre_binds: tuple[tuple[str, PreBindPlugin], ...]
+    binds: tuple[tuple[str, BindPlugin], ...]
+    post_binds: tuple[tuple[str, PostBindPlugin], ...]
+
+
+def provider_named(name: str, context: PluginContext) -> AlgorithmProvider:
+    """Return the set that an installed provider plugin offers under its own name.
+
+    Raises:
+        PluginNotFound: no installed plugin has that name; the message lists the installed ones.
+        UsageError: the plugin offers no set of that name.
+    """
+    host = load(FAMILY, [name], specs, lambda _name: context)
+    for offered in host.hook.scheduling_providers():
+        for provider in offered:
+            if provider.name == name:
+                found: AlgorithmProvider = provider
+                return found
+    raise UsageError(f"scheduler plugin {name!r} is not an algorithm provider")
+
+
+def build_profile(
+    provider: AlgorithmProvider,
+    *,
+    client: Client,
+    informers: InformerFactory,
+    clock: Clock,
+    options: Mapping[str, Any],
+    gates: Mapping[str, bool],
+    wake: Callable[[str], None] = lambda _change: None,
+) -> Profile:
+    """Load the plugins of a set and sort them by extension point.
+
+    Args:
+        provider: the set.
+        client: the API.
+        informers: shared caches.
+        clock: the cluster's time.
+        options: the scheduler's flags.
+        gates: feature gates.
+        wake: what plugins call when something changed that may help the pods they refused.
+
+    Raises:
+        PluginNotFound: the set names a plugin that is not installed.
+        UsageError: a plugin is named for an extension point that it does not implement.
+    """
+
+    def context(name: str) -> PluginContext:
+        return PluginContext(
+            name=name,
+            clock=clock,
+            logger=logging.getLogger(f"hyperkube.scheduler.{name}"),
+            gates=gates,
+            settings=provider.settings.get(name, {}),
+            options=options,
+            client=client,
+            informers=informers,
+        )
+
+    host = load(FAMILY, provider.plugin_names(), specs, context)
+
+    def point(shape: type[Point], names: tuple[str, ...]) -> tuple[tuple[str, Point], ...]:
+        found = []
+        for name in names:
+            plugin = host.get(name)
+            if not isinstance(plugin, shape):
+                raise UsageError(f"scheduler plugin {name!r} of provider {provider.name!r} is no {shape.__name__}")
+            found.append((name, plugin))
+        return tuple(found)
+
+    for name, weight in provider.scores.items():
+        if weight < 1:
+            raise UsageError(f"weight {weight} of score plugin {name!r} must be positive")
+    for plugin in host.plugins:
+        if isinstance(plugin, SchedulingPlugin):
+            plugin.connect(wake)
+    scored = point(ScorePlugin, tuple(provider.scores))
+    return Profile(
+        provider=provider,
+        host=host,
+        queue_sort=point(QueueSortPlugin, (provider.queue_sort,))[0][1],
+        pre_enqueue=point(PreEnqueuePlugin, provider.pre_enqueue),
+        filters=point(FilterPlugin, provider.filters),
+        post_filters=point(PostFilterPlugin, provider.post_filters),
+        scores=tuple((name, plugin, provider.scores[name]) for name, plugin in scored),
+        reserves=point(ReservePlugin, provider.reserves),
+        permits=point(PermitPlugin, provider.permits),
+        pre_binds=point(PreBindPlugin, provider.pre_binds),
+        binds=point(BindPlugin, provider.binds),
+        post_binds=point(PostBindPlugin, provider.post_binds),
+    )

@@ -1,0 +1,243 @@
+"""The queue: pods to try now, pods that wait out a back-off, and pods that nothing has changed for.
+
+Source of the numbers: kubernetes ``pkg/scheduler/backend/queue/scheduling_queue.go`` (1 s doubling to 10 s; an
+unschedulable pod is tried again after 5 minutes even if nothing happened).
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from hyperkube.machinery.clock import Clock, Timer
+from hyperkube.machinery.objects import Object, key_of, labels_of, uid_of
+
+FIRST_BACKOFF_SECONDS = 1.0
+MAX_BACKOFF_SECONDS = 10.0
+UNSCHEDULABLE_SECONDS = 300.0
+ANYTHING = "*"
+"""A change of a kind that wakes every pod."""
+
+SortKey = Callable[[Object, float], Any]
+Wakes = Callable[[str, str], bool]
+"""Whether a change of that kind may help a pod that a plugin of that name refused."""
+
+
+@dataclass(slots=True, eq=False)
+class _Entry:
+    pod: Object
+    queued_at: float
+    attempts: int = 0
+    state: str = "active"
+    changed: bool = False
+    refused_by: Collection[str] = ()
+    timer: Timer | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ticket:
+    """One attempt at a pod: give it back with `SchedulingQueue.done` or `SchedulingQueue.put_back`."""
+
+    pod: Object
+    key: str
+    attempts: int
+    changes: int
+    entry: _Entry
+
+
+class SchedulingQueue:
+    """Pods by key; thread-safe."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        sort_key: SortKey,
+        gate: Callable[[Object], str] = lambda _pod: "",
+        wakes: Wakes = lambda _plugin, _change: True,
+        *,
+        first_backoff: float = FIRST_BACKOFF_SECONDS,
+        max_backoff: float = MAX_BACKOFF_SECONDS,
+        unschedulable_seconds: float = UNSCHEDULABLE_SECONDS,
+    ) -> None:
+        """Take the order of pods, what keeps one from being tried at all (a reason or ""), and what wakes them."""
+        self._clock = clock
+        self._sort_key = sort_key
+        self._gate = gate
+        self._wakes = wakes
+        self._first_backoff = first_backoff
+        self._max_backoff = max_backoff
+        self._unschedulable_seconds = unschedulable_seconds
+        self._condition = threading.Condition()
+        self._entries: dict[str, _Entry] = {}
+        self._parked: dict[str, _Entry] = {}
+        self._heap: list[tuple[Any, int, str, _Entry]] = []
+        self._order = itertools.count()
+        self._changes: deque[str] = deque(maxlen=256)
+        self._changed = 0
+        self._closed = False
+
+    def put(self, pod: Object) -> None:
+        """Add a pod, or take over its new state; a changed pod is tried again at once."""
+        with self._condition:
+            key = key_of(pod)
+            entry = self._entries.get(key)
+            if entry is not None and uid_of(entry.pod) != uid_of(pod):
+                self._drop(key, entry)
+                entry = None
+            if entry is None:
+                entry = self._entries[key] = _Entry(pod, self._clock.monotonic())
+                self._activate(key, entry)
+                return
+            same = entry.pod.get("spec") == pod.get("spec") and labels_of(entry.pod) == labels_of(pod)
+            entry.pod = pod
+            if same:
+                return
+            if entry.state == "flying":
+                entry.changed = True
+            else:
+                self._activate(key, entry)
+
+    def remove(self, key: str) -> None:
+        """Forget a pod: it is bound, gone, or somebody else's."""
+        with self._condition:
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._drop(key, entry)
+
+    def get(self) -> Ticket | None:
+        """Wait for the next pod and return it, or None after `close`."""
+        with self._condition:
+            while not self._closed:
+                while self._heap:
+                    _, _, key, entry = heapq.heappop(self._heap)
+                    if entry.state == "active" and self._entries.get(key) is entry:
+                        entry.attempts += 1
+                        entry.state = "flying"
+                        return Ticket(entry.pod, key, entry.attempts, self._changed, entry)
+                self._condition.wait()
+            return None
+
+    def holds(self, ticket: Ticket) -> bool:
+        """Tell whether the attempt is still wanted: the pod was not removed or replaced meanwhile."""
+        with self._condition:
+            return self._entries.get(ticket.key) is ticket.entry
+
+    def done(self, ticket: Ticket) -> None:
+        """The pod is bound: forget it, though not another one that has its name by now."""
+        with self._condition:
+            if self._entries.get(ticket.key) is ticket.entry:
+                self._drop(ticket.key, ticket.entry)
+
+    def put_back(self, ticket: Ticket, *, refused_by: Collection[str] = (), error: bool = False) -> None:
+        """Keep a pod that could not be scheduled: until something changes that may help, or for its back-off.
+
+        Args:
+            ticket: what `get` returned.
+            refused_by: the plugins that refused nodes for it; none means that any change may help.
+            error: it failed for a reason that has nothing to do with the cluster's state.
+        """
+        with self._condition:
+            entry = ticket.entry
+            if self._entries.get(ticket.key) is not entry or self._closed:
+                return
+            entry.refused_by = refused_by
+            if entry.changed:
+                entry.changed = False
+                self._activate(ticket.key, entry)
+            elif error or self._missed_something(ticket, entry):
+                self._back_off(ticket.key, entry)
+            else:
+                self._park(ticket.key, entry, "unschedulable", self._unschedulable_seconds)
+
+    def move(self, change: str = ANYTHING) -> None:
+        """Something of that kind changed: try those again, after their back-off, whom it may help."""
+        with self._condition:
+            self._changed += 1
+            self._changes.append(change)
+            for key, entry in list(self._parked.items()):
+                if self._helps(entry, change):
+                    self._back_off(key, entry)
+
+    def regate(self) -> None:
+        """Ask again about the pods that are held back by a gate."""
+        with self._condition:
+            for key, entry in self._entries.items():
+                if entry.state == "gated":
+                    self._activate(key, entry)
+
+    def pending(self) -> dict[str, int]:
+        """Return how many pods are in each state; ``flying`` ones are being tried or bound."""
+        with self._condition:
+            counts = {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0, "flying": 0}
+            for entry in self._entries.values():
+                counts[entry.state] += 1
+            return counts
+
+    def has_active(self) -> bool:
+        """Tell whether there may be a pod to try now."""
+        return bool(self._heap)
+
+    def close(self) -> None:
+        """End all waits."""
+        with self._condition:
+            self._closed = True
+            for entry in self._entries.values():
+                self._cancel(entry)
+            self._condition.notify_all()
+
+    def _missed_something(self, ticket: Ticket, entry: _Entry) -> bool:
+        missed = self._changed - ticket.changes
+        if missed > len(self._changes):
+            return True
+        return any(self._helps(entry, change) for change in list(self._changes)[len(self._changes) - missed :])
+
+    def _helps(self, entry: _Entry, change: str) -> bool:
+        if change == ANYTHING or not entry.refused_by:
+            return True
+        return any(self._wakes(plugin, change) for plugin in entry.refused_by)
+
+    def _back_off(self, key: str, entry: _Entry) -> None:
+        if not entry.attempts:
+            self._activate(key, entry)
+            return
+        seconds = min(self._max_backoff, self._first_backoff * 2 ** min(entry.attempts - 1, 10))
+        self._park(key, entry, "backoff", seconds)
+
+    def _park(self, key: str, entry: _Entry, state: str, seconds: float) -> None:
+        self._cancel(entry)
+        entry.state = state
+        if state == "unschedulable":
+            self._parked[key] = entry
+        else:
+            self._parked.pop(key, None)
+        entry.timer = self._clock.call_later(seconds, lambda: self._due(key, entry))
+
+    def _due(self, key: str, entry: _Entry) -> None:
+        with self._condition:
+            if self._entries.get(key) is entry and entry.state in {"backoff", "unschedulable"} and not self._closed:
+                self._activate(key, entry)
+
+    def _activate(self, key: str, entry: _Entry) -> None:
+        self._cancel(entry)
+        self._parked.pop(key, None)
+        if self._gate(entry.pod):
+            entry.state = "gated"
+            return
+        entry.state = "active"
+        heapq.heappush(self._heap, (self._sort_key(entry.pod, entry.queued_at), next(self._order), key, entry))
+        self._condition.notify()
+
+    def _drop(self, key: str, entry: _Entry) -> None:
+        del self._entries[key]
+        self._parked.pop(key, None)
+        self._cancel(entry)
+
+    def _cancel(self, entry: _Entry) -> None:
+        if entry.timer is not None:
+            entry.timer.cancel()
+            entry.timer = None

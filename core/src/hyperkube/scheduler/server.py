@@ -1,0 +1,298 @@
+"""The scheduler: watches nodes and pods, decides for one pod at a time, binds in the background."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from hyperkube.client.client import Client
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.informer import InformerFactory
+from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
+from hyperkube.hookspecs.scheduling import Nomination
+from hyperkube.kinds.pods import is_terminal
+from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
+from hyperkube.scheduler.binder import Binder, NotBound
+from hyperkube.scheduler.cluster_state import ClusterState
+from hyperkube.scheduler.explanation import Explanations
+from hyperkube.scheduler.profiles import Profiles, Running
+from hyperkube.scheduler.queue import SchedulingQueue, Ticket
+from hyperkube.scheduler.reports import Reports
+from hyperkube.scheduler.sources import Source, source_of
+
+if TYPE_CHECKING:
+    from hyperkube.scheduler.decision import Decision
+    from hyperkube.scheduler.pod_info import QueuedPod, Templates
+
+_log = logging.getLogger("hyperkube.scheduler")
+RELOAD_SECONDS = 1.0
+
+
+class Scheduler:
+    """kube-scheduler with one or several profiles."""
+
+    def __init__(
+        self,
+        *,
+        client: Client,
+        options: Mapping[str, Any],
+        clock: Clock | None = None,
+        on_lost: Callable[[], None] | None = None,
+    ) -> None:
+        """Read the configuration; nothing is watched before `start`.
+
+        Args:
+            client: the API, as ``system:kube-scheduler``.
+            options: the scheduler's flags by name.
+            clock: the cluster's time.
+            on_lost: called when leadership was lost: the process should end.
+
+        Raises:
+            UsageError: an unknown provider, a plugin that is not installed, or a configuration that is wrong.
+        """
+        self._clock = clock or SystemClock()
+        self._client = client
+        self._options = options
+        self._on_lost = on_lost
+        self._recorder = EventRecorder(client, self._clock, str(options.get("scheduler-name") or "default-scheduler"))
+        self._informers = InformerFactory(client, self._clock)
+        self._source: Source = source_of(options, client)
+        self._profiles = Profiles(self._source.read(), client, self._informers, self._clock, options, self.wake)
+        if self._source.files:
+            self._profiles.running()  # what a file says wrong should be known before anything runs
+        settings = self._profiles.configuration
+        self._queue = SchedulingQueue(
+            self._clock,
+            self._profiles.sort_key,
+            self._profiles.gate,
+            self._profiles.wakes,
+            first_backoff=settings.first_backoff_seconds,
+            max_backoff=settings.max_backoff_seconds,
+        )
+        self._state = ClusterState()
+        self._binder = Binder(self._clock)
+        self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
+        self._templates: Templates | None = None
+        self._elector: LeaderElector | None = None
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
+        self._synced = False
+        self.explanations = Explanations()
+
+    def start(self) -> None:
+        """Start watching, and scheduling once elected; returns at once."""
+        if not self._options.get("leader-elect"):
+            self._thread.start()
+            return
+        self._elector = LeaderElector(
+            self._client,
+            self._clock,
+            election_options(self._options, "kube-scheduler"),
+            identity=make_identity(),
+            on_started=self._thread.start,
+            on_stopped=self._stepped_down,
+            recorder=self._recorder,
+        )
+        self._elector.start()
+
+    def ready(self) -> bool:
+        """Tell whether the caches are filled and the loop runs."""
+        return self._synced
+
+    def close(self) -> None:
+        """Stop deciding, finish the bindings under way."""
+        self._closing.set()
+        if self._elector is not None:
+            self._elector.stop()
+        self._queue.close()
+        if self._thread.is_alive():
+            self._thread.join(5.0)
+        self._binder.close()
+        self._reports.close()
+        self._informers.stop()
+        self._profiles.close()
+
+    def explain(self, key: str) -> Object | None:
+        """Return the latest decision on a pod, ``namespace/name``, as plain data; None if none is known."""
+        return self.explanations.explain(key)
+
+    def wake(self, change: str) -> None:
+        """Try pods again which a change of that kind may help; plugins tell their own kinds through this."""
+        self._queue.move(change)
+
+    def _stepped_down(self) -> None:
+        """Decide nothing more: another process leads now."""
+        self._queue.close()
+        if self._on_lost is not None and not self._closing.is_set():
+            self._on_lost()
+
+    def _run(self) -> None:
+        self._profiles.running()
+        self._watch()
+        if not self._closing.is_set():
+            self._informers.start()
+            self._informers.wait_synced()
+            self._synced = True
+            if self._source.files:
+                self._clock.call_later(RELOAD_SECONDS, self._reload)
+        while (ticket := self._queue.get()) is not None:
+            try:
+                self._schedule(ticket)
+            except Exception:  # noqa: BLE001  one pod must not end the scheduling; it is logged and tried again
+                _log.exception("scheduling %s failed", ticket.key)
+                self._state.forget(ticket.pod)
+                self._queue.put_back(ticket, error=True)
+
+    def _watch(self) -> None:
+        self._informers.informer(NODES).add_handler(
+            on_add=self._node,
+            on_update=lambda _old, node: self._node(node),
+            on_delete=lambda node: self._state.node_gone(NodeName(name_of(node))),
+        )
+        self._informers.informer(PODS).add_handler(
+            on_add=lambda pod: self._pod(None, pod), on_update=self._pod, on_delete=self._pod_gone
+        )
+
+    def _node(self, node: Object) -> None:
+        if self._state.node(node):
+            self._queue.move("node")
+
+    def _pod(self, old: Object | None, pod: Object) -> None:
+        ended = is_terminal(pod)
+        placed = self._state.pod(pod)
+        if placed or ended or is_being_deleted(pod):
+            if not placed or pod.get("spec", {}).get("nodeName"):
+                self._queue.remove(key_of(pod))
+            if ended and (old is None or not is_terminal(old)):
+                self._queue.move("pod gone")
+            elif old is None or _concerns_others(old, pod):
+                self._queue.move("pod")
+        elif self._profiles.handles(pod):
+            self._queue.put(pod)
+
+    def _pod_gone(self, pod: Object) -> None:
+        self._queue.remove(key_of(pod))
+        if self._state.pod_gone(pod):
+            self._queue.move("pod gone")
+
+    def _reload(self) -> None:
+        """Look whether the configuration's files changed; a bad one leaves everything as it was."""
+        if self._closing.is_set():
+            return
+        changed = self._source.changed()
+        if changed:
+            try:
+                self._profiles.replace(self._source.read())
+            except Exception as error:  # noqa: BLE001  whatever is wrong with a file, scheduling goes on; it is told
+                _log.warning("the configuration was not reloaded: %s", error)
+                self._recorder.event(_CONFIGURATION, "Warning", "ConfigurationRejected", str(error))
+            else:
+                _log.info("the configuration was reloaded")
+                self._recorder.event(_CONFIGURATION, "Normal", "ConfigurationReloaded", "read again after a change")
+                self._queue.regate()
+                self._queue.move()
+        self._clock.call_later(RELOAD_SECONDS, self._reload)
+
+    def _schedule(self, ticket: Ticket) -> None:
+        from hyperkube.scheduler.pod_info import QueuedPod, Templates
+
+        if self._templates is None:
+            self._templates = Templates()
+        running = self._profiles.of(ticket.pod)
+        table = self._state.table()
+        with table.lock:
+            if running is None or not self._queue.holds(ticket):
+                return
+            info = QueuedPod.of(ticket.pod, table, self._templates)
+            decision = self._decide(running, info)
+            if decision.node is not None:
+                self._state.assume(info, decision.node)
+        self.explanations.record(info.key, decision)
+        if decision.node is None:
+            self._unschedulable(running, info, decision, ticket)
+            return
+        node = decision.node
+        try:
+            self._binder.submit(running.profile, info, node, lambda error: self._finished(ticket, node, error))
+        except NotBound as refusal:
+            self._failed(ticket, refusal)
+
+    def _decide(self, running: Running, info: QueuedPod) -> Decision:
+        """Decide as if the pods of at least this priority for which room is being made were there already."""
+        table = self._state.table()
+        guests = [
+            each for each in self._state.nominated(info.key, info.priority) if table.index_of(each.node) is not None
+        ]
+        for guest in guests:
+            table.put_pod({**guest.pod, "spec": {**guest.pod["spec"], "nodeName": guest.node}}, guest.node)
+        try:
+            return running.algorithm.decide(info, table)
+        finally:
+            for guest in guests:
+                table.remove_pod(key_of(guest.pod), guest.node)
+
+    def _finished(self, ticket: Ticket, node: NodeName, error: NotBound | None) -> None:
+        """Take note of what came of a binding; called on a binder's thread."""
+        if error is None:
+            self._queue.done(ticket)
+            self._reports.bound(ticket.pod, node)
+        else:
+            self._failed(ticket, error)
+
+    def _failed(self, ticket: Ticket, error: NotBound) -> None:
+        wanted = self._queue.holds(ticket)
+        self._state.forget(ticket.pod)
+        self._queue.put_back(ticket, refused_by=[error.plugin] if error.plugin else (), error=not error.rejected)
+        self._queue.move("pod gone")
+        if wanted:
+            reason = "Unschedulable" if error.rejected else "SchedulerError"
+            self._reports.refused(ticket.pod, reason, str(error))
+
+    def _unschedulable(self, running: Running, info: QueuedPod, decision: Decision, ticket: Ticket) -> None:
+        refused_by = tuple(decision.refused)
+        nomination = self._make_room(running, info, decision)
+        message = decision.close(nomination.message)
+        if nomination.node is not None:
+            self._state.nominate(info.pod, nomination.node, info.priority)
+        else:
+            self._state.unnominate(info.key)
+        self._queue.put_back(ticket, refused_by=refused_by)
+        self._reports.refused(info.pod, "Unschedulable", message, nomination.node)
+
+    def _make_room(self, running: Running, info: QueuedPod, decision: Decision) -> Nomination:
+        """Let the post-filter plugins decide with the table locked, and act without."""
+        from hyperkube.scheduler.trial import TableTrial
+
+        table = self._state.table()
+        outcome = Nomination(None)
+        for _, plugin in running.profile.post_filters:
+            with table.lock:
+                trial = TableTrial(info, table, running.algorithm)
+                try:
+                    answer = plugin.post_filter(info, table, decision.refused, trial)
+                finally:
+                    trial.restore()
+            outcome = answer() if callable(answer) else answer
+            if outcome.node is not None:
+                break
+        return outcome
+
+
+def _concerns_others(old: Object, new: Object) -> bool:
+    """Tell whether a placed pod's news may help others: it was placed just now, or has other labels."""
+    if old.get("spec", {}).get("nodeName") != new.get("spec", {}).get("nodeName"):
+        return True
+    return labels_of(old) != labels_of(new)
+
+
+_CONFIGURATION: Object = {
+    "kind": "KubeSchedulerConfiguration",
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "namespace": "kube-system",
+    "name": "kube-scheduler",
+    "uid": "kube-scheduler",
+}

@@ -1,0 +1,201 @@
+"""One request and its answer, as the edge hands them to a server and takes them back.
+
+A server is a `Handler`: a synchronous function from `HttpRequest` to one of three answers. A `Response` is complete
+bytes. A `StreamResponse` is a body that grows: the edge's loop drains it whenever it says there is more, so that
+thousands of open watches cost no thread each. An `UpgradeResponse` takes the connection over (WebSocket, SPDY).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
+from urllib.parse import parse_qsl
+
+from hyperkube.machinery.users import UserInfo
+
+Headers: TypeAlias = Sequence[tuple[str, str]]
+
+
+@dataclass(slots=True, kw_only=True)
+class HttpRequest:
+    """What came in.
+
+    Attributes:
+        path: percent-decoded; `raw_path` as sent, without the query.
+        headers: lower-case names; a repeated header's values are joined with a comma and a blank.
+        certificate: DER of the client's certificate chain, leaf first, checked against no CA yet.
+        user: set by the in-process transport only: who calls, past authentication.
+        peer: the client's address and port.
+    """
+
+    method: str
+    path: str
+    raw_path: str = ""
+    query_string: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    certificate: tuple[bytes, ...] = ()
+    peer: tuple[str, int] = ("", 0)
+    secure: bool = True
+    user: UserInfo | None = None
+
+    def query(self) -> dict[str, list[str]]:
+        """Return the query parameters, decoded; parse once and keep the result."""
+        values: dict[str, list[str]] = {}
+        for key, value in parse_qsl(self.query_string, keep_blank_values=True):
+            values.setdefault(key, []).append(value)
+        return values
+
+
+@dataclass(slots=True, kw_only=True)
+class Response:
+    """A complete answer; the edge adds Content-Length, Date, and gzip where it pays."""
+
+    status: int = 200
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: bytes = b""
+
+
+class ChunkSource(Protocol):
+    """A body that grows. The edge calls all three from its own thread."""
+
+    def subscribe(self, notify: Callable[[], None]) -> None:
+        """Remember `notify`; call it (from any thread, cheaply) whenever `drain` has something new to say."""
+
+    def drain(self) -> Sequence[bytes] | None:
+        """Return the chunks that are ready now (perhaps none) without blocking, or None at the end of the body."""
+
+    def close(self) -> None:
+        """The client went away or the body ended: let go of everything; idempotent."""
+
+
+@dataclass(slots=True, kw_only=True)
+class StreamResponse:
+    """An answer whose body grows (a watch, a followed log); sent chunked, one flush per loop turn."""
+
+    status: int = 200
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    source: ChunkSource
+    websocket_protocols: tuple[str, ...] = ()
+    """Sub-protocols under which a WebSocket client may take the same stream, one message per chunk."""
+
+
+class Channels(Protocol):
+    """An upgraded connection with numbered byte streams (stdin 0, stdout 1, stderr 2, error 3, resize 4).
+
+    The same for WebSocket (v4, v5), and SPDY/3.1; blocking, for use on threads of the handler's own.
+    """
+
+    protocol: str
+
+    def read(self, channel: int) -> bytes:
+        """Return the next bytes from the client on a channel, or nothing when the client closed it."""
+
+    def write(self, channel: int, data: bytes) -> None:
+        """Send bytes on a channel; blocks while the client is slow.
+
+        Raises:
+            ConnectionError: the client is gone.
+        """
+
+    def close(self) -> None:
+        """Flush and end the connection."""
+
+
+class PortStreams(Protocol):
+    """An upgraded port-forward connection: pairs of a data and an error stream, one pair per forwarded connection."""
+
+    def accept(self) -> ForwardedConnection | None:
+        """Return the next connection the client opens, or None at the end."""
+
+    def close(self) -> None:
+        """End all streams."""
+
+
+class ForwardedConnection(Protocol):
+    """One forwarded connection."""
+
+    port: int
+
+    def read(self) -> bytes:
+        """Return the next bytes from the client, or nothing when it closed its side."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the client."""
+
+    def fail(self, message: str) -> None:
+        """Report an error on the error stream."""
+
+    def close(self) -> None:
+        """Close both streams."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ExecUpgrade:
+    """Take the connection over for exec or attach, then run `serve` on a thread; it owns the channels."""
+
+    serve: Callable[[Channels], None]
+    tty: bool = False
+    stdin: bool = False
+    stdout: bool = True
+    stderr: bool = True
+
+
+@dataclass(slots=True, kw_only=True)
+class PortForwardUpgrade:
+    """Take the connection over for port-forward, then run `serve` on a thread."""
+
+    serve: Callable[[PortStreams], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class RelayUpgrade:
+    """Pass the client's request on to another server and then relay bytes both ways (exec via the kubelet, proxies).
+
+    Plain requests too: followed logs and proxies. The edge connects, repeats the request (with `headers` replacing
+    same-named ones; the client's Authorization is never passed on) and relays whatever is answered, without a thread;
+    a plain answer is passed back as it is. WebSocket and SPDY need no understanding here. For requests that
+    `Handler.is_long_running` says yes to, the body is not in `HttpRequest.body` but streamed to the other server.
+    """
+
+    host: str
+    port: int
+    path: str
+    """With the query, percent-encoded."""
+    tls: bool = True
+    ca_file: str = ""
+    """Checks the server's certificate; empty, and no `ca_data` either: not checked."""
+    ca_data: str = ""
+    """The same as PEM text."""
+    server_name: str = ""
+    """The name that the server's certificate must have, if that is not the host."""
+    certificate_file: str = ""
+    key_file: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    withheld: tuple[str, ...] = ()
+    """Beginnings, in lower case, of names of the client's headers that are not passed on."""
+    refusal: Callable[[int, bytes], Response] | None = None
+    """Makes the answer out of a plain one of status 400 and above and up to 2 KiB of its body; None passes it on.
+
+    Called on the edge's thread: must not block.
+    """
+
+
+Answer: TypeAlias = Response | StreamResponse | ExecUpgrade | PortForwardUpgrade | RelayUpgrade
+
+
+class Handler(Protocol):
+    """A server, seen from the edge."""
+
+    def handle(self, request: HttpRequest) -> Answer:
+        """Answer one request; called on a worker thread; must not raise: errors are answers too."""
+
+    def hot(self, request: HttpRequest) -> Response | None:
+        """Answer at once from memory, on the loop's thread, or return None to be called through `handle`.
+
+        Must not block, must not touch the disk or another process, and must obey authentication and authorization.
+        """
+
+    def is_long_running(self, request: HttpRequest) -> bool:
+        """Tell whether the request may stay open beyond the request timeout (watch, log, exec, proxy)."""

@@ -1,0 +1,178 @@
+"""The one thread per process on which all network traffic is pumped.
+
+Several servers (API server, kubelet, scheduler) of one process may share one `EdgeLoop`. Other threads reach it through
+`post`, which wakes the loop once for any number of posts, and through `ring`, which asks for a stream to be flushed.
+Rings are answered in rounds, and a round is followed by a rest as long as the round took: an idle server answers at
+once, a busy one gathers events, so that a thousand watchers cost one write each per round instead of one per event.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Coroutine
+from email.utils import format_datetime
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from hyperkube.machinery.clock import Clock, SystemClock
+
+Result = TypeVar("Result")
+AsyncioLoop: TypeAlias = asyncio.AbstractEventLoop
+
+LONGEST_REST = 0.02
+"""Seconds that a round of flushes rests at most."""
+
+SHORTEST_REST = 0.0005
+"""Seconds of work below which a round needs no rest."""
+
+_TICK = 1.0
+
+
+class Flushable(Protocol):
+    """A stream that can be asked to send what it has."""
+
+    def flush(self) -> None:
+        """Send what is there; called on the loop."""
+
+
+class EdgeLoop:
+    """An event loop on a thread of its own; starts no signal handlers and touches nothing process-wide."""
+
+    def __init__(self, *, logger: logging.Logger | None = None, clock: Clock | None = None, name: str = "edge") -> None:
+        self._logger = logger or logging.getLogger("hyperkube.serving")
+        self._clock = clock or SystemClock()
+        self._name = name
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._mail: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+        self._woken = False
+        self._rung: deque[Flushable] = deque()
+        self._round_due = False
+        self._tickers: list[Callable[[], None]] = []
+        self._date = b""
+        self._date_until = -1.0
+
+    @property
+    def asyncio(self) -> asyncio.AbstractEventLoop:
+        """The asyncio loop; only for code that runs on it."""
+        if self._loop is None:
+            raise RuntimeError("the edge loop is not running")
+        return self._loop
+
+    def start(self) -> None:
+        """Start the thread; harmless when it runs already."""
+        if self._thread is not None:
+            return
+        import uvloop
+
+        self._loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop the loop and wait for its thread; harmless when it does not run."""
+        thread, loop = self._thread, self._loop
+        if thread is None or loop is None:
+            return
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        self._thread = self._loop = None
+
+    def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """Run a coroutine on the loop and wait for it; from any thread but the loop's."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self.asyncio).result()
+
+    def post(self, call: Callable[..., object], *args: Any) -> None:
+        """Make a call on the loop soon, after those posted before; from any thread; ignored after `close`."""
+        self._mail.append((call, args))
+        self._wake()
+
+    def ring(self, stream: Flushable) -> None:
+        """Flush a stream in the next round; from any thread. The stream keeps itself from ringing twice."""
+        self._rung.append(stream)
+        if not self._round_due:
+            self._wake()
+
+    def every_second(self, call: Callable[[], None]) -> Callable[[], None]:
+        """Make a call once a second, on the loop; returns the function that ends it. Only on the loop."""
+        self._tickers.append(call)
+        if len(self._tickers) == 1:
+            self.asyncio.call_later(_TICK, self._tick)
+        return lambda: self._tickers.remove(call)
+
+    def date(self) -> bytes:
+        """Return the current ``Date`` header line with its line end; only on the loop."""
+        now = self.asyncio.time()
+        if now >= self._date_until:
+            self._date = f"Date: {format_datetime(self._clock.now(), usegmt=True)}\r\n".encode()
+            self._date_until = now + 0.5
+        return self._date
+
+    def _wake(self) -> None:
+        loop = self._loop
+        if not self._woken and loop is not None:
+            self._woken = True
+            try:
+                loop.call_soon_threadsafe(self._deliver)
+            except RuntimeError:  # closed between the look and the call: nobody is left to tell
+                self._woken = False
+
+    def _deliver(self) -> None:
+        self._woken = False
+        mail = self._mail
+        for _ in range(len(mail)):
+            call, args = mail.popleft()
+            try:
+                call(*args)
+            except Exception:
+                self._logger.exception("a posted call failed")
+        if self._rung and not self._round_due:
+            self._round()
+
+    def _round(self) -> None:
+        self._round_due = False
+        rung, loop = self._rung, self.asyncio
+        begun = self._clock.monotonic()
+        for _ in range(len(rung)):
+            stream = rung.popleft()
+            try:
+                stream.flush()
+            except Exception:
+                self._logger.exception("a stream could not be flushed")
+        spent = self._clock.monotonic() - begun
+        if spent > SHORTEST_REST or rung:
+            self._round_due = True
+            loop.call_later(min(spent, LONGEST_REST), self._round)
+
+    def _tick(self) -> None:
+        for call in list(self._tickers):
+            try:
+                call()
+            except Exception:
+                self._logger.exception("a ticker failed")
+        if self._tickers:
+            self.asyncio.call_later(_TICK, self._tick)
+
+    def _run(self) -> None:
+        loop = self.asyncio
+        asyncio.set_event_loop(loop)
+        loop.set_exception_handler(self._complain)
+        try:
+            loop.run_forever()
+        finally:
+            tasks = asyncio.all_tasks(loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+            asyncio.set_event_loop(None)
+            loop.close()
+
+    def _complain(self, _loop: AsyncioLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if isinstance(error, OSError):  # a client that hangs up in the middle of a handshake is no news
+            self._logger.debug("%s: %s", context.get("message", "connection error"), error)
+            return
+        self._logger.error("%s", context.get("message", "event loop error"), exc_info=error)

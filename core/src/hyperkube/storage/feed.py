@@ -1,0 +1,155 @@
+"""How a store inside this process hands out its changes: in order, in the writer's thread, before it is answered.
+
+A cache that subscribes this way has applied a change by the time its writer hears of it, so that a consistent read
+after a write never waits. Stores in other processes cannot do that and offer only `Store.watch`.
+"""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator
+from typing import Protocol, runtime_checkable
+
+from hyperkube.storage.store import EventBatch, StoreEvent
+
+
+class Subscription:
+    """One receiver of a range's changes after `revision`; `close` it from any thread."""
+
+    __slots__ = ("_close", "deliver", "end", "previous", "revision", "start")
+
+    def __init__(
+        self,
+        start: str,
+        end: str,
+        deliver: Callable[[EventBatch], None],
+        *,
+        revision: int,
+        previous: bool,
+        close: Callable[[Subscription], None],
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.deliver = deliver
+        self.revision = revision
+        self.previous = previous
+        self._close = close
+
+    def close(self) -> None:
+        """Deliver no more; a call under way is finished first by its own thread."""
+        self._close(self)
+
+    def offer(self, events: tuple[StoreEvent, ...], revision: int) -> None:
+        """Deliver those of a transaction's events that are in range; none of them makes a progress report."""
+        start, end = self.start, self.end
+        self.deliver(EventBatch(tuple(event for event in events if start <= event.key < end), revision))
+
+
+@runtime_checkable
+class Subscribable(Protocol):
+    """A Store that lives in this process and calls its readers."""
+
+    def subscribe(
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
+    ) -> Subscription:
+        """Call `deliver` for every revision after the subscription's, in order and one at a time.
+
+        Called: in the writing thread, after the write is durable and before it is answered; also for revisions that
+            changed nothing in range (a batch without events).
+        Must: `deliver` is short, does not raise and does not write to the store. Without `previous` the events may
+            lack the previous values, which spares a disk store from reading them.
+        """
+
+
+class Feed:
+    """The subscriptions of one store; every method is called with the store's own lock held."""
+
+    def __init__(self) -> None:
+        self._subscriptions: tuple[Subscription, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self._subscriptions)
+
+    @property
+    def needs_previous(self) -> bool:
+        """Tell whether any subscription wants previous values."""
+        return any(subscription.previous for subscription in self._subscriptions)
+
+    def add(self, subscription: Subscription) -> None:
+        """Deliver to `subscription` from the next `publish` on."""
+        self._subscriptions = (*self._subscriptions, subscription)
+
+    def remove(self, subscription: Subscription) -> None:
+        """Deliver no more to `subscription`; harmless when it is not there."""
+        self._subscriptions = tuple(other for other in self._subscriptions if other is not subscription)
+
+    def publish(self, events: tuple[StoreEvent, ...], revision: int) -> None:
+        """Hand one revision's events to everybody."""
+        for subscription in self._subscriptions:
+            subscription.offer(events, revision)
+
+
+class QueueWatch:
+    """A `StoreWatch` fed by a subscription through a queue.
+
+    Args:
+        progress: makes the store call `report` with its revision, in order with its events.
+        closed: called when the watch is closed, to end the subscription.
+        failure: raised by the iteration, for a watch that was impossible from the start.
+    """
+
+    def __init__(
+        self,
+        *,
+        progress: Callable[[QueueWatch], None],
+        closed: Callable[[QueueWatch], None],
+        failure: Exception | None = None,
+    ) -> None:
+        self._queue: queue.SimpleQueue[EventBatch | None] = queue.SimpleQueue()
+        self._closed = closed
+        self._failure = failure
+        self._backlog: EventBatch | None = None
+        self._progress = progress
+        self.subscription: Subscription | None = None
+
+    def begin_with(self, backlog: EventBatch) -> None:
+        """Yield what had already happened first; called before anybody iterates."""
+        self._backlog = backlog
+
+    def put(self, batch: EventBatch) -> None:
+        """Queue a batch; batches without events are left out unless they were asked for."""
+        if batch.events:
+            self._queue.put(batch)
+
+    def report(self, revision: int) -> None:
+        """Queue a progress report."""
+        self._queue.put(EventBatch((), revision))
+
+    def __iter__(self) -> Iterator[EventBatch]:
+        """Yield batches until closed; raise what made the watch impossible."""
+        if self._failure is not None:
+            raise self._failure
+        if self._backlog is not None and self._backlog.events:
+            backlog, self._backlog = self._backlog, None
+            yield backlog
+        while (batch := self._queue.get()) is not None:
+            yield batch
+
+    def request_progress(self) -> None:
+        """Ask the store for a progress report in order with its events."""
+        self._progress(self)
+
+    def close(self) -> None:
+        """End the iteration after what is queued."""
+        self._closed(self)
+        self._queue.put(None)
+
+
+def after_revision(revision: int, deliver: Callable[[EventBatch], None]) -> Callable[[EventBatch], None]:
+    """Return `deliver` without the batches up to `revision`: a watch may start in the future."""
+
+    def deliver_later(batch: EventBatch) -> None:
+        if batch.revision > revision:
+            deliver(batch)
+
+    return deliver_later

@@ -1,0 +1,207 @@
+"""The Store: etcd's shape, whoever implements it.
+
+Keys are text, one global revision counts every committed transaction, every key keeps its history until compaction.
+A write is durable before it is answered. The promises are checked by
+`hyperkube.testing.contracts.storage.StoreContract`; the twin for tests is `hyperkube.storage.memory.MemoryStore`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from hyperkube.machinery.errors import HyperkubeError
+
+
+class StoreError(HyperkubeError):
+    """Something a Store raises."""
+
+
+class Compacted(StoreError):
+    """The revision asked for was compacted away: read again and start from `compact_revision` or later."""
+
+    def __init__(self, revision: int, compact_revision: int) -> None:
+        super().__init__(f"revision {revision} has been compacted, the oldest retained one is {compact_revision}")
+        self.revision = revision
+        self.compact_revision = compact_revision
+
+
+class FutureRevision(StoreError):
+    """The revision asked for does not exist yet."""
+
+
+class LeaseNotFound(StoreError):
+    """The lease expired or never existed."""
+
+
+class StoreUnavailable(StoreError):
+    """The backend cannot answer now; nothing is known to be written; retry."""
+
+
+class StoreFull(StoreUnavailable):
+    """The disk or the backend's quota is full; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyValue:
+    """One key at one revision.
+
+    Attributes:
+        version: counts writes since creation.
+        lease: 0 for none.
+        stale: the value is stored in a form that is not written any more: write it again, even if it is the same.
+        unreadable: why the stored form cannot be read; `value` is then as it is stored (see `transformed`).
+    """
+
+    key: str
+    value: bytes
+    create_revision: int
+    mod_revision: int
+    version: int = 1
+    lease: int = 0
+    stale: bool = False
+    unreadable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeResult:
+    """The answer to a range read: `revision` is the store's when it was read, `count` counts all keys in range."""
+
+    items: Sequence[KeyValue]
+    revision: int
+    count: int
+    more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """A transaction's condition: `key` was last written at `mod_revision` (0: does not exist)."""
+
+    key: str
+    mod_revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Write a value, optionally bound to a lease."""
+
+    key: str
+    value: bytes
+    lease: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Remove a key; no effect and no event if it does not exist."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class TxnResult:
+    """A transaction's outcome: on failure `current` holds the compared keys as they are (None: absent)."""
+
+    succeeded: bool
+    revision: int
+    current: Sequence[KeyValue | None] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreEvent:
+    """One change of one key. For a deletion `current` is None; `previous` is None for a creation."""
+
+    key: str
+    revision: int
+    current: KeyValue | None
+    previous: KeyValue | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventBatch:
+    """Changes in order, and a revision up to which everything in range has now been delivered.
+
+    A batch without events is a progress report.
+    """
+
+    events: Sequence[StoreEvent]
+    revision: int
+
+
+class StoreWatch(Protocol):
+    """A stream of changes from one revision on; iterate it on one thread, `close` it from any."""
+
+    def __iter__(self) -> Iterator[EventBatch]:
+        """Yield batches until closed.
+
+        Raises:
+            Compacted: the start revision was compacted away.
+        """
+
+    def request_progress(self) -> None:
+        """Ask for an `EventBatch` (perhaps empty) whose revision is at least the store's current one."""
+
+    def close(self) -> None:
+        """End the iteration, also when it is blocked."""
+
+
+class Store(Protocol):
+    """Multi-version keys with compare-and-swap, watches, leases and compaction; safe to use from many threads."""
+
+    def revision(self) -> int:
+        """Return the current revision, linearizably."""
+
+    def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        """Return one key, now or as it was at `revision`.
+
+        Raises:
+            Compacted, FutureRevision, StoreUnavailable: see there.
+        """
+
+    def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
+        """Return the keys in ``[start, end)`` in byte order, at most `limit` (0: all), from one snapshot.
+
+        Raises:
+            Compacted, FutureRevision, StoreUnavailable: see there.
+        """
+
+    def count(self, start: str, end: str) -> int:
+        """Return the number of keys in ``[start, end)`` now."""
+
+    def txn(self, compare: Sequence[Compare], success: Sequence[Put | Delete]) -> TxnResult:
+        """Apply all of `success` in one revision if every comparison holds; else change nothing.
+
+        Durable before it returns. A write whose outcome is unknown raises `StoreUnavailable`.
+
+        Raises:
+            LeaseNotFound, StoreFull, StoreUnavailable: see there.
+        """
+
+    def watch(self, start: str, end: str, *, revision: int) -> StoreWatch:
+        """Watch ``[start, end)`` for changes *after* `revision`: each once, in order, with the previous value."""
+
+    def grant_lease(self, seconds: int) -> int:
+        """Create a lease that ends after `seconds` and takes its keys along; return its id (never 0)."""
+
+    def compact(self, revision: int) -> None:
+        """Forget history before `revision`; the latest value of each live key stays readable."""
+
+    def close(self) -> None:
+        """Finish the writes under way, end the watches, release files and connections; idempotent."""
+
+
+def prefix_end(prefix: str) -> str:
+    """Return the first key after all keys that start with `prefix`, for use as a range's end."""
+    return prefix[:-1] + chr(ord(prefix[-1]) + 1)
+
+
+@runtime_checkable
+class GroupsWrites(Protocol):
+    """A Store for which several writes at once are cheaper than one by one."""
+
+    def expecting_write(self) -> AbstractContextManager[None]:
+        """Say that this thread is about to write once, if all goes well, before it leaves the context.
+
+        Must: a writer waits a few milliseconds at most for others that have said so, and not at all when none has.
+        """

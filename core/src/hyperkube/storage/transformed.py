@@ -1,0 +1,169 @@
+"""A store whose values are kept in another form than the one they are used in: encrypted, or in an older encoding.
+
+The form is changed between the codec and the store, so that neither knows of it, whichever backend there is. A value
+that cannot be read spoils nothing but itself: it arrives as it is stored, marked with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from hyperkube.storage.feed import Subscribable, Subscription
+from hyperkube.storage.store import (
+    Compare,
+    Delete,
+    EventBatch,
+    KeyValue,
+    Put,
+    RangeResult,
+    Store,
+    StoreEvent,
+    StoreWatch,
+    TxnResult,
+)
+
+
+class Unreadable(ValueError):
+    """A stored form that cannot be turned into a value; the message says why."""
+
+
+class ValueForm(Protocol):
+    """How values are kept; safe to use from many threads."""
+
+    def reveal(self, key: str, stored: bytes) -> tuple[bytes, bool]:
+        """Return the value of a stored form, and whether it should be stored anew.
+
+        Raises:
+            Unreadable: it has none.
+        """
+
+    def conceal(self, key: str, value: bytes) -> bytes:
+        """Return the form in which a value is stored."""
+
+
+class ValueForms:
+    """Several forms, one around the other; the first is the outermost, next to the store."""
+
+    def __init__(self, forms: Sequence[ValueForm]) -> None:
+        self._forms = tuple(forms)
+
+    def reveal(self, key: str, stored: bytes) -> tuple[bytes, bool]:
+        """Take off one form after the other; stale if any of them is."""
+        any_stale = False
+        for form in self._forms:
+            stored, stale = form.reveal(key, stored)
+            any_stale = any_stale or stale
+        return stored, any_stale
+
+    def conceal(self, key: str, value: bytes) -> bytes:
+        """Put the forms on again."""
+        for form in reversed(self._forms):
+            value = form.conceal(key, value)
+        return value
+
+
+class TransformedWatch:
+    """A watch whose values are revealed."""
+
+    def __init__(self, watch: StoreWatch, reveal: Callable[[EventBatch], EventBatch]) -> None:
+        self._watch = watch
+        self._reveal = reveal
+        self.request_progress = watch.request_progress
+        self.close = watch.close
+
+    def __iter__(self) -> Iterator[EventBatch]:
+        """Yield the batches of the watch."""
+        return map(self._reveal, iter(self._watch))
+
+
+class TransformedStore:
+    """A `Store` around another one, whose values have another form.
+
+    Args:
+        store: is closed with this one.
+        form: turns values into what is stored, and back.
+    """
+
+    def __init__(self, store: Store, form: ValueForm) -> None:
+        self.store = store
+        self._form = form
+        self.revision = store.revision
+        self.count = store.count
+        self.grant_lease = store.grant_lease
+        self.compact = store.compact
+        self.close = store.close
+
+    def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        """Return one key with its value revealed."""
+        item = self.store.get(key, revision=revision)
+        return self._revealed(item) if item is not None else None
+
+    def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
+        """Return keys with their values revealed."""
+        found = self.store.range(start, end, limit=limit, revision=revision, keys_only=keys_only)
+        if keys_only:
+            return found
+        return RangeResult([self._revealed(item) for item in found.items], found.revision, found.count, found.more)
+
+    def txn(self, compare: Sequence[Compare], success: Sequence[Put | Delete]) -> TxnResult:
+        """Store values in their form."""
+        conceal = self._form.conceal
+        operations = [
+            Put(operation.key, conceal(operation.key, operation.value), operation.lease)
+            if isinstance(operation, Put)
+            else operation
+            for operation in success
+        ]
+        result = self.store.txn(compare, operations)
+        if not result.current:
+            return result
+        current = [self._revealed(item) if item is not None else None for item in result.current]
+        return TxnResult(result.succeeded, result.revision, current)
+
+    def watch(self, start: str, end: str, *, revision: int) -> StoreWatch:
+        """Watch with values revealed."""
+        return TransformedWatch(self.store.watch(start, end, revision=revision), self._batch)
+
+    def _batch(self, batch: EventBatch) -> EventBatch:
+        return EventBatch(tuple(self._event(event) for event in batch.events), batch.revision)
+
+    def _event(self, event: StoreEvent) -> StoreEvent:
+        current, previous = event.current, event.previous
+        revealed = self._revealed(current) if current is not None else None
+        before = self._revealed(previous) if previous is not None else None
+        if revealed is current and before is previous:
+            return event
+        return StoreEvent(event.key, event.revision, revealed, before)
+
+    def _revealed(self, item: KeyValue) -> KeyValue:
+        if not item.value:  # a subscription may leave previous values out
+            return item
+        try:
+            value, stale = self._form.reveal(item.key, item.value)
+        except Unreadable as error:
+            return replace(item, unreadable=str(error))
+        if value is item.value and not stale:
+            return item
+        return replace(item, value=value, stale=stale)
+
+
+class SubscribableTransformedStore(TransformedStore):
+    """The same around a store in this process, which calls its readers."""
+
+    def subscribe(
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
+    ) -> Subscription:
+        """Call `deliver` with values revealed."""
+        store = self.store
+        if not isinstance(store, Subscribable):
+            raise TypeError(f"{store!r} does not call its readers")
+        return store.subscribe(start, end, lambda batch: deliver(self._batch(batch)), previous=previous)
+
+
+def transformed(store: Store, form: ValueForm) -> Store:
+    """Return a store around `store` that can do what it can."""
+    return (
+        SubscribableTransformedStore(store, form) if isinstance(store, Subscribable) else TransformedStore(store, form)
+    )

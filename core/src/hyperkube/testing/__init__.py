@@ -1,0 +1,1 @@
+"""What the tests of plugins may import: builders, contracts, clusters."""

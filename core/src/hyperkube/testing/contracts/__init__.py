@@ -1,0 +1,1 @@
+"""One module per plugin family: its promises as test classes to subclass."""

@@ -1,0 +1,102 @@
+# ruff: noqa: D102 - tests, whose names are their docstrings
+"""What every API group promises: subclass `ApiContract` and name the plugin class."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections import Counter
+from typing import ClassVar
+
+from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
+from hyperkube.hookspecs.base import Plugin, PluginContext
+
+VERBS = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
+
+
+class ApiContract:
+    """The promises of `hyperkube.hookspecs.api`, as tests.
+
+    Attributes:
+        plugin: the plugin class.
+    """
+
+    plugin: ClassVar[type[Plugin]]
+
+    def build(self) -> Plugin:
+        """Return the plugin."""
+        return self.plugin(PluginContext(name=self.plugin.__name__))
+
+    def versions(self) -> list[ApiGroupVersion]:
+        """Return what it serves."""
+        return list(self.build().api_group_versions())  # type: ignore[attr-defined]  # the family's hook
+
+    def specs(self) -> list[ResourceSpec]:
+        """Return the resources of all its versions."""
+        return [spec for version in self.versions() for spec in version.resources]
+
+    def test_it_serves_something(self) -> None:
+        assert self.specs()
+
+    def test_every_spec_is_named_completely(self) -> None:
+        for spec in self.specs():
+            assert spec.resource.resource, spec
+            assert spec.resource.version, spec
+            assert spec.kind.kind, spec
+            assert spec.singular == spec.singular.lower() != "", spec.resource
+            assert spec.verbs or spec.subresources, spec.resource
+            assert set(spec.verbs) <= VERBS, spec.resource
+
+    def test_specs_stand_under_their_own_group_and_version(self) -> None:
+        for version in self.versions():
+            for spec in version.resources:
+                assert (spec.resource.group, spec.resource.version) == (version.group, version.version)
+
+    def test_each_resource_is_in_one_spec_only(self) -> None:
+        counted = Counter(spec.resource for spec in self.specs())
+
+        assert [resource for resource, count in counted.items() if count > 1] == []
+
+    def test_what_is_kept_says_where_and_what_is_not_says_who_answers(self) -> None:
+        for spec in self.specs():
+            virtual = spec.create is not None or spec.read is not None
+            assert bool(spec.storage_prefix) != virtual, f"{spec.resource}: stored, or answered by a function"
+
+    def test_its_schemas_exist(self) -> None:
+        for spec in self.specs():
+            if isinstance(spec.schema, str):
+                module, _, name = spec.schema.partition(":")
+                assert hasattr(importlib.import_module(module), name), spec.schema
+
+    def test_its_schemas_are_not_imported_before_they_are_used(self) -> None:
+        modules = sorted({spec.schema.partition(":")[0] for spec in self.specs() if isinstance(spec.schema, str)})
+        script = (
+            "import sys\n"
+            "from hyperkube.plugin import PluginContext\n"
+            f"from {self.plugin.__module__} import {self.plugin.__name__} as plugin\n"
+            "list(plugin(PluginContext(name='contract')).api_group_versions())\n"
+            f"print([name for name in {modules!r} if name in sys.modules])\n"
+        )
+
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+        assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+    def test_a_table_has_columns_and_cells_or_neither(self) -> None:
+        for spec in self.specs():
+            assert bool(spec.columns) == (spec.cells is not None), spec.resource
+
+    def test_every_subresource_is_served_in_one_way(self) -> None:
+        for spec in self.specs():
+            for sub in spec.subresources:
+                ways = [sub.handler is not None, sub.connect, sub.name == "status" or sub.strategy is not None]
+                assert sum(ways) == 1, f"{spec.resource}/{sub.name}"
+                assert sub.verbs, f"{spec.resource}/{sub.name}"
+
+    def test_its_bootstrap_objects_are_complete(self) -> None:
+        call = getattr(self.build(), "api_bootstrap_objects", None)
+        for obj in call() if call else []:
+            assert obj["apiVersion"]
+            assert obj["kind"]
+            assert obj["metadata"]["name"]

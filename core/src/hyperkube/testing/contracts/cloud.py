@@ -1,0 +1,168 @@
+# ruff: noqa: D102 - tests, whose names are their docstrings
+"""What every cloud provider promises: subclass `CloudContract` and build the plugin, twice if asked."""
+
+from __future__ import annotations
+
+import socket
+from typing import NoReturn, TypeVar
+
+import pytest
+
+from hyperkube.hookspecs.base import Plugin
+from hyperkube.hookspecs.cloud import Cloud, InstanceNotFound, Instances, LoadBalancers, Route, Routes
+from hyperkube.machinery.objects import NodeName, Object, copy_object
+
+CLUSTER = "contract"
+Capability = TypeVar("Capability")
+
+
+def service(name: str, status: Object | None = None) -> Object:
+    """Return a Service of type LoadBalancer, with the balancer's status if it has one already."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-{name}"},
+        "spec": {
+            "type": "LoadBalancer",
+            "clusterIP": "10.0.0.9",
+            "ports": [{"name": "http", "port": 80, "nodePort": 30080, "protocol": "TCP"}],
+        },
+        "status": {"loadBalancer": copy_object(status or {})},
+    }
+
+
+class CloudContract:
+    """The promises of `hyperkube.hookspecs.cloud`, as tests; those of a capability it has not are skipped."""
+
+    @pytest.fixture
+    def built(self) -> Plugin:
+        """Return the plugin; override it, with a fixture of your own for what it needs."""
+        raise NotImplementedError("a subclass provides the fixture `built`")
+
+    def after_crash(self, built: Plugin) -> Plugin:
+        """Return a new instance of the plugin with the same configuration, as after a crash of its host."""
+        return type(built)(built.context)
+
+    def node(self) -> Object:
+        """Return a node behind which the cloud has a running machine; needed by providers with instances."""
+        raise NotImplementedError
+
+    def nodes(self) -> list[Object]:
+        """Return the nodes that balancers are to send traffic to."""
+        return [{"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}, "spec": {}, "status": {}}]
+
+    def cloud(self, built: Plugin) -> Cloud:
+        """Call the hook."""
+        cloud: Cloud = built.cloud_provider()  # type: ignore[attr-defined]  # the family's hook
+        return cloud
+
+    def balancers(self, built: Plugin) -> LoadBalancers:
+        """Return the capability, or skip the test."""
+        return _needed(self.cloud(built).load_balancers, "load balancers")
+
+    def instances(self, built: Plugin) -> Instances:
+        """Return the capability, or skip the test."""
+        return _needed(self.cloud(built).instances, "instances")
+
+    def routes(self, built: Plugin) -> Routes:
+        """Return the capability, or skip the test."""
+        return _needed(self.cloud(built).routes, "routes")
+
+    def test_it_has_a_name_and_a_capability(self, built: Plugin) -> None:
+        cloud = self.cloud(built)
+
+        assert cloud.name
+        assert cloud.load_balancers or cloud.instances or cloud.routes
+
+    def test_building_it_makes_no_network_call(self, built: Plugin, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(*_args: object, **_words: object) -> NoReturn:
+            raise AssertionError("the provider opened a connection while it was built")
+
+        monkeypatch.setattr(socket, "getaddrinfo", refuse)
+        monkeypatch.setattr(socket.socket, "connect", refuse)
+
+        assert self.cloud(self.after_crash(built))
+
+    def test_a_service_has_no_balancer_before_it_is_asked_for(self, built: Plugin) -> None:
+        assert self.balancers(built).get(CLUSTER, service("unseen")) is None
+
+    def test_ensure_makes_a_balancer_that_get_finds(self, built: Plugin) -> None:
+        balancers = self.balancers(built)
+
+        status = balancers.ensure(CLUSTER, service("a"), self.nodes())
+
+        assert status["ingress"]
+        assert all(row.get("ip") or row.get("hostname") for row in status["ingress"])
+        assert balancers.get(CLUSTER, service("a", status)) == status
+
+    def test_ensure_may_be_repeated(self, built: Plugin) -> None:
+        balancers = self.balancers(built)
+        status = balancers.ensure(CLUSTER, service("a"), self.nodes())
+
+        assert balancers.ensure(CLUSTER, service("a", status), self.nodes()) == status
+
+    def test_two_services_have_two_balancers(self, built: Plugin) -> None:
+        balancers = self.balancers(built)
+
+        first = balancers.ensure(CLUSTER, service("a"), self.nodes())
+        second = balancers.ensure(CLUSTER, service("b"), self.nodes())
+
+        assert first != second
+
+    def test_a_balancer_outlives_a_crash(self, built: Plugin) -> None:
+        status = self.balancers(built).ensure(CLUSTER, service("a"), self.nodes())
+
+        again = self.balancers(self.after_crash(built))
+
+        assert again.ensure(CLUSTER, service("a", status), self.nodes()) == status
+        assert again.ensure(CLUSTER, service("b"), self.nodes()) != status
+
+    def test_ensure_does_not_change_the_service(self, built: Plugin) -> None:
+        asked = service("a")
+
+        self.balancers(built).ensure(CLUSTER, asked, self.nodes())
+
+        assert asked == service("a")
+
+    def test_deleting_a_balancer_may_be_repeated(self, built: Plugin) -> None:
+        balancers = self.balancers(built)
+        status = balancers.ensure(CLUSTER, service("a"), self.nodes())
+
+        balancers.ensure_deleted(CLUSTER, service("a", status))
+        balancers.ensure_deleted(CLUSTER, service("a", status))
+
+        assert balancers.get(CLUSTER, service("a")) is None
+
+    def test_a_known_machine_is_described(self, built: Plugin) -> None:
+        instances = self.instances(built)
+
+        assert instances.exists(self.node())
+        assert not instances.is_shut_down(self.node())
+        assert instances.metadata(self.node()).provider_id
+
+    def test_an_unknown_machine_is_not_found(self, built: Plugin) -> None:
+        stranger = {"metadata": {"name": "stranger"}, "spec": {}, "status": {}}
+        instances = self.instances(built)
+
+        assert not instances.exists(stranger)
+        with pytest.raises(InstanceNotFound):
+            instances.metadata(stranger)
+
+    def test_routes_may_be_made_and_removed_repeatedly(self, built: Plugin) -> None:
+        routes = self.routes(built)
+        route = Route("r", NodeName("n1"), "10.1.0.0/24")
+
+        routes.create(CLUSTER, route)
+        routes.create(CLUSTER, route)
+        held = [each.destination for each in routes.list(CLUSTER)]
+        routes.delete(CLUSTER, route)
+        routes.delete(CLUSTER, route)
+
+        assert held == ["10.1.0.0/24"]
+        assert list(routes.list(CLUSTER)) == []
+
+
+def _needed(capability: Capability | None, name: str) -> Capability:
+    if capability is None:
+        pytest.skip(f"this provider has no {name}")
+    return capability

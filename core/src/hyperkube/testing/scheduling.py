@@ -1,0 +1,41 @@
+"""Builders for tests of scheduling plugins: a node table from a few words, and a pod ready to be scheduled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hyperkube.machinery.objects import Object
+from hyperkube.scheduler.node_table import Nodes
+from hyperkube.scheduler.pod_info import QueuedPod
+
+ROOMY = {"cpu": "32", "memory": "64Gi", "ephemeral-storage": "100Gi", "pods": "110"}
+
+
+def node(name: str, **words: Any) -> Object:
+    """Return a Node: ``labels``, ``taints``, ``unschedulable``, and amounts such as ``cpu="4"``; else a roomy one."""
+    labels = words.pop("labels", {})
+    taints = words.pop("taints", [])
+    unschedulable = words.pop("unschedulable", False)
+    allocatable = {**ROOMY, **words}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints, "unschedulable": unschedulable},
+        "status": {"allocatable": allocatable, "capacity": allocatable},
+    }
+
+
+def table(*nodes: Object) -> Nodes:
+    """Return a node table of the nodes described, each by the keyword arguments of `node`."""
+    filled = Nodes()
+    for words in nodes:
+        filled.put_node(node(**words))
+    return filled
+
+
+def pod_info(pod: Object, nodes: Nodes) -> QueuedPod:
+    """Return a pod as plugins get it, with metadata and a container filled in where missing."""
+    spec = {"containers": [{"name": "c"}], **pod.get("spec", {})}
+    complete = {"metadata": {"name": "pod", "namespace": "default", "uid": "uid"}, **pod, "spec": spec}
+    return QueuedPod.of(complete, nodes)

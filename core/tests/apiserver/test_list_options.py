@@ -1,0 +1,63 @@
+import pytest
+
+from hyperkube.apiserver.calls import ApiRequest
+from hyperkube.apiserver.request_info import parse
+from hyperkube.apiserver.rest.list_options import check, decode_token, encode_token, list_options
+from hyperkube.machinery.errors import ApiError, BadRequest, Invalid
+from hyperkube.machinery.users import LOOPBACK
+
+
+def request(**query):
+    given = {name: [value] for name, value in query.items()}
+    path = "/api/v1/namespaces/a/pods"
+    return ApiRequest(method="GET", path=path, info=parse("GET", path, given), query=given, user=LOOPBACK)
+
+
+def test_a_token_leads_back_to_where_the_page_ended():
+    token = encode_token("a/pod-2\x00", "a/", 7)
+
+    assert decode_token(token, "a/") == ("a/pod-2\x00", 7)
+
+
+@pytest.mark.parametrize("token", ["", "!!!", "e30", "bnVsbA"])
+def test_what_is_no_token_is_a_bad_request(token):
+    with pytest.raises(BadRequest, match="continue key is not valid"):
+        decode_token(token, "a/")
+
+
+def test_a_further_page_reads_the_revision_of_the_first():
+    options = list_options(request(limit="2", **{"continue": encode_token("a/p", "a/", 7)}), "a/")
+
+    assert (options.version, options.exact, options.start) == (7, True, "a/p")
+
+
+def test_a_token_that_gave_up_consistency_reads_what_is_there_now():
+    options = list_options(request(**{"continue": encode_token("a/p", "a/", -1)}), "a/")
+
+    assert (options.version, options.exact) == (None, False)
+
+
+def test_a_continued_list_takes_no_resource_version():
+    with pytest.raises(BadRequest, match="specifying resource version is not allowed"):
+        list_options(request(resourceVersion="5", **{"continue": encode_token("a/p", "a/", 7)}), "a/")
+
+
+def test_version_zero_reads_everything_that_is_cached():
+    options = list_options(request(limit="2", resourceVersion="0"), "")
+
+    assert (options.version, options.limit) == (0, 0)
+
+
+def test_a_match_needs_a_version():
+    with pytest.raises(Invalid, match="resourceVersionMatch is forbidden unless resourceVersion is provided"):
+        list_options(request(resourceVersionMatch="Exact"), "")
+
+
+def test_a_version_that_is_no_number_is_refused():
+    with pytest.raises(ApiError, match='parsing "abc": invalid syntax'):
+        list_options(request(resourceVersion="abc"), "")
+
+
+def test_initial_events_need_the_match():
+    with pytest.raises(Invalid, match="sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"):
+        check(request(sendInitialEvents="true"), watch=True)

@@ -1,0 +1,46 @@
+"""What `up` asks of each server can be read by that server."""
+
+import pytest
+
+from hyperkube.cli.cluster.arguments import Wishes, arguments, hollow_arguments
+from hyperkube.cli.cluster.in_process import parsed
+from hyperkube.cli.cluster.layout import Layout
+from hyperkube.cli.server_command import parse
+from hyperkube.cli.servers import kubelet
+
+
+@pytest.fixture
+def wishes(tmp_path):
+    return Wishes(layout=Layout(tmp_path), node_name="here", secure_port=7443, extra={"scheduler": ("--v=4",)})
+
+
+def test_every_server_understands_its_line(wishes, capsys):
+    options = parsed(wishes)
+
+    assert options["apiserver"]["authorization-mode"] == ("Node", "RBAC")
+    assert options["kubelet"]["hostname-override"] == "here"
+    assert capsys.readouterr().err == "", "nothing that up asks for is unbuilt"
+
+
+def test_further_flags_come_last_and_win(wishes):
+    assert parsed(wishes)["scheduler"]["v"] == 4
+
+
+def test_a_hollow_node_serves_nothing(wishes):
+    options = parse(kubelet.COMMAND, hollow_arguments(wishes, 3))
+
+    assert options["hostname-override"] == "hollow-3"
+    assert options["enable-server"] is False
+
+
+def test_the_servers_of_a_wildcard_address_advertise_loopback(tmp_path):
+    wishes = Wishes(layout=Layout(tmp_path), node_name="here", bind_address="0.0.0.0")
+
+    assert "--advertise-address=127.0.0.1" in arguments(wishes)["apiserver"]
+    assert wishes.server == "https://127.0.0.1:6443"
+
+
+def test_the_api_server_is_told_what_no_controller_acts_on(wishes):
+    wishes.extra["controller-manager"] = ("--controllers=*,-deployment",)
+
+    assert "deployments.apps" in parsed(wishes)["apiserver"]["unattended-resources"]

@@ -1,0 +1,94 @@
+"""What the recorder writes, and what it leaves unwritten."""
+
+import pytest
+
+from hyperkube.client.events import BURST, EventRecorder
+from hyperkube.client.fake import FakeClient
+from hyperkube.kinds.resources import EVENTS
+from hyperkube.machinery.clock import FakeClock
+
+POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web", "namespace": "d", "uid": "u1"}}
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def client(clock):
+    return FakeClient(clock)
+
+
+@pytest.fixture
+def recorder(client, clock):
+    return EventRecorder(client, clock, "kubelet", "node-1")
+
+
+def test_an_event_has_the_fields_that_describe_prints(client, recorder):
+    recorder.event(POD, "Normal", "Started", "started container web", field_path="spec.containers{web}")
+
+    assert recorder.flush()
+    (event,) = client.objects(EVENTS)
+    assert event["metadata"]["name"].startswith("web.")
+    assert event["metadata"]["namespace"] == "d"
+    assert event["involvedObject"] == {
+        "kind": "Pod", "namespace": "d", "name": "web", "uid": "u1", "apiVersion": "v1",
+        "fieldPath": "spec.containers{web}",
+    }  # fmt: skip
+    assert event["source"] == {"component": "kubelet", "host": "node-1"}
+    assert (event["reason"], event["type"], event["count"]) == ("Started", "Normal", 1)
+    assert event["firstTimestamp"] == event["lastTimestamp"] == "2030-01-01T00:00:00Z"
+
+
+def test_the_same_event_again_counts_up(client, recorder, clock):
+    for _ in range(3):
+        recorder.event(POD, "Warning", "BackOff", "back-off restarting")
+        assert recorder.flush()
+        clock.advance(5)
+
+    (event,) = client.objects(EVENTS)
+    assert event["count"] == 3
+    assert event["firstTimestamp"] == "2030-01-01T00:00:00Z"
+    assert event["lastTimestamp"] == "2030-01-01T00:00:10Z"
+
+
+def test_many_similar_events_are_combined(client, recorder, clock):
+    for number in range(12):
+        clock.advance(1)
+        recorder.event(POD, "Warning", "Failed", f"attempt {number}")
+    assert recorder.flush()
+
+    events = client.objects(EVENTS)
+    assert len(events) == 10
+    assert events[-1]["message"] == "(combined from similar events): attempt 11"
+    assert events[-1]["count"] == 3
+
+
+def test_a_source_that_talks_too_much_about_one_object_is_cut_short(client, recorder):
+    for number in range(BURST + 10):
+        recorder.event(POD, "Normal", f"Reason{number}", "x")
+    assert recorder.flush()
+
+    assert len([action for action in client.actions if action[0] == "create"]) == BURST
+
+
+def test_an_event_that_has_expired_is_told_anew(client, recorder, clock):
+    recorder.event(POD, "Normal", "Pulled", "x")
+    assert recorder.flush()
+    client.delete_collection(EVENTS, "d")
+    clock.advance(1)
+
+    recorder.event(POD, "Normal", "Pulled", "x")
+
+    assert recorder.flush()
+    assert [event["count"] for event in client.objects(EVENTS)] == [1]
+
+
+def test_a_server_that_is_away_does_not_stop_the_recorder(client, recorder):
+    client.fail_next("create", "events", ConnectionError("away"))
+    recorder.event(POD, "Normal", "Lost", "x")
+    recorder.event(POD, "Normal", "Kept", "x")
+
+    assert recorder.flush()
+    assert [event["reason"] for event in client.objects(EVENTS)] == ["Kept"]

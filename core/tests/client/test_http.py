@@ -1,0 +1,212 @@
+"""HttpClient against a small real server on loopback."""
+
+import http.server
+import json
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+
+import pytest
+
+from hyperkube.client.http import HttpClient
+from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.errors import Conflict, NotFound, ServiceUnavailable, UsageError
+
+STATUS_404 = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404,
+              "message": 'pods "x" not found'}  # fmt: skip
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.seen = []
+        self.answers = []
+        self.peers = set()
+        self.hold = threading.Event()
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+
+    def url(self, prefix=""):
+        return f"http://127.0.0.1:{self.server_address[1]}{prefix}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def handle_any(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.server.peers.add(self.client_address)
+        self.server.seen.append((self.command, self.path, dict(self.headers.items()), body))
+        if "watch=true" in self.path:
+            self.stream()
+            return
+        status, headers, answer = self.server.answers.pop(0) if self.server.answers else (200, {}, {})
+        data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = handle_any  # noqa: N815  the names http.server looks for
+
+    def stream(self):
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for number in (1, 2):
+            event = json.dumps({"type": "ADDED", "object": {"metadata": {"name": f"p{number}"}}}) + "\n"
+            for part in (event[:7], event[7:]):
+                self.wfile.write(f"{len(part):x}\r\n{part}\r\n".encode())
+                self.wfile.flush()
+        self.server.hold.wait(5)
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, *_args):
+        """Keep quiet."""
+
+
+@pytest.fixture
+def server():
+    server = Server()
+    yield server
+    server.hold.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def client(server):
+    client = HttpClient(server.url(), token="secret")
+    yield client
+    client.close()
+
+
+def test_a_request_carries_path_query_and_credentials(server, client):
+    client.list(PODS, "d", label_selector="a in (b,c)", limit=5)
+
+    method, path, headers, _ = server.seen[0]
+    assert (method, path) == ("GET", "/api/v1/namespaces/d/pods?labelSelector=a+in+%28b%2Cc%29&limit=5")
+    assert headers["Authorization"] == "Bearer secret"
+    assert headers["Accept"] == "application/json"
+
+
+def test_the_items_of_a_list_get_kind_and_version(server, client):
+    server.answers.append((200, {}, {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}],
+                                     "metadata": {"resourceVersion": "7", "continue": "c", "remainingItemCount": 3}}))  # fmt: skip
+
+    page = client.list(PODS)
+
+    assert page.items == [{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}]
+    assert (page.resource_version, page.continue_token, page.remaining) == ("7", "c", 3)
+
+
+def test_a_patch_says_its_kind(server, client):
+    client.patch(PODS, "a", [{"op": "remove", "path": "/x"}], "d", patch_type="application/json-patch+json")
+
+    _, path, headers, body = server.seen[0]
+    assert path == "/api/v1/namespaces/d/pods/a"
+    assert headers["Content-Type"] == "application/json-patch+json"
+    assert json.loads(body) == [{"op": "remove", "path": "/x"}]
+
+
+def test_a_refusal_is_raised_as_the_error_it_names(server, client):
+    server.answers.append((404, {}, STATUS_404))
+
+    with pytest.raises(NotFound, match='pods "x" not found'):
+        client.get(PODS, "x", "d")
+
+
+@pytest.mark.parametrize(("code", "error"), [(503, ServiceUnavailable), (409, Conflict)], ids=str)
+def test_a_refusal_without_a_status_is_understood_by_its_code(server, client, code, error):
+    server.answers.append((code, {}, b"<html>"))
+
+    with pytest.raises(error):
+        client.get(PODS, "x", "d")
+
+
+def test_a_throttled_request_is_repeated(server, client):
+    server.answers += [(429, {"Retry-After": "0"}, {}), (200, {}, {"kind": "Pod"})]
+
+    assert client.get(PODS, "x", "d") == {"kind": "Pod"}
+    assert len(server.seen) == 2
+
+
+def test_requests_share_a_connection(server, client):
+    for _ in range(5):
+        client.get(PODS, "x", "d")
+
+    assert len(server.peers) == 1
+
+
+def test_a_raw_request_returns_whatever_comes(server, client):
+    server.answers.append((418, {"X": "y"}, b"tea"))
+
+    answer = client.request("GET", "/healthz", query={"verbose": "1"})
+
+    assert (answer.status, answer.headers["X"], answer.body) == (418, "y", b"tea")
+
+
+def test_no_server_is_a_connection_error(server):
+    url = server.url()
+    server.server_close()
+
+    with pytest.raises(ConnectionError):
+        HttpClient(url).get(PODS, "x", "d")
+
+
+def test_a_watch_yields_events_and_is_closed_from_another_thread(server, client):
+    watch = client.watch(PODS, "d", timeout_seconds=30)
+    names = []
+    reader = threading.Thread(target=lambda: names.extend(e.object["metadata"]["name"] for e in watch))
+    reader.start()
+    deadline = time.monotonic() + 3
+    while len(names) < 2 and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+    watch.close()
+    reader.join(2)
+
+    assert names == ["p1", "p2"]
+    assert not reader.is_alive()
+
+
+def test_a_watch_ends_with_the_server(server, client):
+    server.hold.set()
+
+    assert [event.type for event in client.watch(PODS)] == ["ADDED", "ADDED"]
+
+
+def test_a_url_prefix_is_kept(server):
+    with closing(HttpClient(server.url("/clusters/a/"))) as client:
+        client.get(PODS, "x", "d")
+
+    assert server.seen[0][1] == "/clusters/a/api/v1/namespaces/d/pods/x"
+
+
+def test_a_token_file_is_read_at_use(server, tmp_path):
+    file = tmp_path / "token"
+    file.write_text("from-file\n")
+
+    with closing(HttpClient(server.url(), token_file=str(file))) as client:
+        client.get(PODS, "x", "d")
+
+    assert server.seen[0][2]["Authorization"] == "Bearer from-file"
+
+
+def test_an_address_that_is_no_url_is_the_users_mistake():
+    with pytest.raises(UsageError, match="ftp"):
+        HttpClient("ftp://host")
+
+
+def test_importing_the_client_loads_no_heavy_library():
+    code = "import sys, hyperkube.client.http as _; print(sorted({'httpx','flask','numpy','yaml'} & set(sys.modules)))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

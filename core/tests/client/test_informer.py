@@ -1,0 +1,163 @@
+"""Informers against the fake API server: the cache follows, handlers hear everything once, in order."""
+
+import threading
+
+import pytest
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.client.informer import CacheMutated, InformerFactory
+from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import ServiceUnavailable
+from hyperkube.machinery.objects import name_of
+
+
+def pod(name, **labels):
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "namespace": "d", "labels": labels}}
+
+
+@pytest.fixture
+def client():
+    return FakeClient(SystemClock())
+
+
+@pytest.fixture
+def factory(client):
+    factory = InformerFactory(client, detect_mutations=True)
+    yield factory
+    factory.stop()
+
+
+class Log:
+    def __init__(self):
+        self.lines = []
+        self.changed = threading.Condition()
+
+    def subscribe(self, informer):
+        informer.add_handler(
+            lambda obj: self.note("add", obj),
+            lambda _old, new: self.note("update", new),
+            lambda obj: self.note("delete", obj),
+        )
+        return self
+
+    def note(self, what, obj):
+        with self.changed:
+            self.lines.append(f"{what} {name_of(obj)}")
+            self.changed.notify_all()
+
+    def wait_for(self, *lines):
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.lines == [*lines], 3), self.lines
+
+
+def test_the_cache_follows_the_server(client, factory):
+    client.create(PODS, pod("a"))
+    informer = factory.informer(PODS)
+    log = Log().subscribe(informer)
+    factory.start()
+    assert factory.wait_synced(3)
+
+    client.create(PODS, pod("b"))
+    client.patch(PODS, "a", {"metadata": {"labels": {"x": "y"}}}, "d")
+    client.delete(PODS, "b", "d")
+
+    log.wait_for("add a", "add b", "update a", "delete b")
+    assert [name_of(obj) for obj in informer.list("d")] == ["a"]
+    assert informer.get("d", "b") is None
+
+
+def test_a_late_subscriber_hears_what_is_there(client, factory):
+    client.create(PODS, pod("a"))
+    informer = factory.informer(PODS)
+    factory.refresh()
+
+    Log().subscribe(informer).wait_for("add a")
+
+
+def test_the_same_view_is_the_same_informer(factory):
+    assert factory.informer(PODS) is factory.informer(PODS)
+    assert factory.informer(PODS, "d") is not factory.informer(PODS)
+    assert factory.find(PODS) is factory.informer(PODS)
+
+
+def test_an_index_finds_what_its_function_yields(client, factory):
+    informer = factory.informer(PODS)
+    informer.add_index("app", lambda obj: obj["metadata"]["labels"].values())
+    client.create(PODS, pod("a", app="web"))
+    factory.refresh()
+    assert [name_of(obj) for obj in informer.by_index("app", "web")] == ["a"]
+
+    client.patch(PODS, "a", {"metadata": {"labels": {"app": "db"}}}, "d")
+    factory.refresh()
+
+    assert informer.by_index("app", "web") == []
+    assert [name_of(obj) for obj in informer.by_index("app", "db")] == ["a"]
+
+
+def test_history_that_is_gone_is_answered_by_a_new_list(client, factory):
+    client.create(PODS, pod("a"))
+    informer = factory.informer(PODS)
+    log = Log().subscribe(informer)
+    factory.refresh()
+    client.create(PODS, pod("b"))
+    client.delete(PODS, "a", "d")
+    client.compact()
+
+    factory.start()
+
+    log.wait_for("add a", "delete a", "add b")
+
+
+def test_a_server_that_is_away_for_a_moment_is_asked_again(client, factory):
+    client.fail_next("list", "pods", ServiceUnavailable("not yet"))
+    factory.informer(PODS)
+    factory.start()
+
+    assert factory.wait_synced(3)
+
+
+def test_an_object_of_the_same_name_and_another_uid_is_deleted_and_added(client, factory):
+    client.create(PODS, pod("a"))
+    informer = factory.informer(PODS)
+    log = Log().subscribe(informer)
+    factory.refresh()
+    client.delete(PODS, "a", "d")
+    client.create(PODS, pod("a"))
+
+    factory.refresh()
+
+    log.wait_for("add a", "delete a", "add a")
+
+
+def test_the_detector_tells_of_a_changed_cached_object(client, factory):
+    client.create(PODS, pod("a"))
+    informer = factory.informer(PODS)
+    factory.refresh()
+    factory.check_mutations()
+
+    informer.get("d", "a")["metadata"]["labels"] = {"oh": "no"}
+
+    with pytest.raises(CacheMutated):
+        factory.check_mutations()
+
+
+def test_one_bad_handler_does_not_keep_the_event_from_the_next(client, factory, caplog):
+    informer = factory.informer(PODS)
+    informer.add_handler(lambda obj: obj["no such key"])
+    log = Log().subscribe(informer)
+    client.create(PODS, pod("a"))
+
+    factory.refresh()
+
+    log.wait_for("add a")
+    assert "handler" in caplog.text
+
+
+def test_a_scope_waits_only_for_what_was_asked_through_it(client, factory):
+    factory.informer(PODS)
+    scope = factory.scoped()
+
+    assert scope.has_synced()
+    assert scope.informer(PODS) is factory.informer(PODS)
+    assert not scope.has_synced()

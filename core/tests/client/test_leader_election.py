@@ -1,0 +1,89 @@
+"""Leader election on a fake clock and the fake API server."""
+
+import threading
+
+import pytest
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.client.leader_election import ElectionOptions, LeaderElector, lock_resource
+from hyperkube.machinery.clock import FakeClock
+from hyperkube.machinery.errors import ServiceUnavailable, UsageError
+
+
+class Candidate:
+    def __init__(self, client, clock, name, lock="leases"):
+        self.started, self.stopped = threading.Event(), threading.Event()
+        options = ElectionOptions(name="kube-controller-manager", lock=lock)
+        self.elector = LeaderElector(
+            client, clock, options, identity=name, on_started=self.started.set, on_stopped=self.stopped.set
+        )
+        self.elector.start()
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def client(clock):
+    return FakeClient(clock)
+
+
+def pass_time(clock, seconds, until=lambda: False):
+    for _ in range(int(seconds * 4)):
+        if until():
+            return
+        clock.advance(0.25)
+        threading.Event().wait(0.003)
+
+
+@pytest.mark.parametrize("lock", ["leases", "endpoints", "configmaps"])
+def test_the_first_leads_and_the_second_follows_when_it_steps_down(client, clock, lock):
+    first = Candidate(client, clock, "one", lock)
+    assert first.started.wait(2)
+    second = Candidate(client, clock, "two", lock)
+    pass_time(clock, 20)
+    assert not second.started.is_set()
+
+    first.elector.stop()
+    pass_time(clock, 10, second.started.is_set)
+
+    assert first.stopped.is_set()
+    assert second.started.is_set()
+    second.elector.stop()
+    assert client.objects(lock_resource(lock))[0]["metadata"]["name"] == "kube-controller-manager"
+
+
+def test_a_lease_tells_holder_duration_and_transitions(client, clock):
+    candidate = Candidate(client, clock, "one")
+    assert candidate.started.wait(2)
+
+    (lease,) = client.objects(lock_resource("leases"))
+    candidate.elector.stop()
+
+    assert lease["spec"] == {
+        "holderIdentity": "one",
+        "leaseDurationSeconds": 15,
+        "acquireTime": "2030-01-01T00:00:00.000000Z",
+        "renewTime": "2030-01-01T00:00:00.000000Z",
+        "leaseTransitions": 0,
+    }
+
+
+def test_a_leader_that_cannot_renew_says_so_within_its_deadline(client, clock):
+    candidate = Candidate(client, clock, "one")
+    assert candidate.started.wait(2)
+    for _ in range(20):
+        client.fail_next("get", "leases", ServiceUnavailable("away"))
+
+    pass_time(clock, 15, candidate.stopped.is_set)
+
+    assert candidate.stopped.is_set()
+
+
+def test_durations_that_cannot_work_are_refused(client, clock):
+    with pytest.raises(UsageError, match="leaseDuration"):
+        LeaderElector(
+            client, clock, ElectionOptions(name="x", lease_duration=5), identity="i", on_started=print, on_stopped=print
+        )

@@ -1,0 +1,98 @@
+"""A kubelet against a fake API server, for the tests of this room."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.kinds.resources import EVENTS, PODS
+from hyperkube.kubelet.server import Kubelet
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.objects import Object
+
+NODE = "n1"
+
+
+def until(holds: Callable[[], Any], seconds: float = 30.0) -> Any:
+    """Wait until `holds` returns something true, and return it."""
+    clock = SystemClock()
+    deadline = clock.monotonic() + seconds
+    while not (found := holds()):
+        assert clock.monotonic() < deadline, "did not happen in time"
+        clock.wait(threading.Event(), 0.01)
+    return found
+
+
+class Rig:
+    """The fake API, the kubelet and words for what tests do with them."""
+
+    def __init__(self, root: Path, client: FakeClient, runtime: str, **options: Any) -> None:
+        self.client = client
+        self.kubelet = Kubelet(
+            client=client,
+            options={
+                "hostname-override": NODE,
+                "root-dir": str(root),
+                "container-runtime": runtime,
+                "node-ip": "127.0.0.1",
+                "authorization-mode": "AlwaysAllow",
+                "anonymous-auth": True,
+                **options,
+            },
+        )
+
+    def create(self, name: str = "p", **spec: Any) -> Object:
+        annotations = spec.pop("annotations", {})
+        pod = {
+            "kind": "Pod",
+            "apiVersion": "v1",
+            "metadata": {"name": name, "namespace": "default", "annotations": annotations},
+            "spec": {"nodeName": NODE, "terminationGracePeriodSeconds": 2, **spec},
+        }
+        return self.client.create(PODS, pod, "default")
+
+    def status(self, name: str = "p") -> Object:
+        return self.client.get(PODS, name, "default").get("status") or {}
+
+    def container(self, name: str = "p", index: int = 0) -> Object:
+        return self.status(name)["containerStatuses"][index]
+
+    def wait_phase(self, phase: str, name: str = "p") -> Object:
+        return until(lambda: self.status(name).get("phase") == phase and self.status(name))
+
+    def wait_reason(self, reason: str, name: str = "p") -> Object:
+        def found():
+            for status in self.status(name).get("containerStatuses", []):
+                if status["state"].get("waiting", {}).get("reason") == reason:
+                    return status
+            return None
+
+        return until(found)
+
+    def events(self) -> list[tuple[str, str]]:
+        self.kubelet.say.flush()
+        return [(event["reason"], event["message"]) for event in self.client.objects(EVENTS)]
+
+    def gone(self, name: str = "p") -> bool:
+        return all(pod["metadata"]["name"] != name for pod in self.client.objects(PODS))
+
+
+@contextmanager
+def running(root: Path, runtime: str = "hollow", client: FakeClient | None = None, **options: Any) -> Iterator[Rig]:
+    """Run a kubelet; its pods end with it unless ``stop-pods-on-close`` is off."""
+    rig = Rig(root, client or FakeClient(SystemClock()), runtime, **{"stop-pods-on-close": True, **options})
+    rig.kubelet.start()
+    try:
+        until(rig.kubelet.ready)
+        yield rig
+    finally:
+        rig.kubelet.close()
+
+
+def shell(script: str, name: str = "c", **fields: Any) -> Object:
+    """Return a container that runs a script of the shell."""
+    return {"name": name, "image": "host", "command": ["sh", "-c", script], **fields}

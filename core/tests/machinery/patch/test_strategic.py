@@ -1,0 +1,75 @@
+import pytest
+
+from hyperkube.machinery.errors import ApiError, BadRequest
+from hyperkube.machinery.patch.strategic import apply_strategic_patch
+
+A, B, C = {"port": 1, "name": "a"}, {"port": 2, "name": "b"}, {"port": 3, "name": "c"}
+
+
+def patched(thing, spec, patch):
+    return apply_strategic_patch({"spec": spec}, {"spec": patch}, thing.type)["spec"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "patch", "expected"),
+    [
+        ({"ports": [A, B]}, {"ports": [{"port": 2, "name": "z"}]}, {"ports": [A, {"port": 2, "name": "z"}]}),
+        ({"ports": [A]}, {"ports": [C]}, {"ports": [C, A]}),
+        ({"ports": [A, B]}, {"ports": [{"port": 1, "$patch": "delete"}]}, {"ports": [B]}),
+        ({"ports": [A, B]}, {"ports": [{"$patch": "replace"}, C]}, {"ports": [C]}),
+        ({"ports": [A, B]}, {"$setElementOrder/ports": [{"port": 2}, {"port": 1}]}, {"ports": [B, A]}),
+        ({"finalizers": ["x", "y"]}, {"finalizers": ["z", "x"]}, {"finalizers": ["z", "x", "y"]}),
+        ({"finalizers": ["x", "y"]}, {"$deleteFromPrimitiveList/finalizers": ["x"]}, {"finalizers": ["y"]}),
+        ({"args": ["x", "y"]}, {"args": ["z"]}, {"args": ["z"]}),
+        ({"args": [A]}, {"args": [{"name": "a", "$patch": "delete"}]}, {"args": [{"name": "a", "$patch": "delete"}]}),
+        (
+            {"strategy": {"labels": {"a": "b"}, "x": 1}},
+            {"strategy": {"$retainKeys": ["x"], "x": 2}},
+            {"strategy": {"x": 2}},
+        ),
+        ({"selector": {"a": 1, "b": 2}}, {"selector": {"$patch": "replace", "c": 3}}, {"selector": {"c": 3}}),
+        ({"selector": {"a": 1}}, {"selector": {"$patch": "delete"}}, {"selector": {}}),
+        ({}, {"ports": [{"port": 1, "$patch": "delete"}], "replicas": None}, {"ports": []}),
+        ({"replicas": 1}, {"replicas": None}, {}),
+    ],
+)
+def test_lists_and_objects_merge_by_the_rules_of_their_type(thing, spec, patch, expected):
+    before = repr((spec, patch))
+
+    assert patched(thing, spec, patch) == expected
+    assert repr((spec, patch)) == before
+
+
+@pytest.mark.parametrize(
+    ("patch", "code", "message"),
+    [
+        ({"$patch": "explode"}, 500, "unknown patch type: explode in map: map[$patch:explode]"),
+        ({"ports": [{"name": "x"}]}, 500, "map: map[name:x] does not contain declared merge key: port"),
+        ({"ports": [[1]]}, 422, "the server rejected our request due to an error in our request"),
+        ({"strategy": {"$retainKeys": ["a"], "b": 1}}, 400, "invalid patch format of retainKeys"),
+        ({"$deleteFromPrimitiveList/finalizers": "x"}, 400, "invalid patch format of primitive list"),
+        ({"$setElementOrder/ports": "x"}, 500, "expected a []interface {}, but received a string"),
+        (
+            {"$setElementOrder/ports": [{"port": 2}], "ports": [C]},
+            500,
+            "The order in patch list:\n[map[name:c port:3]]\n doesn't match $setElementOrder list:\n[map[port:2]]\n",
+        ),
+    ],
+)
+def test_a_contradiction_is_refused_in_kubernetes_words(thing, patch, code, message):
+    with pytest.raises(ApiError) as caught:
+        patched(thing, {"ports": [A], "strategy": {"a": 1}}, patch)
+
+    assert (caught.value.status_code, caught.value.message) == (code, message)
+
+
+def test_a_patch_must_be_an_object(thing):
+    with pytest.raises(BadRequest, match=r"^json: cannot unmarshal array into Go value of type map"):
+        apply_strategic_patch({}, [], thing.type)
+
+
+def test_without_a_type_lists_are_replaced():
+    assert apply_strategic_patch({"l": [1, 2], "m": {"a": 1}}, {"l": [3], "m": {"b": 2}}, None) == {
+        "l": [3],
+        "m": {"a": 1, "b": 2},
+    }

@@ -1,0 +1,38 @@
+"""Put-off calls of the machine's clock, and their end."""
+
+import threading
+
+from hyperkube.machinery.clock import SystemClock
+
+
+def test_a_put_off_call_is_made_on_the_clocks_thread():
+    clock, made = SystemClock(), threading.Event()
+
+    clock.call_later(0.01, made.set)
+
+    assert made.wait(5)
+    clock.close()
+
+
+def test_a_cancelled_call_is_not_made():
+    clock, made, later = SystemClock(), threading.Event(), threading.Event()
+
+    clock.call_later(0.01, made.set).cancel()
+    clock.call_later(0.02, later.set)
+
+    assert later.wait(5)
+    assert not made.is_set()
+    clock.close()
+
+
+def test_a_closed_clock_makes_no_calls_and_keeps_no_thread():
+    clock, made, before = SystemClock(), threading.Event(), threading.active_count()
+    clock.call_later(0.01, made.set)
+
+    clock.close()
+    clock.close()
+
+    assert threading.active_count() == before
+    assert not made.is_set()
+    assert clock.call_later(0, made.set) is not None
+    assert threading.active_count() == before

@@ -1,0 +1,26 @@
+import pytest
+
+from hyperkube.machinery.intstr import IntOrStringError, int_value, is_percent, scaled, scaled_or
+
+
+@pytest.mark.parametrize(
+    ("value", "round_up", "expected"),
+    [(3, True, 3), ("25%", True, 3), ("25%", False, 2), ("0%", True, 0), ("100%", False, 10), ("200%", False, 20)],
+)
+def test_a_percentage_is_a_share_of_the_total(value, round_up, expected):
+    assert scaled(value, 10, round_up=round_up) == expected
+
+
+def test_a_default_stands_in_for_nothing():
+    assert scaled_or(None, "50%", 10, round_up=False) == 5
+
+
+def test_another_string_is_refused():
+    with pytest.raises(IntOrStringError, match="string is not a percentage"):
+        scaled("abc", 10, round_up=True)
+
+
+def test_ports_by_number_and_by_name():
+    assert (int_value(80), int_value("80"), int_value("http")) == (80, 80, 0)
+    assert is_percent("5%")
+    assert not is_percent(5)

@@ -1,0 +1,69 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from hyperkube.machinery.times import (
+    TimeError,
+    format_micro_time,
+    format_time,
+    human_duration,
+    parse_micro_time,
+    parse_time,
+    short_human_duration,
+)
+
+MOMENT = datetime(2030, 2, 3, 4, 5, 6, 789, tzinfo=UTC)
+
+
+def test_times_are_written_in_whole_seconds_or_micros():
+    assert format_time(MOMENT) == "2030-02-03T04:05:06Z"
+    assert format_micro_time(MOMENT) == "2030-02-03T04:05:06.000789Z"
+
+
+def test_times_come_back():
+    assert parse_micro_time(format_micro_time(MOMENT)) == MOMENT
+    assert parse_time("2030-02-03T06:05:06.000789123+02:00") == MOMENT
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x", 'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"'),
+        ("2030-01-02", 'parsing time "2030-01-02" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "T"'),
+        (
+            "2030-01-02T03:04:05",
+            'parsing time "2030-01-02T03:04:05" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00"',
+        ),
+        ("2030-01-02T03:04:05Zx", 'parsing time "2030-01-02T03:04:05Zx": extra text: "x"'),
+        ("2030-13-02T03:04:05Z", 'parsing time "2030-13-02T03:04:05Z": month out of range'),
+        ("2030-02-30T03:04:05Z", 'parsing time "2030-02-30T03:04:05Z": day out of range'),
+    ],
+)
+def test_a_bad_time_is_refused_in_go_words(text, message):
+    with pytest.raises(TimeError) as caught:
+        parse_time(text)
+
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("seconds", "long", "short"),
+    [
+        (-5, "<invalid>", "<invalid>"),
+        (-1, "0s", "0s"),
+        (45, "45s", "45s"),
+        (119, "119s", "1m"),
+        (120, "2m", "2m"),
+        (200, "3m20s", "3m"),
+        (600, "10m", "10m"),
+        (3 * 3600, "3h", "3h"),
+        (3 * 3600 + 60, "3h1m", "3h"),
+        (9 * 3600, "9h", "9h"),
+        (5 * 86400 + 3 * 3600, "5d3h", "5d"),
+        (400 * 86400, "400d", "1y"),
+        (3 * 365 * 86400 + 86400, "3y1d", "3y"),
+        (9 * 365 * 86400, "9y", "9y"),
+    ],
+)
+def test_ages_read_as_in_kubectl(seconds, long, short):
+    assert (human_duration(seconds), short_human_duration(timedelta(seconds=seconds))) == (long, short)

@@ -1,0 +1,114 @@
+"""Plugins are found, chosen and wired; whatever is wrong with one is wrong at start."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from hyperkube.hookspecs import admission as specs
+from hyperkube.hookspecs import hookimpl
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import Plugin, PluginConflict, PluginContext, PluginHost, PluginLoadFailed, PluginNotFound, load
+from hyperkube.plugin.loader import installed
+
+
+class Recorder(Plugin):
+    def __init__(self, name, calls):
+        super().__init__(PluginContext(name=name))
+        self.calls = calls
+
+    @hookimpl
+    def admission_validate(self, request):
+        self.calls.append(self.context.name)
+
+    def close(self):
+        self.calls.append(f"close {self.context.name}")
+
+
+class Misspelt(Plugin):
+    @hookimpl
+    def admission_validates(self, request):
+        raise AssertionError
+
+
+def host(calls, *names):
+    return PluginHost("admission", specs, [(name, Recorder(name, calls)) for name in names])
+
+
+def test_hooks_are_called_in_the_order_given():
+    calls = []
+
+    host(calls, "B", "A", "C").hook.admission_validate(request=None)
+
+    assert calls == ["B", "A", "C"]
+
+
+def test_plugins_close_in_reverse():
+    calls = []
+
+    host(calls, "A", "B").close()
+
+    assert calls == ["close B", "close A"]
+
+
+def test_a_misspelt_hook_fails_at_start():
+    with pytest.raises(PluginLoadFailed, match="admission_validates"):
+        PluginHost("admission", specs, [("Misspelt", Misspelt(PluginContext(name="Misspelt")))])
+
+
+def test_a_missing_plugin_names_the_installed_ones():
+    with pytest.raises(PluginNotFound) as error:
+        load("no-such-family", ["Missing"], specs, lambda name: PluginContext(name=name))
+
+    assert str(error.value) == "no-such-family plugin 'Missing' is not installed (installed: none)"
+
+
+def test_a_name_given_twice_is_a_conflict():
+    with pytest.raises(PluginConflict, match="named twice: A"):
+        load("admission", ["A", "A"], specs, lambda name: PluginContext(name=name))
+
+
+def test_two_distributions_of_one_name_are_a_conflict(monkeypatch):
+    offering = [SimpleNamespace(name=name, entry_points=[]) for name in ("one", "two")]
+    for each in offering:
+        each.entry_points.append(
+            SimpleNamespace(name="A", value=f"{each.name}:A", group="hyperkube.admission", dist=each)
+        )
+    monkeypatch.setattr("hyperkube.plugin.loader.distributions", lambda: offering)
+    monkeypatch.syspath_prepend("/changes-the-state-of-the-path")
+
+    with pytest.raises(PluginConflict, match="offered twice, by one and two"):
+        load("admission", ["A"], specs, lambda name: PluginContext(name=name))
+
+
+def test_settings_become_a_dataclass_and_unknown_keys_are_refused():
+    plugin = Plugin(PluginContext(name="P", settings={"limit": 3}))
+    wrong = Plugin(PluginContext(name="P", settings={"limits": 3}))
+
+    assert plugin.settings(Limits).limit == 3
+    with pytest.raises(UsageError, match="settings of plugin 'P'"):
+        wrong.settings(Limits)
+
+
+class Limits:
+    def __init__(self, limit=1):
+        self.limit = limit
+
+
+def test_a_plugin_that_needs_the_api_says_so_where_there_is_none():
+    plugin = Plugin(PluginContext(name="P"))
+
+    with pytest.raises(UsageError, match="needs API access"):
+        _ = plugin.client
+
+
+def test_what_is_installed_is_read_again_when_the_path_changes(monkeypatch, tmp_path):
+    before = installed("no-such-family")
+    info = tmp_path / "late-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: late\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[hyperkube.no-such-family]\nLate = late:Late\n")
+
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    assert before == {}
+    assert list(installed("no-such-family")) == ["Late"]

@@ -1,0 +1,98 @@
+"""Assumptions hold until the API speaks, and old news does not undo them."""
+
+import pytest
+
+pytest.importorskip("numpy")
+
+from hyperkube.scheduler.cluster_state import ClusterState
+from hyperkube.scheduler.pod_info import QueuedPod
+from hyperkube.testing.scheduling import node
+
+
+def pod(name="web", node_name="", uid="1", **status):
+    spec = {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}
+    if node_name:
+        spec["nodeName"] = node_name
+    return {"metadata": {"name": name, "namespace": "default", "uid": uid}, "spec": spec, "status": status}
+
+
+def world(*names):
+    state = ClusterState()
+    for name in names:
+        state.node(node(name))
+    return state, state.table()
+
+
+def used(table, name):
+    return int(table.requested[0, table.index_of(name)])
+
+
+def test_an_assumed_pod_counts_and_old_news_does_not_undo_it():
+    state, table = world("a")
+    state.assume(QueuedPod.of(pod(), table), "a")
+
+    still_placed = state.pod(pod(phase="Pending"))
+
+    assert still_placed
+    assert used(table, "a") == 1000
+
+
+def test_a_failed_binding_gives_back():
+    state, table = world("a")
+    state.assume(QueuedPod.of(pod(), table), "a")
+
+    state.forget(pod())
+
+    assert used(table, "a") == 0
+
+
+def test_a_failure_after_the_news_of_success_takes_nothing_back():
+    state, table = world("a")
+    state.assume(QueuedPod.of(pod(), table), "a")
+    state.pod(pod(node_name="a"))
+
+    state.forget(pod())
+
+    assert used(table, "a") == 1000
+
+
+def test_somebody_elses_binding_wins():
+    state, table = world("a", "b")
+    state.assume(QueuedPod.of(pod(), table), "a")
+
+    state.pod(pod(node_name="b"))
+
+    assert (used(table, "a"), used(table, "b")) == (0, 1000)
+
+
+def test_a_deleted_pod_counts_no_more_and_its_successor_is_another_one():
+    state, table = world("a")
+    state.assume(QueuedPod.of(pod(), table), "a")
+
+    state.pod_gone(pod())
+    placed = state.pod(pod(uid="2"))
+
+    assert not placed
+    assert used(table, "a") == 0
+
+
+def test_an_ended_pod_counts_no_more():
+    state, table = world("a")
+    state.pod(pod(node_name="a"))
+
+    state.pod(pod(node_name="a", phase="Succeeded"))
+
+    assert used(table, "a") == 0
+
+
+def test_what_was_seen_before_the_first_pod_is_in_the_table():
+    state = ClusterState()
+    state.pod(pod(node_name="a"))
+    state.node(node("a"))
+    state.node(node("gone"))
+    state.node_gone("gone")
+
+    table = state.table()
+
+    assert table.names == ["a"]
+    assert used(table, "a") == 1000

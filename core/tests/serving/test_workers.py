@@ -1,0 +1,70 @@
+"""The pool on which handlers run."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+
+from hyperkube.serving.workers import WorkerPool
+
+
+@pytest.fixture
+def pool():
+    made = WorkerPool(2, queue=3, name="test", logger=logging.getLogger("test"))
+    yield made
+    made.close()
+
+
+def test_calls_run_on_threads_of_the_pool(pool):
+    names, done = [], threading.Event()
+
+    assert pool.submit(lambda: (names.append(threading.current_thread().name), done.set()))
+    assert done.wait(1)
+    assert names == ["test-0"]
+
+
+def test_an_idle_thread_is_used_before_a_new_one_is_started(pool):
+    for _ in range(5):
+        done = threading.Event()
+        pool.submit(done.set)
+        assert done.wait(1)
+        threading.Event().wait(0.01)
+
+    assert [thread.name for thread in threading.enumerate() if thread.name.startswith("test-")] == ["test-0"]
+
+
+def test_no_more_threads_than_the_size_and_no_more_waiting_than_the_queue(pool):
+    gate, begun = threading.Event(), threading.Semaphore(0)
+
+    def hold():
+        begun.release()
+        gate.wait(5)
+
+    accepted = 0
+    for _ in range(2):
+        accepted += pool.submit(hold)
+        begun.acquire()
+    for _ in range(5):
+        accepted += pool.submit(hold)
+
+    assert accepted == 5
+    gate.set()
+
+
+def test_a_call_that_raises_does_not_cost_the_thread(pool, caplog):
+    def fail():
+        raise RuntimeError("oops")
+
+    done = threading.Event()
+    pool.submit(fail)
+    pool.submit(done.set)
+
+    assert done.wait(1)
+
+
+def test_a_closed_pool_takes_nothing(pool):
+    pool.close()
+
+    assert not pool.submit(lambda: None)

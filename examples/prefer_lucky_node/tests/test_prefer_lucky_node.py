@@ -1,0 +1,28 @@
+from typing import ClassVar
+
+from prefer_lucky_node import LuckyProvider, PreferLuckyNode
+
+from hyperkube.testing.contracts.algorithm_provider import ProviderContract
+from hyperkube.testing.contracts.scheduler import SchedulingContract
+
+
+class TestPlugin(SchedulingContract):
+    plugin = PreferLuckyNode
+    nodes = ({"name": "a"}, {"name": "b", "labels": {"example.com/luck": "good"}})
+    pods = ({"spec": {}},)
+
+    def test_the_lucky_node_wins(self):
+        nodes, (pod,) = self.world()
+
+        assert self.build().score(pod, nodes).tolist() == [0, 100]
+
+
+class TestSettings(SchedulingContract):
+    plugin = PreferLuckyNode
+    settings: ClassVar = {"label": "shamrock", "value": "4"}
+    nodes = ({"name": "a", "labels": {"shamrock": "3"}}, {"name": "b", "labels": {"shamrock": "4"}})
+    pods = ({"spec": {}},)
+
+
+class TestProvider(ProviderContract):
+    plugin = LuckyProvider

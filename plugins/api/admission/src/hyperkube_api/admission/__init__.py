@@ -1,0 +1,1 @@
+"""API group admission: AdmissionReview, which webhooks speak."""

@@ -1,0 +1,1 @@
+"""API group admissionregistration: admission webhooks and policies."""

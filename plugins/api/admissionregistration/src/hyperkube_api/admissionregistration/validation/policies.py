@@ -1,0 +1,221 @@
+"""Admission policies and their bindings; whether expressions compile is said in `expressions`.
+
+Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.admissionregistration.validation.expressions import Expressions
+from hyperkube_api.admissionregistration.validation.matching import (
+    failure_policy,
+    validate_conditions,
+    validate_match,
+)
+from hyperkube_api.meta.validation import by_rule, label_selector
+
+from hyperkube.machinery import names
+from hyperkube.machinery.field import (
+    ROOT,
+    FieldError,
+    Path,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_many,
+)
+from hyperkube.machinery.objects import Object
+
+_SPEC = ROOT.child("spec")
+REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+ACTIONS = ("Audit", "Deny", "Warn")
+MAX_ANNOTATIONS = 20
+MUTATED = ("*", "CONNECT", "CREATE", "UPDATE")
+
+
+def _expressions(spec: Object, *, mutating: bool) -> Expressions:
+    params = spec.get("paramKind") is not None
+    return Expressions(params=params, variables=spec.get("variables") or (), patches=mutating)
+
+
+def _common(spec: Object, known: Expressions, *, mutating: bool) -> list[FieldError]:
+    errors = failure_policy(_SPEC.child("failurePolicy"), spec.get("failurePolicy"))
+    kind = spec.get("paramKind")
+    if kind is not None:
+        at = _SPEC.child("paramKind")
+        errors += [required(at.child(member)) for member in ("apiVersion", "kind") if not kind.get(member)]
+    match, at = spec.get("matchConstraints"), _SPEC.child("matchConstraints")
+    if match is None:
+        errors.append(required(at))
+    else:
+        errors += validate_match(at, match, **({"operations": MUTATED} if mutating else {}))
+        if not match.get("resourceRules"):
+            errors.append(required(at.child("resourceRules")))
+    errors += validate_conditions(_SPEC.child("matchConditions"), spec.get("matchConditions"), known)
+    for index, variable in enumerate(spec.get("variables") or ()):
+        where, name = _SPEC.child("variables").index(index), variable.get("name") or ""
+        if not name or name.strip() != name:
+            errors.append(required(where.child("name"), "name is not specified"))
+        elif not name.isidentifier():
+            errors.append(invalid(where.child("name"), name, "name is not a valid CEL identifier"))
+        if not (variable.get("expression") or "").strip():
+            errors.append(required(where.child("expression"), "expression is not specified"))
+        else:
+            errors += known.variable(where.child("expression"), name, variable["expression"])
+    return errors
+
+
+def validate_validating_policy(obj: Object) -> list[FieldError]:
+    """Check a validating admission policy."""
+    spec = obj["spec"]
+    known = _expressions(spec, mutating=False)
+    errors = _common(spec, known, mutating=False)
+    validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
+    if not validations and not annotations:
+        text = "validations or auditAnnotations must contain at least one item"
+        errors += [required(_SPEC.child("validations"), text), required(_SPEC.child("auditAnnotations"), text)]
+    for index, item in enumerate(validations):
+        errors += _validation(_SPEC.child("validations").index(index), item, known)
+    at = _SPEC.child("auditAnnotations")
+    if len(annotations) > MAX_ANNOTATIONS:
+        errors.append(too_many(at, len(annotations), MAX_ANNOTATIONS))
+    seen: set[str] = set()
+    for index, item in enumerate(annotations):
+        key = item.get("key") or ""
+        if not key:
+            errors.append(required(at.index(index).child("key")))
+        elif key in seen:
+            errors.append(duplicate(at.index(index).child("key"), key))
+        else:
+            errors += [invalid(at.index(index).child("key"), key, text) for text in names.qualified_name(key)]
+        seen.add(key)
+        if not (item.get("valueExpression") or "").strip():
+            errors.append(required(at.index(index).child("valueExpression"), "valueExpression is not specified"))
+        else:
+            errors += known.annotation(at.index(index).child("valueExpression"), item["valueExpression"])
+    return errors
+
+
+def _validation(path: Path, item: Object, known: Expressions) -> list[FieldError]:
+    expression, message = (item.get("expression") or "").strip(), item.get("message")
+    errors: list[FieldError] = []
+    if not expression:
+        errors.append(required(path.child("expression"), "expression is not specified"))
+    else:
+        errors += known.question(path.child("expression"), item["expression"])
+    shown = item.get("messageExpression") or ""
+    if shown.strip():
+        errors += known.message(path.child("messageExpression"), shown)
+    elif shown:
+        text = "must be non-empty if specified"
+        errors.append(invalid(path.child("messageExpression"), shown, text))
+    if message is not None:
+        if not message.strip():
+            errors.append(invalid(path.child("message"), message, "message must be non-empty if specified"))
+        elif "\n" in message.strip():
+            errors.append(invalid(path.child("message"), message, "message must not contain line breaks"))
+    elif "\n" in expression:
+        text = "message must be specified if expression contains line breaks"
+        errors.append(required(path.child("message"), text))
+    reason = item.get("reason")
+    if reason is not None and reason not in REASONS:
+        errors.append(not_supported(path.child("reason"), reason, REASONS))
+    return errors
+
+
+def validate_mutating_policy(obj: Object) -> list[FieldError]:
+    """Check a mutating admission policy."""
+    spec = obj["spec"]
+    known = _expressions(spec, mutating=True)
+    errors = _common(spec, known, mutating=True)
+    mutations, at = spec.get("mutations") or [], _SPEC.child("mutations")
+    if not mutations:
+        errors.append(required(at, "mutations must contain at least one item"))
+    for index, item in enumerate(mutations):
+        errors += _mutation(at.index(index), item, known)
+    again = spec.get("reinvocationPolicy") or ""
+    at = _SPEC.child("reinvocationPolicy")
+    if again not in {"IfNeeded", "Never"}:
+        errors.append(not_supported(at, again, ("IfNeeded", "Never")) if again else required(at))
+    return errors
+
+
+_PATCHES = {"ApplyConfiguration": "applyConfiguration", "JSONPatch": "jsonPatch"}
+
+
+def _mutation(path: Path, item: Object, known: Expressions) -> list[FieldError]:
+    kind = item.get("patchType") or ""
+    if not kind:
+        return [required(path.child("patchType"))]
+    if kind not in _PATCHES:
+        return [not_supported(path.child("patchType"), kind, tuple(_PATCHES))]
+    own = _PATCHES[kind]
+    at, source = path.child(own), (item.get(own) or {}).get("expression") or ""
+    errors: list[FieldError] = []
+    if item.get(own) is None:
+        errors.append(required(at, f"must be specified when patchType is {kind}"))
+    elif not source.strip():
+        errors.append(required(at.child("expression"), "expression is not specified"))
+    else:
+        errors += known.patch(at.child("expression"), source, kind)
+    for member in _PATCHES.values():
+        if member != own and item.get(member) is not None:
+            text = f"must not be specified when patchType is {kind}"
+            errors.append(invalid(path.child(member), f"{{{member}}}", text))
+    return errors
+
+
+def _binding(spec: Object) -> list[FieldError]:
+    name = spec.get("policyName") or ""
+    at = _SPEC.child("policyName")
+    errors = by_rule(at, name, names.dns1123_subdomain) if name else [required(at)]
+    reference = spec.get("paramRef")
+    if reference is not None:
+        errors += _reference(_SPEC.child("paramRef"), reference)
+    match = spec.get("matchResources")
+    return errors + (validate_match(_SPEC.child("matchResources"), match) if match is not None else [])
+
+
+def _reference(path: Path, reference: Object) -> list[FieldError]:
+    name, selector, missing = reference.get("name"), reference.get("selector"), reference.get("parameterNotFoundAction")
+    errors: list[FieldError] = []
+    if not name and selector is None:
+        errors.append(required(path, "one of name or selector must be specified"))
+    elif name and selector is not None:
+        text = "name and selector are mutually exclusive"
+        errors += [forbidden(path.child("name"), text), forbidden(path.child("selector"), text)]
+    if name:
+        errors += [invalid(path.child("name"), name, text) for text in names.path_segment_name(name)]
+    errors += label_selector(path.child("selector"), selector)
+    at = path.child("parameterNotFoundAction")
+    if missing is None:
+        errors.append(required(at))
+    elif missing not in {"Allow", "Deny"}:
+        errors.append(not_supported(at, missing, ("Allow", "Deny")))
+    return errors
+
+
+def validate_mutating_binding(obj: Object) -> list[FieldError]:
+    """Check the binding of a mutating policy."""
+    return _binding(obj["spec"])
+
+
+def validate_validating_binding(obj: Object) -> list[FieldError]:
+    """Check the binding of a validating policy, and its actions."""
+    errors = _binding(obj["spec"])
+    actions, path = obj["spec"].get("validationActions") or [], _SPEC.child("validationActions")
+    if not actions:
+        return [*errors, required(path, "at least one validation action is required")]
+    for index, action in enumerate(actions):
+        if action not in ACTIONS:
+            errors.append(not_supported(path.index(index), action, ACTIONS))
+        if action in actions[:index]:
+            errors.append(duplicate(path.index(index), action))
+    if {"Deny", "Warn"} <= set(actions):
+        text = (
+            "must not contain both Deny and Warn (repeating the same validation failure information in the API "
+            "response and headers serves no purpose)"
+        )
+        errors.append(invalid(path, actions, text))
+    return errors

@@ -1,0 +1,44 @@
+"""The types of the group admissionregistration: one of them is decoded, and comes back from protobuf."""
+
+import pytest
+from hyperkube_api.admissionregistration.resources import AdmissionregistrationApi
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+from hyperkube.testing.contracts.api import ApiContract
+
+OBJECT = {
+    "metadata": {"name": "a"},
+    "webhooks": [
+        {
+            "name": "w.example.com",
+            "clientConfig": {"url": "https://h"},
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def schema():
+    return compile_schema("hyperkube_api.admissionregistration.v1:ValidatingWebhookConfiguration")
+
+
+def test_a_validatingwebhookconfiguration_is_decoded_as_it_is_written(schema):
+    assert schema.decode(copy_object(OBJECT)) == (OBJECT, [])
+
+
+def test_a_validatingwebhookconfiguration_comes_back_from_protobuf(schema):
+    codec = Protobuf()
+
+    assert codec.read_message(codec.write_message(OBJECT, schema), schema) == OBJECT
+
+
+def test_a_validatingwebhookconfiguration_has_no_member_that_is_not_declared(schema):
+    assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])
+
+
+class TestContract(ApiContract):
+    plugin = AdmissionregistrationApi

@@ -1,0 +1,1 @@
+"""API group apidiscovery: aggregated discovery."""

@@ -1,0 +1,38 @@
+"""The types of the group apidiscovery: one of them is decoded, and comes back from protobuf."""
+
+import pytest
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+
+OBJECT = {
+    "metadata": {"name": "apps"},
+    "versions": [
+        {
+            "version": "v1",
+            "resources": [
+                {"resource": "deployments", "scope": "Namespaced", "singularResource": "deployment", "verbs": ["get"]}
+            ],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def schema():
+    return compile_schema("hyperkube_api.apidiscovery.v2:APIGroupDiscovery")
+
+
+def test_an_apigroupdiscovery_is_decoded_as_it_is_written(schema):
+    assert schema.decode(copy_object(OBJECT)) == (OBJECT, [])
+
+
+def test_an_apigroupdiscovery_comes_back_from_protobuf(schema):
+    codec = Protobuf()
+
+    assert codec.read_message(codec.write_message(OBJECT, schema), schema) == OBJECT
+
+
+def test_an_apigroupdiscovery_has_no_member_that_is_not_declared(schema):
+    assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])

@@ -1,0 +1,67 @@
+"""Custom resource definitions: what the server decides when one is created, changed or told to go.
+
+Source: kubernetes apiextensions-apiserver pkg/registry/customresourcedefinition/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hyperkube_api.apiextensions.defaults import default_definition
+from hyperkube_api.apiextensions.validation.definitions import validate_definition, validate_definition_update
+from hyperkube_api.meta.strategies import StatusStrategy
+
+from hyperkube.hookspecs.api import Call
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.times import format_time
+
+CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+
+
+class CustomResourceDefinitionStrategy(StatusStrategy):
+    """A kind that users define."""
+
+    generation = True
+    allow_unconditional_update = False
+    reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
+
+    def default(self, obj: Object) -> None:
+        """Fill in names and conversion."""
+        default_definition(obj)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check names, versions and schemas."""
+        return validate_definition(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check as on creation, and that what names objects stayed."""
+        return validate_definition_update(obj, old)
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Begin without names accepted, and with the storage version among the stored ones."""
+        stored = [version["name"] for version in obj["spec"].get("versions") or [] if version.get("storage")]
+        obj["status"] = {"storedVersions": stored}
+
+    def blocks_deletion(self, obj: Object) -> bool:
+        """Wait until the objects of the definition are gone: the finalizer added below says when."""
+        return not obj["metadata"].get("deletionTimestamp")
+
+    def prepare_delete(self, call: Call, obj: Object) -> None:
+        """Have the objects of the definition deleted first."""
+        meta = obj["metadata"]
+        meta.pop("deletionGracePeriodSeconds", None)
+        finalizers = meta.get("finalizers") or []
+        if CLEANUP_FINALIZER not in finalizers:
+            meta["finalizers"] = [*finalizers, CLEANUP_FINALIZER]
+        condition = {
+            "type": "Terminating",
+            "status": "True",
+            "lastTransitionTime": format_time(call.clock.now()),
+            "reason": "InstanceDeletionPending",
+            "message": "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
+        }
+        status = obj.setdefault("status", {})
+        others = [one for one in status.get("conditions") or [] if one.get("type") != "Terminating"]
+        status["conditions"] = [*others, condition]

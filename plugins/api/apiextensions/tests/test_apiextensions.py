@@ -1,0 +1,58 @@
+"""The types of the group apiextensions: one of them is decoded, and comes back from protobuf."""
+
+import pytest
+from hyperkube_api.apiextensions.resources import ApiextensionsApi
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+from hyperkube.testing.contracts.api import ApiContract
+
+OBJECT = {
+    "metadata": {"name": "as.example.com"},
+    "spec": {
+        "group": "example.com",
+        "names": {"plural": "as", "kind": "A"},
+        "scope": "Namespaced",
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "a": {"type": "array", "items": {"type": "string", "default": "x"}},
+                            "b": {"type": "object", "additionalProperties": True},
+                        },
+                    }
+                },
+            }
+        ],
+    },
+    "status": {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": None},
+}
+
+
+@pytest.fixture
+def schema():
+    return compile_schema("hyperkube_api.apiextensions.v1:CustomResourceDefinition")
+
+
+def test_a_customresourcedefinition_is_decoded_as_it_is_written(schema):
+    assert schema.decode(copy_object(OBJECT)) == (OBJECT, [])
+
+
+def test_a_customresourcedefinition_comes_back_from_protobuf(schema):
+    codec = Protobuf()
+
+    assert codec.read_message(codec.write_message(OBJECT, schema), schema) == OBJECT
+
+
+def test_a_customresourcedefinition_has_no_member_that_is_not_declared(schema):
+    assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])
+
+
+class TestContract(ApiContract):
+    plugin = ApiextensionsApi

@@ -1,0 +1,1 @@
+"""API group apiregistration: APIServices."""

@@ -1,0 +1,1 @@
+"""API group apps: Deployments, StatefulSets, DaemonSets and ReplicaSets."""

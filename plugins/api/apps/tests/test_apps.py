@@ -1,0 +1,46 @@
+"""The types of the group apps: one of them is decoded, and comes back from protobuf."""
+
+import pytest
+from hyperkube_api.apps.resources import AppsApi
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+from hyperkube.testing.contracts.api import ApiContract
+
+OBJECT = {
+    "metadata": {"name": "a"},
+    "spec": {
+        "replicas": 0,
+        "selector": {"matchLabels": {"app": "a"}},
+        "template": {
+            "metadata": {"labels": {"app": "a"}},
+            "spec": {"containers": [{"name": "c", "image": "nginx", "resources": {}}]},
+        },
+        "strategy": {"rollingUpdate": {"maxUnavailable": 1, "maxSurge": "25%"}},
+    },
+    "status": {},
+}
+
+
+@pytest.fixture
+def schema():
+    return compile_schema("hyperkube_api.apps.v1:Deployment")
+
+
+def test_a_deployment_is_decoded_as_it_is_written(schema):
+    assert schema.decode(copy_object(OBJECT)) == (OBJECT, [])
+
+
+def test_a_deployment_comes_back_from_protobuf(schema):
+    codec = Protobuf()
+
+    assert codec.read_message(codec.write_message(OBJECT, schema), schema) == OBJECT
+
+
+def test_a_deployment_has_no_member_that_is_not_declared(schema):
+    assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])
+
+
+class TestContract(ApiContract):
+    plugin = AppsApi

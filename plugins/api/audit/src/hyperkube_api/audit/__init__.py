@@ -1,0 +1,1 @@
+"""API group audit: audit events and policies."""

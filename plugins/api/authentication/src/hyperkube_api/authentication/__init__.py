@@ -1,0 +1,1 @@
+"""API group authentication: TokenReviews and TokenRequests."""

@@ -1,0 +1,46 @@
+"""The authentication group: who a token or a caller is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube_api.authentication.reviews import review_self, review_token
+from hyperkube_api.meta.specs import CREATE_ONLY, Version
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
+from hyperkube.plugin import Plugin
+
+V1 = Version("authentication.k8s.io", "v1", "hyperkube_api.authentication.v1")
+
+
+def _v1() -> tuple[ResourceSpec, ...]:
+    return (
+        V1.resource(
+            "selfsubjectreviews",
+            "SelfSubjectReview",
+            namespaced=False,
+            verbs=CREATE_ONLY,
+            create=review_self,
+        ),
+        V1.resource(
+            "tokenreviews",
+            "TokenReview",
+            namespaced=False,
+            verbs=CREATE_ONLY,
+            create=review_token,
+        ),
+    )
+
+
+class AuthenticationApi(Plugin):
+    """The authentication group: who a token or a caller is."""
+
+    @hookimpl
+    def api_group_versions(self) -> Iterable[ApiGroupVersion]:
+        """Serve authentication.k8s.io/v1."""
+        return [
+            ApiGroupVersion(
+                group="authentication.k8s.io", version="v1", resources=_v1(), group_priority=17_700, version_priority=15
+            ),
+        ]

@@ -1,0 +1,1 @@
+"""API group autoscaling: HorizontalPodAutoscalers and Scale."""

@@ -1,0 +1,1 @@
+"""API group batch: Jobs and CronJobs."""

@@ -1,0 +1,65 @@
+"""The batch group: pods that run to their end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube_api.batch import tables
+from hyperkube_api.batch.strategies import CronJobStrategy, JobStrategy
+from hyperkube_api.meta.specs import Version, columns, fields
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
+from hyperkube.plugin import Plugin
+
+V1 = Version("batch", "v1", "hyperkube_api.batch.v1")
+
+
+def _v1() -> tuple[ResourceSpec, ...]:
+    return (
+        V1.resource(
+            "cronjobs",
+            "CronJob",
+            short_names=("cj",),
+            categories=("all",),
+            storage_prefix="cronjobs",
+            storage_version_hash="sd5LIXh4Fjs=",
+            strategy=CronJobStrategy(),
+            columns=columns(
+                "Schedule",
+                "Timezone",
+                "Suspend:boolean",
+                "Active:integer",
+                "Last Schedule",
+                "Age",
+                "+Containers",
+                "+Images",
+                "+Selector",
+            ),
+            cells=tables.cron_job,
+            subresources=(V1.status("CronJob"),),
+        ),
+        V1.resource(
+            "jobs",
+            "Job",
+            categories=("all",),
+            storage_prefix="jobs",
+            storage_version_hash="mudhfqk/qZY=",
+            strategy=JobStrategy(),
+            columns=columns("Status", "Completions", "Duration", "Age", "+Containers", "+Images", "+Selector"),
+            cells=tables.job,
+            fields=fields("status.successful"),
+            subresources=(V1.status("Job"),),
+        ),
+    )
+
+
+class BatchApi(Plugin):
+    """The batch group: pods that run to their end."""
+
+    @hookimpl
+    def api_group_versions(self) -> Iterable[ApiGroupVersion]:
+        """Serve batch/v1."""
+        return [
+            ApiGroupVersion(group="batch", version="v1", resources=_v1(), group_priority=17_400, version_priority=15),
+        ]

@@ -1,0 +1,304 @@
+"""New jobs.
+
+Source: kubernetes pkg/apis/batch/validation (ValidateJob).
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.core.validation.controllers import NO_MATCH
+from hyperkube_api.core.validation.pod_specs import validate_template
+from hyperkube_api.meta.validation import by_rule, counts, label_selector
+
+from hyperkube.machinery import names
+from hyperkube.machinery.field import (
+    ROOT,
+    FieldError,
+    Path,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
+from hyperkube.machinery.labels import SelectorError, from_label_selector
+from hyperkube.machinery.objects import Object, labels_of, name_of, uid_of
+
+_SPEC = ROOT.child("spec")
+GENERATED = "`selector` not auto-generated"
+MAX_PARALLEL_INDEXED = 100_000
+MAX_FAILED_INDEXES = 100_000
+HIGH_COMPLETIONS = 100_000
+MAX_WHEN_HIGH = 10_000
+_NUMBERS = (
+    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex", "maxFailedIndexes",
+)  # fmt: skip
+
+
+def validate_job(job: Object) -> list[FieldError]:
+    """Check a job."""
+    spec = job["spec"]
+    errors = _generated_selector(job) if not spec.get("manualSelector") else []
+    errors += validate_job_spec(_SPEC, spec)
+    if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
+        pod = f"{name_of(job)}-{spec['completions'] - 1}"
+        errors += [invalid(ROOT.child("metadata", "name"), name_of(job), text) for text in names.dns1123_label(pod)]
+    return errors
+
+
+def _generated_selector(job: Object) -> list[FieldError]:
+    """Check that the selector is the one that was made for this job."""
+    spec = job["spec"]
+    if spec.get("selector") is None:
+        return []
+    template_labels = labels_of(spec.get("template") or {})
+    uid, errors = uid_of(job), []
+    at = _SPEC.child("template", "metadata", "labels")
+    for key, value in (
+        ("batch.kubernetes.io/controller-uid", uid),
+        ("controller-uid", uid),
+        ("batch.kubernetes.io/job-name", name_of(job)),
+        ("job-name", name_of(job)),
+    ):
+        if key not in template_labels:
+            errors.append(required(at.key(key), "must be '" + value + "'" if value else ""))
+        elif template_labels[key] != value:
+            errors.append(invalid(at, template_labels, f"must be '{value}'"))
+    selector = spec["selector"]
+    if selector.get("matchLabels") != {"batch.kubernetes.io/controller-uid": uid} or selector.get("matchExpressions"):
+        errors.append(invalid(_SPEC.child("selector"), selector, GENERATED))
+    try:
+        matches = from_label_selector(selector).matches(template_labels)
+    except SelectorError:
+        matches = True
+    if not matches:
+        errors.append(invalid(at, template_labels or None, NO_MATCH))
+    return errors
+
+
+def validate_job_spec(path: Path, spec: Object, *, template_only: bool = False) -> list[FieldError]:
+    """Check a job's specification; `template_only`: it is a cron job's, without a selector yet."""
+    errors = counts(path, spec, *_NUMBERS)
+    errors += _managed_by(path.child("managedBy"), spec.get("managedBy"))
+    errors += _completion(path, spec)
+    errors += _failure_policy(path.child("podFailurePolicy"), spec)
+    errors += _success_policy(path.child("successPolicy"), spec)
+    errors += _replacement(path.child("podReplacementPolicy"), spec)
+    template, at = spec.get("template") or {}, path.child("template")
+    errors += validate_template(at, template)
+    errors += _restart_policy(at.child("spec", "restartPolicy"), spec)
+    return errors if template_only else _selector(path, spec) + errors
+
+
+def _selector(path: Path, spec: Object) -> list[FieldError]:
+    selector, at = spec.get("selector"), path.child("selector")
+    if selector is None:
+        return [required(at)]
+    errors = label_selector(at, selector)
+    labels = labels_of(spec.get("template") or {})
+    try:
+        matches = from_label_selector(selector).matches(labels)
+    except SelectorError:
+        return errors
+    if not matches:
+        errors.append(invalid(path.child("template", "metadata", "labels"), labels or None, NO_MATCH))
+    return errors
+
+
+def _restart_policy(path: Path, spec: Object) -> list[FieldError]:
+    policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy") or ""
+    if policy in {"", "Always"}:
+        return [required(path, 'valid values: "OnFailure", "Never"')]
+    if policy not in {"OnFailure", "Never"}:
+        return [not_supported(path, policy, ("OnFailure", "Never"))]
+    if spec.get("podFailurePolicy") is not None and policy != "Never":
+        return [invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')]
+    return []
+
+
+def _managed_by(path: Path, value: str | None) -> list[FieldError]:
+    if value is None:
+        return []
+    errors = by_rule(path, value, names.domain_prefixed_path)
+    return [*errors, too_long(path, 63)] if len(value) > 63 else errors
+
+
+def _completion(path: Path, spec: Object) -> list[FieldError]:
+    mode = spec.get("completionMode")
+    per_index, failed = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
+    errors: list[FieldError] = []
+    if failed is not None and per_index is None:
+        errors.append(required(path.child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
+    if mode is not None and mode not in {"Indexed", "NonIndexed"}:
+        errors.append(not_supported(path.child("completionMode"), mode, ("Indexed", "NonIndexed")))
+    if mode == "NonIndexed":
+        text = "requires indexed completion mode"
+        errors += [
+            invalid(path.child(member), spec[member], text)
+            for member in ("backoffLimitPerIndex", "maxFailedIndexes")
+            if spec.get(member) is not None
+        ]
+    if mode == "Indexed":
+        errors += _indexed(path, spec)
+    return errors
+
+
+def _indexed(path: Path, spec: Object) -> list[FieldError]:
+    completions, parallelism, failed = spec.get("completions"), spec.get("parallelism"), spec.get("maxFailedIndexes")
+    errors: list[FieldError] = []
+    if completions is None:
+        errors.append(required(path.child("completions"), "when completion mode is Indexed"))
+    if parallelism is not None and parallelism > MAX_PARALLEL_INDEXED:
+        text = f"must be less than or equal to {MAX_PARALLEL_INDEXED} when completion mode is Indexed"
+        errors.append(invalid(path.child("parallelism"), parallelism, text))
+    if completions is not None and failed is not None and failed > completions:
+        errors.append(invalid(path.child("maxFailedIndexes"), failed, "must be less than or equal to completions"))
+    if failed is not None and failed > MAX_FAILED_INDEXES:
+        text = f"must be less than or equal to {MAX_FAILED_INDEXES}"
+        errors.append(invalid(path.child("maxFailedIndexes"), failed, text))
+    if completions is None or completions <= HIGH_COMPLETIONS or spec.get("backoffLimitPerIndex") is None:
+        return errors
+    if failed is None:
+        text = f"must be specified when completions is above {HIGH_COMPLETIONS}"
+        errors.append(required(path.child("maxFailedIndexes"), text))
+    for member, value in (("maxFailedIndexes", failed), ("parallelism", parallelism)):
+        if value is not None and value > MAX_WHEN_HIGH:
+            text = (
+                f"must be less than or equal to {MAX_WHEN_HIGH} when completions are above {HIGH_COMPLETIONS} "
+                "and used with backoff limit per index"
+            )
+            errors.append(invalid(path.child(member), value, text))
+    return errors
+
+
+def _replacement(path: Path, spec: Object) -> list[FieldError]:
+    policy = spec.get("podReplacementPolicy")
+    if policy is None:
+        return []
+    if spec.get("podFailurePolicy") is not None:
+        return [] if policy == "Failed" else [not_supported(path, policy, ("Failed",))]
+    known = ("Failed", "TerminatingOrFailed")
+    return [] if policy in known else [not_supported(path, policy, known)]
+
+
+def _failure_policy(path: Path, spec: Object) -> list[FieldError]:
+    policy = spec.get("podFailurePolicy")
+    if policy is None:
+        return []
+    rules, at = policy.get("rules") or [], path.child("rules")
+    errors = [too_many(at, len(rules), 20)] if len(rules) > 20 else []
+    pod = (spec.get("template") or {}).get("spec") or {}
+    containers = {item.get("name") for member in ("containers", "initContainers") for item in pod.get(member) or ()}
+    for index, rule in enumerate(rules):
+        errors += _failure_rule(at.index(index), rule, spec, containers)
+    return errors
+
+
+def _failure_rule(path: Path, rule: Object, spec: Object, containers: set[str | None]) -> list[FieldError]:
+    action, at = rule.get("action") or "", path.child("action")
+    known = ["Count", "FailIndex", "FailJob", "Ignore"]
+    errors: list[FieldError] = []
+    if not action:
+        errors.append(required(at, f"valid values: {_listed(known)}"))
+    elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
+        errors.append(invalid(at, action, "requires the backoffLimitPerIndex to be set"))
+    elif action not in known:
+        errors.append(not_supported(at, action, known))
+    codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or []
+    if codes is not None:
+        errors += _exit_codes(path.child("onExitCodes"), codes, containers)
+    if len(conditions) > 20:
+        errors.append(too_many(path.child("onPodConditions"), len(conditions), 20))
+    for index, pattern in enumerate(conditions):
+        errors += _pattern(path.child("onPodConditions").index(index), pattern)
+    if codes is not None and conditions:
+        text = "specifying both OnExitCodes and OnPodConditions is not supported"
+        errors.append(invalid(path, None, text))
+    if codes is None and not conditions:
+        errors.append(invalid(path, None, "specifying one of OnExitCodes and OnPodConditions is required"))
+    return errors
+
+
+def _listed(items: list[str]) -> str:
+    return ", ".join(f'"{item}"' for item in items)
+
+
+def _pattern(path: Path, pattern: Object) -> list[FieldError]:
+    kind, status = pattern.get("type") or "", pattern.get("status") or ""
+    errors = [invalid(path.child("type"), kind, text) for text in names.qualified_name(kind)]
+    known = ["False", "True", "Unknown"]
+    if not status:
+        errors.append(required(path.child("status"), f"valid values: {_listed(known)}"))
+    elif status not in known:
+        errors.append(not_supported(path.child("status"), status, known))
+    return errors
+
+
+def _exit_codes(path: Path, codes: Object, containers: set[str | None]) -> list[FieldError]:
+    operator, values, container = codes.get("operator") or "", codes.get("values") or [], codes.get("containerName")
+    known = ["In", "NotIn"]
+    errors: list[FieldError] = []
+    if not operator:
+        errors.append(required(path.child("operator"), f"valid values: {_listed(known)}"))
+    elif operator not in known:
+        errors.append(not_supported(path.child("operator"), operator, known))
+    if container is not None and container not in containers:
+        errors.append(
+            invalid(
+                path.child("containerName"),
+                container,
+                "must be one of the container or initContainer names in the pod template",
+            )
+        )
+    at = path.child("values")
+    if not values:
+        errors.append(invalid(at, values or None, "at least one value is required"))
+    elif len(values) > 255:
+        errors.append(too_many(at, len(values), 255))
+    seen: set[int] = set()
+    ordered = True
+    for index, value in enumerate(values):
+        if operator == "In" and value == 0:
+            errors.append(invalid(at.index(index), value, "must not be 0 for the In operator"))
+        if value in seen:
+            errors.append(duplicate(at.index(index), value))
+        ordered = ordered and (index == 0 or values[index - 1] <= value)
+        seen.add(value)
+    if not ordered:
+        errors.append(invalid(at, values, "must be ordered"))
+    return errors
+
+
+def _success_policy(path: Path, spec: Object) -> list[FieldError]:
+    policy = spec.get("successPolicy")
+    if policy is None:
+        return []
+    rules, at = policy.get("rules") or [], path.child("rules")
+    errors: list[FieldError] = []
+    if spec.get("completionMode") != "Indexed":
+        errors.append(invalid(path, None, "requires indexed completion mode"))
+    if not rules:
+        errors.append(required(at, "at least one rules must be specified when the successPolicy is specified"))
+    if len(rules) > 20:
+        errors.append(too_many(at, len(rules), 20))
+    for index, rule in enumerate(rules):
+        errors += _success_rule(at.index(index), rule, spec)
+    return errors
+
+
+def _success_rule(path: Path, rule: Object, spec: Object) -> list[FieldError]:
+    indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
+    if indexes is None and count is None:
+        text = "at least one of succeededCount or succeededIndexes must be specified"
+        return [required(path, text)]
+    errors: list[FieldError] = []
+    if indexes is not None and len(indexes) > 65536:
+        errors.append(too_long(path.child("succeededIndexes"), 65536))
+    if count is not None:
+        errors += counts(path, rule, "succeededCount")
+        completions = spec.get("completions")
+        if completions is not None and count > completions:
+            text = f"must be less than or equal to {completions} (the number of specified completions)"
+            errors.append(invalid(path.child("succeededCount"), count, text))
+    return errors

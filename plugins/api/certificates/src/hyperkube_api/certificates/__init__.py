@@ -1,0 +1,1 @@
+"""API group certificates: CertificateSigningRequests and trust bundles."""

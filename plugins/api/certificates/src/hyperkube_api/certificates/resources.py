@@ -1,0 +1,49 @@
+"""The certificates group: requests to sign a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube_api.certificates import tables
+from hyperkube_api.certificates.strategies import CertificateApprovalStrategy, CertificateSigningRequestStrategy
+from hyperkube_api.meta.specs import Version, columns, fields
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
+from hyperkube.plugin import Plugin
+
+V1 = Version("certificates.k8s.io", "v1", "hyperkube_api.certificates.v1")
+
+
+def _v1() -> tuple[ResourceSpec, ...]:
+    return (
+        V1.resource(
+            "certificatesigningrequests",
+            "CertificateSigningRequest",
+            namespaced=False,
+            short_names=("csr",),
+            storage_prefix="certificatesigningrequests",
+            storage_version_hash="95fRKMXA+00=",
+            strategy=CertificateSigningRequestStrategy(),
+            columns=columns("Age", "SignerName", "Requestor", "RequestedDuration", "Condition"),
+            cells=tables.certificate_signing_request,
+            fields=fields("spec.signerName"),
+            subresources=(
+                V1.part("approval", "CertificateSigningRequest", CertificateApprovalStrategy()),
+                V1.status("CertificateSigningRequest"),
+            ),
+        ),
+    )
+
+
+class CertificatesApi(Plugin):
+    """The certificates group: requests to sign a certificate."""
+
+    @hookimpl
+    def api_group_versions(self) -> Iterable[ApiGroupVersion]:
+        """Serve certificates.k8s.io/v1."""
+        return [
+            ApiGroupVersion(
+                group="certificates.k8s.io", version="v1", resources=_v1(), group_priority=17_300, version_priority=15
+            ),
+        ]

@@ -1,0 +1,99 @@
+"""Certificate signing requests: who asked is noted on creation, and each part has its own writers.
+
+Source: kubernetes pkg/registry/certificates/certificates/strategy.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hyperkube_api.certificates.validation import (
+    validate_approval_update,
+    validate_request,
+    validate_request_update,
+    validate_status_update,
+)
+from hyperkube_api.meta.strategies import StatusStrategy
+
+from hyperkube.hookspecs.api import Call
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.names import path_segment_name, path_segment_prefix
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.times import format_time
+
+
+class CertificateSigningRequestStrategy(StatusStrategy):
+    """Somebody wants a certificate; nobody changes the wish afterwards."""
+
+    reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {
+        "": ("spec", "status"),
+        "status": ("spec", "status.conditions"),
+        "approval": ("spec", "status.certificate"),
+    }
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        """Check a path segment."""
+        return path_segment_prefix(name) if prefix else path_segment_name(name)
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Note who asks."""
+        spec = obj["spec"]
+        for member in ("username", "uid", "groups", "extra"):
+            spec.pop(member, None)
+        spec["username"] = call.user.name
+        if call.user.uid:
+            spec["uid"] = call.user.uid
+        if call.user.groups:
+            spec["groups"] = list(call.user.groups)
+        if call.user.extra:
+            spec["extra"] = {key: list(values) for key, values in call.user.extra.items()}
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Keep the wish."""
+        obj["spec"] = old["spec"]
+
+    def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Keep the wish; decisions are written through ``/approval``, which the check below insists on."""
+        obj["spec"] = old["spec"]
+        _stamp(call, obj, old)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check request, usages and signer."""
+        return validate_request(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check that conditions stayed."""
+        return validate_request_update(obj, old)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the certificate and the conditions."""
+        return validate_status_update(obj, old)
+
+
+class CertificateApprovalStrategy(CertificateSigningRequestStrategy):
+    """``/approval``: somebody vouches for the request, or refuses it."""
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Take the conditions, keep all else."""
+        conditions = (obj.get("status") or {}).get("conditions")
+        status = {key: value for key, value in (old.get("status") or {}).items() if key != "conditions"}
+        obj["spec"], obj["status"] = old["spec"], {**status, **({"conditions": conditions} if conditions else {})}
+        _stamp(call, obj, old)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the conditions."""
+        return validate_approval_update(obj, old)
+
+
+def _stamp(call: Call, obj: Object, old: Object) -> None:
+    """Note when each condition was changed and when it turned."""
+    now = format_time(call.clock.now())
+    before = {item.get("type"): item for item in (old.get("status") or {}).get("conditions") or ()}
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = now
+        if not condition.get("lastTransitionTime"):
+            same = before.get(condition.get("type"))
+            kept = same is not None and same.get("status") == condition.get("status")
+            condition["lastTransitionTime"] = same["lastTransitionTime"] if kept and same else now

@@ -1,0 +1,45 @@
+"""Table rows of signing requests, as kubectl prints them.
+
+Source: kubernetes pkg/printers/internalversion/printers.go.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from hyperkube_api.meta import cells
+
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.times import human_duration
+
+
+def certificate_signing_request(obj: Object, now: datetime) -> list[Any]:
+    """Return who asks whom, for how long, and what came of it."""
+    spec = cells.spec_of(obj)
+    seconds = spec.get("expirationSeconds")
+    return [
+        cells.name(obj),
+        cells.age(obj, now),
+        spec.get("signerName") or cells.NONE,
+        spec.get("username") or "",
+        cells.NONE if seconds is None else human_duration(seconds),
+        _condition(cells.status_of(obj)),
+    ]
+
+
+def _condition(status: Object) -> str:
+    types = [item.get("type") for item in status.get("conditions") or ()]
+    words = [
+        word
+        for word, there in (
+            ("Denied", "Denied" in types),
+            ("Approved", "Approved" in types and "Denied" not in types),
+            ("Failed", "Failed" in types),
+            ("Issued", bool(status.get("certificate"))),
+        )
+        if there
+    ]
+    if not words:
+        return "Pending"
+    return ",".join(words)

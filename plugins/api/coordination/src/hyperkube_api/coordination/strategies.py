@@ -1,0 +1,53 @@
+"""Leases: what the server decides when one is created or changed.
+
+Source: kubernetes pkg/registry/coordination/lease and pkg/apis/coordination/validation.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.meta.validation import counts, positive
+
+from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.field import ROOT, FieldError, forbidden, invalid
+from hyperkube.machinery.names import qualified_name
+from hyperkube.machinery.objects import Object
+
+_SPEC = ROOT.child("spec")
+KNOWN_STRATEGY = "OldestEmulationVersion"
+
+
+class LeaseStrategy(Strategy):
+    """Who holds something, and until when."""
+
+    allow_create_on_update = True
+    allow_unconditional_update = False
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Drop what needs coordinated leader election where that is off."""
+        _drop_ungated(call, obj, {})
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Drop what needs coordinated leader election where that is off and was never used."""
+        _drop_ungated(call, obj, old.get("spec") or {})
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check duration and counts."""
+        spec = obj.get("spec") or {}
+        errors: list[FieldError] = []
+        if spec.get("leaseDurationSeconds") is not None:
+            errors += positive(_SPEC.child("leaseDurationSeconds"), spec["leaseDurationSeconds"])
+        errors += counts(_SPEC, spec, "leaseTransitions")
+        strategy = spec.get("strategy")
+        if strategy is not None and strategy != KNOWN_STRATEGY:
+            errors += [invalid(_SPEC.child("strategy"), strategy, text) for text in qualified_name(strategy)]
+        if spec.get("preferredHolder") and not strategy:
+            errors.append(forbidden(_SPEC.child("preferredHolder"), "may only be specified when `strategy` is defined"))
+        return errors
+
+
+def _drop_ungated(call: Call, obj: Object, old: Object) -> None:
+    if call.gates.get("CoordinatedLeaderElection"):
+        return
+    for member in ("strategy", "preferredHolder"):
+        if member not in old:
+            (obj.get("spec") or {}).pop(member, None)

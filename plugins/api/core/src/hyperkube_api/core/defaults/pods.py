@@ -1,0 +1,103 @@
+"""Defaults that only a pod itself gets, not a template.
+
+Source: kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Pod).
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.core.defaults.pod_specs import default_pod_spec
+
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.quantity import Quantity, parse
+
+POD_LEVEL = ("cpu", "memory")
+HUGE_PAGES = "hugepages-"
+
+
+def default_pod(pod: Object) -> None:
+    """Fill in a pod."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict):
+        return
+    default_pod_spec(spec)
+    for member in ("containers", "initContainers"):
+        for container in spec.get(member) or ():
+            _request_limits(container)
+            if spec.get("hostNetwork"):
+                _open_host_ports(container)
+    if spec.get("resources"):
+        _default_pod_resources(spec)
+    if spec.get("enableServiceLinks") is None:
+        spec["enableServiceLinks"] = True
+
+
+def _request_limits(container: Object) -> None:
+    """Request what is limited, where nothing was requested."""
+    resources = container.get("resources")
+    if not resources or not resources.get("limits"):
+        return
+    requests = resources.get("requests") or {}
+    resources["requests"] = requests
+    for name, limit in resources["limits"].items():
+        requests.setdefault(name, limit)
+
+
+def _open_host_ports(container: Object) -> None:
+    """On the host's network a container port is a host port."""
+    for port in container.get("ports") or ():
+        if not port.get("hostPort") and port.get("containerPort"):
+            port["hostPort"] = port["containerPort"]
+
+
+def _default_pod_resources(spec: Object) -> None:
+    resources = spec["resources"]
+    limits: Object = resources.get("limits") or {}
+    requests: Object = resources.get("requests") or {}
+    if not limits and not requests:
+        return
+    for name, total in _aggregate(spec, "limits").items():
+        if name.startswith(HUGE_PAGES) and name not in limits and name not in requests:
+            limits[name] = total
+    if limits:
+        resources["limits"] = limits
+        _request_pod_limits(spec, limits, requests)
+    if requests:
+        resources["requests"] = requests
+
+
+def _request_pod_limits(spec: Object, limits: Object, requests: Object) -> None:
+    """Request for the whole pod what its containers request, else what it is limited to."""
+    for name, total in _aggregate(spec, "requests").items():
+        if name in POD_LEVEL:
+            requests.setdefault(name, total)
+    for name, limit in limits.items():
+        if name in POD_LEVEL or name.startswith(HUGE_PAGES):
+            requests.setdefault(name, limit)
+
+
+def _aggregate(spec: Object, member: str) -> dict[str, str]:
+    """Return what the containers need at any one time: the sum of those that stay, or the largest init step."""
+    stay: dict[str, Quantity] = {}
+    peak: dict[str, Quantity] = {}
+    for container in spec.get("containers") or ():
+        _add(stay, (container.get("resources") or {}).get(member))
+    before: dict[str, Quantity] = {}
+    for container in spec.get("initContainers") or ():
+        amounts = (container.get("resources") or {}).get(member)
+        step = dict(before)
+        _add(step, amounts)
+        if container.get("restartPolicy") == "Always":
+            _add(before, amounts)
+        for name, amount in step.items():
+            peak[name] = max(peak.get(name, amount), amount)
+    for name, amount in before.items():
+        stay[name] = stay[name] + amount if name in stay else amount
+    for name, amount in peak.items():
+        stay[name] = max(stay.get(name, amount), amount)
+    return {name: str(amount) for name, amount in stay.items()}
+
+
+def _add(totals: dict[str, Quantity], amounts: Object | None) -> None:
+    for name, text in (amounts or {}).items():
+        amount = parse(text)
+        totals[name] = totals[name] + amount if name in totals else amount

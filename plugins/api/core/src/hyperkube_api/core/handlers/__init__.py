@@ -1,0 +1,1 @@
+"""What happens on the paths below core objects: binding, eviction, tokens; and component statuses."""

@@ -1,0 +1,110 @@
+"""Binding: give a pod its node, once.
+
+Both ways are served: ``pods/NAME/binding`` and the older ``bindings``, which names the pod in the body.
+Source: kubernetes pkg/registry/core/pod/storage/storage.go (BindingREST).
+"""
+
+from __future__ import annotations
+
+from hyperkube.hookspecs.api import Call
+from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.errors import ApiError, BadRequest, Conflict
+from hyperkube.machinery.field import ROOT, FieldError, not_supported, required
+from hyperkube.machinery.groups import GroupResource
+from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.times import format_time
+
+PODS_BINDING = GroupResource("", "pods/binding")
+SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def bind(call: Call) -> Object:
+    """Bind the pod in the path to the node in the body and return a Success status.
+
+    Raises:
+        ApiError: the binding names no node, another pod, or something that is no node.
+        Conflict: the pod is bound, being deleted, held by a scheduling gate, or another one than meant.
+    """
+    binding = call.body or {}
+    if metadata(binding).get("name") != call.name:
+        raise BadRequest("name in URL does not match name in Binding object")
+    errors = _problems(binding)
+    if errors:
+        raise ApiError("; ".join(str(error) for error in errors))
+
+    def assign(pod: Object) -> Object:
+        return _assigned(pod, binding, format_time(call.clock.now()))
+
+    call.objects.change(PODS, call.name, call.namespace, assign, dry_run=call.dry_run)
+    return dict(SUCCESS)
+
+
+def bind_by_body(call: Call) -> Object:
+    """Bind the pod that the body names: the path of old, ``POST bindings``."""
+    call.name = str(metadata(call.body or {}).get("name") or "")
+    return bind(call)
+
+
+def _problems(binding: Object) -> list[FieldError]:
+    target = binding.get("target") or {}
+    path = ROOT.child("target")
+    errors: list[FieldError] = []
+    if target.get("kind") not in {None, "", "Node"}:
+        errors.append(not_supported(path.child("kind"), target["kind"], ["Node", "<empty>"]))
+    if not target.get("name"):
+        errors.append(required(path.child("name")))
+    return errors
+
+
+def _assigned(pod: Object, binding: Object, now: str) -> Object:
+    meta = pod["metadata"]
+    spec = pod.setdefault("spec", {})
+    wanted = metadata(binding)
+    _check_identity(meta, wanted)
+    name = meta["name"]
+    if meta.get("deletionTimestamp"):
+        raise Conflict.about(PODS_BINDING, name, f"pod {name} is being deleted, cannot be assigned to a host")
+    if spec.get("nodeName"):
+        raise Conflict.about(PODS_BINDING, name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+    if spec.get("schedulingGates"):
+        raise Conflict.about(PODS_BINDING, name, f"pod {name} has non-empty .spec.schedulingGates")
+    spec["nodeName"] = binding["target"]["name"]
+    for member in ("annotations", "labels"):
+        if wanted.get(member):
+            meta[member] = {**(meta.get(member) or {}), **wanted[member]}
+    _mark_scheduled(pod.setdefault("status", {}), now)
+    return pod
+
+
+def _check_identity(meta: Object, wanted: Object) -> None:
+    """Refuse a binding that was meant for another pod of that name."""
+    uid, version = wanted.get("uid"), wanted.get("resourceVersion")
+    if uid and uid != meta.get("uid"):
+        why = f"UID in precondition: {uid}, UID in object meta: {meta.get('uid')}"
+    elif version and version != meta.get("resourceVersion"):
+        why = (
+            f"ResourceVersion in precondition: {version}, ResourceVersion in object meta: {meta.get('resourceVersion')}"
+        )
+    else:
+        return
+    key = f"/registry/pods/{meta.get('namespace')}/{meta['name']}"
+    raise Conflict.about(
+        PODS.group_resource,
+        meta["name"],
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, "
+        f"AdditionalErrorMsg: Precondition failed: {why}",
+    )
+
+
+def _mark_scheduled(status: Object, now: str) -> None:
+    """Set the PodScheduled condition to True, keeping the rest of the list."""
+    conditions = status.setdefault("conditions", [])
+    for condition in conditions:
+        if condition.get("type") == "PodScheduled":
+            if condition.get("status") != "True":
+                condition["lastTransitionTime"] = now
+            condition["status"] = "True"
+            condition.pop("reason", None)
+            condition.pop("message", None)
+            return
+    conditions.append({"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now})

@@ -1,0 +1,168 @@
+"""Eviction: delete a pod, unless that leaves a disruption budget short.
+
+Source: kubernetes pkg/registry/core/pod/storage/eviction.go.
+"""
+
+from __future__ import annotations
+
+from hyperkube.hookspecs.api import Call, Subresource
+from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, PODS
+from hyperkube.machinery.errors import ApiError, BadRequest, Forbidden, TooManyRequests
+from hyperkube.machinery.groups import GroupVersionKind
+from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.objects import Object, labels_of, metadata
+from hyperkube.machinery.times import format_time
+
+SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+MAX_DISRUPTED_PODS = 2000
+TWO_BUDGETS = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+ALWAYS_ALLOW = "AlwaysAllow"
+
+
+def evict(call: Call) -> Object:
+    """Delete the pod in the path if its budget allows and return a Success status.
+
+    Raises:
+        TooManyRequests: the budget would be broken, or has not been observed yet.
+        ApiError: more than one budget covers the pod.
+    """
+    eviction = call.body or {}
+    name = metadata(eviction).get("name")
+    if name != call.name:
+        raise BadRequest("name in URL does not match name in Eviction object")
+    options: Object = dict(eviction.get("deleteOptions") or {})
+    dry_run = call.dry_run or bool(options.get("dryRun"))
+    if dry_run:
+        options["dryRun"] = ["All"]
+    pod = call.objects.get(PODS, call.name, call.namespace)
+    if not _can_ignore_budgets(pod):
+        _charge_budget(call, pod, dry_run=dry_run)
+    if not dry_run:
+        _announce(call)
+    options.setdefault("preconditions", {}).setdefault("uid", metadata(pod).get("uid"))
+    call.objects.delete(PODS, call.name, call.namespace, options=options)
+    return dict(SUCCESS)
+
+
+def _can_ignore_budgets(pod: Object) -> bool:
+    """A pod that is finished, not yet running or already going does not count as available."""
+    if metadata(pod).get("deletionTimestamp"):
+        return True
+    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed", "Pending"}
+
+
+def _announce(call: Call) -> None:
+    """Say on the pod why it goes, for whoever counts its failures."""
+    now = format_time(call.clock.now())
+
+    def mark(pod: Object) -> Object:
+        status = pod.setdefault("status", {})
+        others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
+        target = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": now,
+            "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting",
+        }
+        status["conditions"] = [*others, target]
+        return pod
+
+    call.objects.change(PODS, call.name, call.namespace, mark)
+
+
+def _charge_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
+    labels = labels_of(pod)
+    budgets = [
+        budget
+        for budget in call.objects.list(POD_DISRUPTION_BUDGETS, call.namespace)
+        if (budget.get("spec") or {}).get("selector") is not None
+        and from_label_selector(budget["spec"]["selector"]).matches(labels)
+    ]
+    if len(budgets) > 1:
+        raise ApiError(TWO_BUDGETS)
+    if not budgets:
+        return
+    budget = budgets[0]
+    if not _is_ready(pod) and _unready_may_go(budget):
+        return
+    now = format_time(call.clock.now())
+
+    def spend(current: Object) -> Object:
+        return _spent(current, call.name, now)
+
+    call.objects.change(POD_DISRUPTION_BUDGETS, metadata(budget)["name"], call.namespace, spend, dry_run=dry_run)
+
+
+def _is_ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
+
+
+def _unready_may_go(budget: Object) -> bool:
+    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == ALWAYS_ALLOW:
+        return True
+    status = budget.get("status") or {}
+    return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
+
+
+def _spent(budget: Object, pod_name: str, now: str) -> Object:
+    name = metadata(budget)["name"]
+    status = budget.setdefault("status", {})
+    if status.get("observedGeneration", 0) < metadata(budget).get("generation", 0):
+        cause = {
+            "reason": "DisruptionBudget",
+            "message": f"The disruption budget {name} is still being processed by the server.",
+        }
+        raise TooManyRequests(
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+            retry_after_seconds=10,
+            details={"causes": [cause]},
+        )
+    allowed = status.get("disruptionsAllowed", 0)
+    if allowed < 0:
+        raise Forbidden.about(POD_DISRUPTION_BUDGETS.group_resource, name, "pdb disruptions allowed is negative")
+    disrupted = status.get("disruptedPods") or {}
+    if len(disrupted) > MAX_DISRUPTED_PODS:
+        raise Forbidden.about(
+            POD_DISRUPTION_BUDGETS.group_resource,
+            name,
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+        )
+    if allowed == 0:
+        needed, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+        message = f"The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
+        raise TooManyRequests(
+            "Cannot evict pod as it would violate the pod's disruption budget.",
+            retry_after_seconds=0,
+            details={"causes": [{"reason": "DisruptionBudget", "message": message}]},
+        )
+    status["disruptionsAllowed"] = allowed - 1
+    status["disruptedPods"] = {**disrupted, pod_name: now}
+    if allowed == 1:
+        _note_exhausted(status, now)
+    return budget
+
+
+def _note_exhausted(status: Object, now: str) -> None:
+    others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionAllowed"]
+    exhausted = {
+        "type": "DisruptionAllowed",
+        "status": "False",
+        "observedGeneration": status.get("observedGeneration") or 0,
+        "lastTransitionTime": now,
+        "reason": "InsufficientPods",
+        "message": "",
+    }
+    status["conditions"] = [*others, exhausted]
+
+
+EVICTION = Subresource(
+    name="eviction",
+    kind=GroupVersionKind("policy", "v1", "Eviction"),
+    verbs=("create",),
+    schema="hyperkube_api.policy.v1:Eviction",
+    also_accepts=(GroupVersionKind("policy", "v1beta1", "Eviction"),),
+    handler=evict,
+)

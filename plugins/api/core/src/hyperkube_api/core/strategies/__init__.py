@@ -1,0 +1,1 @@
+"""What is particular to each core resource when it is created, updated and deleted."""

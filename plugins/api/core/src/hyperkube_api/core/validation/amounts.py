@@ -1,0 +1,170 @@
+"""Resource names and amounts: what may be requested, limited and counted.
+
+Source: kubernetes pkg/apis/core/validation (ValidateContainerResourceRequirements and around) and pkg/apis/core/helper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hyperkube_api.meta.validation import NOT_NEGATIVE
+
+from hyperkube.machinery import names
+from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_found, required
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.quantity import Quantity, QuantityError, parse
+
+HUGE_PAGES = "hugepages-"
+STANDARD_CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
+STANDARD_QUOTA = frozenset(
+    {
+        "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage",
+        "requests.ephemeral-storage", "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods",
+        "resourcequotas", "services", "replicationcontrollers", "secrets", "persistentvolumeclaims", "configmaps",
+        "services.nodeports", "services.loadbalancers",
+    }
+)  # fmt: skip
+INTEGERS = frozenset(
+    {
+        "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+        "persistentvolumeclaims", "services.nodeports", "services.loadbalancers",
+    }
+)  # fmt: skip
+NOT_INTEGER = "must be an integer"
+NO_STANDARD_TYPE = "must be a standard resource type or fully qualified"
+NO_CONTAINER_RESOURCE = "must be a standard resource for containers"
+
+
+def is_native(name: str) -> bool:
+    """Tell whether a resource is Kubernetes' own."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended(name: str) -> bool:
+    """Tell whether a resource is one that a node advertises on somebody's behalf."""
+    if is_native(name) or name.startswith("requests."):
+        return False
+    return not names.qualified_name("requests." + name)
+
+
+def may_overcommit(name: str) -> bool:
+    """Tell whether limits may exceed requests."""
+    return is_native(name) and not name.startswith(HUGE_PAGES)
+
+
+def is_integer(name: str) -> bool:
+    """Tell whether a resource comes in whole numbers only."""
+    return name in INTEGERS or is_extended(name)
+
+
+def _is_standard_container(name: str) -> bool:
+    return name in STANDARD_CONTAINER or name.startswith(HUGE_PAGES)
+
+
+def _is_standard(name: str) -> bool:
+    return name in STANDARD_QUOTA or name == "storage" or name.startswith((HUGE_PAGES, "requests." + HUGE_PAGES))
+
+
+def resource_name(path: Path, name: str) -> list[FieldError]:
+    """Check the form of a resource's name."""
+    errors = [invalid(path, name, text) for text in names.qualified_name(name)]
+    if errors:
+        return errors
+    if "/" not in name and not _is_standard(name):
+        errors.append(invalid(path, name, NO_STANDARD_TYPE))
+    return errors
+
+
+def container_resource_name(path: Path, name: str) -> list[FieldError]:
+    """Check that a container can request a resource."""
+    errors = resource_name(path, name)
+    if names.qualified_name(name):
+        return errors
+    if "/" not in name:
+        if not _is_standard_container(name):
+            errors.append(invalid(path, name, NO_CONTAINER_RESOURCE))
+    elif not is_native(name) and not is_extended(name):
+        text = "doesn't follow extended resource name standard"
+        errors.append(invalid(path, name, text))
+    return errors
+
+
+def amount(path: Path, name: str, text: str) -> list[FieldError]:
+    """Check a quantity of a resource: not negative, whole where only whole ones exist."""
+    try:
+        value = parse(text)
+    except QuantityError as error:
+        return [invalid(path, text, str(error))]
+    errors: list[FieldError] = []
+    if value.sign < 0:
+        errors.append(invalid(path, str(value), NOT_NEGATIVE))
+    if is_integer(name) and value.milli_value() % 1000:
+        errors.append(invalid(path, str(value), NOT_INTEGER))
+    return errors
+
+
+def requirements(path: Path, resources: Object | None, claims: frozenset[str] = frozenset()) -> list[FieldError]:
+    """Check requests and limits of a container against one another."""
+    if not resources:
+        return []
+    limits: Mapping[str, str] = resources.get("limits") or {}
+    requests: Mapping[str, str] = resources.get("requests") or {}
+    errors: list[FieldError] = []
+    at_limits, at_requests = path.child("limits"), path.child("requests")
+    for name, text in sorted(limits.items()):
+        errors += container_resource_name(at_limits.key(name), name)
+        errors += amount(at_limits.key(name), name, text)
+        if name.startswith(HUGE_PAGES):
+            errors += _page_multiple(at_limits.key(name), name, text)
+    for name, text in sorted(requests.items()):
+        errors += container_resource_name(at_requests.key(name), name)
+        errors += amount(at_requests.key(name), name, text)
+        errors += _against_limit(at_requests, at_limits, name, text, limits)
+    if any(name.startswith(HUGE_PAGES) for name in (*limits, *requests)) and not (
+        {"cpu", "memory"} & {*limits, *requests}
+    ):
+        errors.append(forbidden(path, "HugePages require cpu or memory"))
+    return errors + _claims(path.child("claims"), resources.get("claims") or [], claims)
+
+
+def _against_limit(path: Path, at_limits: Path, name: str, text: str, limits: Mapping[str, str]) -> list[FieldError]:
+    request = parse(text)
+    if name in limits:
+        limit = parse(limits[name])
+        if request != limit and not may_overcommit(name):
+            return [invalid(path, str(request), f"must be equal to {name} limit of {limit}")]
+        if request > limit:
+            return [invalid(path, str(request), f"must be less than or equal to {name} limit of {limit}")]
+    elif not may_overcommit(name):
+        return [required(at_limits, "Limit must be set for non overcommitable resources")]
+    return []
+
+
+def _page_multiple(path: Path, name: str, text: str) -> list[FieldError]:
+    try:
+        page: Quantity = parse(name.removeprefix(HUGE_PAGES))
+    except QuantityError:
+        return [invalid(path, name, "must be a valid hugepage size")]
+    size, value = page.value(), parse(text).value()
+    if size <= 0 or value % size:
+        return [invalid(path, str(parse(text)), "must be a multiple of the page size")]
+    return []
+
+
+def _claims(path: Path, claims: list[Object], known: frozenset[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, claim in enumerate(claims):
+        at, name, request = path.index(index), claim.get("name") or "", claim.get("request") or ""
+        if not name:
+            errors.append(required(at.child("name")))
+            continue
+        key = f"{name}/{request}" if request else name
+        if key in seen or (request and name in seen):
+            errors.append(duplicate(at, key))
+        elif request:
+            errors += [invalid(at.child("request"), request, text) for text in names.dns1123_label(request)]
+        if name not in known:
+            errors.append(not_found(at.child("name"), name))
+        seen.add(key)
+    return errors

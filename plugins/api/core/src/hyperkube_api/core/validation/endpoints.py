@@ -1,0 +1,64 @@
+"""Endpoints.
+
+Source: kubernetes pkg/apis/core/validation (ValidateEndpoints).
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.meta.validation import by_rule, endpoint_address, ip_address
+
+from hyperkube.machinery import names
+from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
+from hyperkube.machinery.objects import Object
+
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+_SUBSETS = ROOT.child("subsets")
+
+
+def validate_endpoints(endpoints: Object, *, loopback: bool = False) -> list[FieldError]:
+    """Check the addresses and ports of an Endpoints object; `loopback`: the machine's own addresses are allowed."""
+    errors: list[FieldError] = []
+    for index, subset in enumerate(endpoints.get("subsets") or ()):
+        errors += _subset(_SUBSETS.index(index), subset, loopback=loopback)
+    return errors
+
+
+def _subset(path: Path, subset: Object, *, loopback: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if not subset.get("addresses") and not subset.get("notReadyAddresses"):
+        errors.append(required(path, "must specify `addresses` or `notReadyAddresses`"))
+    for member in ("addresses", "notReadyAddresses"):
+        for index, address in enumerate(subset.get(member) or ()):
+            errors += _address(path.child(member).index(index), address, loopback=loopback)
+    ports = subset.get("ports") or []
+    for index, port in enumerate(ports):
+        errors += _port(path.child("ports").index(index), port, named=len(ports) > 1)
+    return errors
+
+
+def _address(path: Path, address: Object, *, loopback: bool) -> list[FieldError]:
+    text = address.get("ip") or ""
+    errors = ip_address(path.child("ip"), text) or endpoint_address(path.child("ip"), text, loopback=loopback)
+    if address.get("hostname"):
+        errors += by_rule(path.child("hostname"), address["hostname"], names.dns1123_label)
+    if address.get("nodeName") is not None:
+        errors += by_rule(path.child("nodeName"), address["nodeName"], names.dns1123_subdomain)
+    return errors
+
+
+def _port(path: Path, port: Object, *, named: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name, protocol = port.get("name") or "", port.get("protocol") or ""
+    if named and not name:
+        errors.append(required(path.child("name")))
+    elif name:
+        errors += by_rule(path.child("name"), name, names.dns1123_label)
+    errors += [
+        invalid(path.child("port"), port.get("port") or 0, text) for text in names.port_number(port.get("port") or 0)
+    ]
+    if protocol not in PROTOCOLS:
+        at = path.child("protocol")
+        errors.append(not_supported(at, protocol, PROTOCOLS) if protocol else required(at))
+    if port.get("appProtocol") is not None:
+        errors += by_rule(path.child("appProtocol"), port["appProtocol"], names.qualified_name)
+    return errors

@@ -1,0 +1,221 @@
+"""Where a pod may run: affinity, tolerations, spreading, selectors.
+
+Source: kubernetes pkg/apis/core/validation (validateAffinity, ValidateTolerations, validateTopologySpreadConstraints).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hyperkube_api.meta.validation import by_rule, label_selector
+
+from hyperkube.machinery import names
+from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_supported, required
+from hyperkube.machinery.objects import Object
+
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_WEIGHT = "must be in the range 1-100"
+_EMPTY = "can not be empty"
+
+
+def validate_affinity(path: Path, affinity: Object | None) -> list[FieldError]:
+    """Check node and pod affinity."""
+    errors: list[FieldError] = []
+    if not affinity:
+        return errors
+    node = affinity.get("nodeAffinity")
+    if node is not None:
+        errors += _node_affinity(path.child("nodeAffinity"), node)
+    for kind in ("podAffinity", "podAntiAffinity"):
+        rules = affinity.get(kind)
+        if rules is not None:
+            errors += _pod_affinity(path.child(kind), rules)
+    return errors
+
+
+def _node_affinity(path: Path, rules: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if rules.get(REQUIRED) is not None:
+        errors += node_selector(path.child(REQUIRED), rules[REQUIRED])
+    for index, item in enumerate(rules.get(PREFERRED) or ()):
+        at, weight = path.child(PREFERRED).index(index), item.get("weight") or 0
+        if not 1 <= weight <= 100:
+            errors.append(invalid(at.child("weight"), weight, _WEIGHT))
+        errors += node_selector_term(at.child("preference"), item.get("preference") or {}, check_values=False)
+    return errors
+
+
+def node_selector(path: Path, selector: Object) -> list[FieldError]:
+    """Check a node selector: at least one term."""
+    terms = selector.get("nodeSelectorTerms") or []
+    at = path.child("nodeSelectorTerms")
+    if not terms:
+        return [required(at, "must have at least one node selector term")]
+    return [error for index, term in enumerate(terms) for error in node_selector_term(at.index(index), term)]
+
+
+def node_selector_term(path: Path, term: Object, *, check_values: bool = True) -> list[FieldError]:
+    """Check one term: expressions over labels and fields."""
+    errors: list[FieldError] = []
+    for index, expression in enumerate(term.get("matchExpressions") or ()):
+        errors += _node_expression(path.child("matchExpressions").index(index), expression, check_values=check_values)
+    for index, expression in enumerate(term.get("matchFields") or ()):
+        errors += _node_field(path.child("matchFields").index(index), expression)
+    return errors
+
+
+def _node_expression(path: Path, expression: Object, *, check_values: bool) -> list[FieldError]:
+    operator, values = expression.get("operator") or "", expression.get("values") or []
+    errors: list[FieldError] = []
+    if operator in {"In", "NotIn"}:
+        if not values:
+            errors.append(required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"))
+    elif operator in {"Exists", "DoesNotExist"}:
+        if values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(path.child("values"), text))
+    elif operator in {"Gt", "Lt"}:
+        if len(values) != 1:
+            text = "must be specified single value when `operator` is 'Lt' or 'Gt'"
+            errors.append(required(path.child("values"), text))
+    else:
+        errors.append(invalid(path.child("operator"), operator, "not a valid selector operator"))
+    key = expression.get("key") or ""
+    errors += [invalid(path.child("key"), key, text) for text in names.qualified_name(key)]
+    if check_values:
+        for index, value in enumerate(values):
+            errors += by_rule(path.child("values").index(index), value, names.label_value)
+    return errors
+
+
+def _node_field(path: Path, expression: Object) -> list[FieldError]:
+    operator, values, key = (
+        expression.get("operator") or "",
+        expression.get("values") or [],
+        expression.get("key") or "",
+    )
+    errors: list[FieldError] = []
+    if operator not in {"In", "NotIn"}:
+        errors.append(invalid(path.child("operator"), operator, "not a valid selector operator"))
+    elif len(values) != 1:
+        text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        errors.append(required(path.child("values"), text))
+    if key != "metadata.name":
+        errors.append(invalid(path.child("key"), key, "not a valid field selector key"))
+    else:
+        for index, value in enumerate(values):
+            errors += by_rule(path.child("values").index(index), value, names.dns1123_subdomain)
+    return errors
+
+
+def _pod_affinity(path: Path, rules: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, term in enumerate(rules.get(REQUIRED) or ()):
+        errors += _pod_term(path.child(REQUIRED).index(index), term)
+    for index, item in enumerate(rules.get(PREFERRED) or ()):
+        at, weight = path.child(PREFERRED).index(index), item.get("weight") or 0
+        if not 1 <= weight <= 100:
+            errors.append(invalid(at.child("weight"), weight, _WEIGHT))
+        errors += _pod_term(at.child("podAffinityTerm"), item.get("podAffinityTerm") or {})
+    return errors
+
+
+def _pod_term(path: Path, term: Object) -> list[FieldError]:
+    errors = label_selector(path.child("labelSelector"), term.get("labelSelector"))
+    errors += label_selector(path.child("namespaceSelector"), term.get("namespaceSelector"))
+    for namespace in term.get("namespaces") or ():
+        errors += by_rule(path.child("namespace"), namespace, names.dns1123_label)
+    errors += _label_keys(path, term)
+    key = term.get("topologyKey") or ""
+    at = path.child("topologyKey")
+    if not key:
+        errors.append(required(at, _EMPTY))
+    return errors + [invalid(at, key, text) for text in names.qualified_name(key)]
+
+
+def _label_keys(path: Path, term: Object) -> list[FieldError]:
+    """Check ``matchLabelKeys`` and ``mismatchLabelKeys``: they need a selector and may not meet."""
+    errors: list[FieldError] = []
+    match, mismatch = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
+    for member, keys in (("matchLabelKeys", match), ("mismatchLabelKeys", mismatch)):
+        at = path.child(member)
+        if keys and term.get("labelSelector") is None:
+            errors.append(forbidden(at, "must not be specified when labelSelector is not set"))
+        for index, key in enumerate(keys):
+            errors += [invalid(at.index(index), key, text) for text in names.qualified_name(key)]
+    for index, key in enumerate(match):
+        if key in mismatch:
+            text = "exists in both matchLabelKeys and mismatchLabelKeys"
+            errors.append(invalid(path.child("matchLabelKeys").index(index), key, text))
+    return errors
+
+
+def validate_tolerations(path: Path, tolerations: Sequence[Object] | None) -> list[FieldError]:
+    """Check tolerations."""
+    errors: list[FieldError] = []
+    for index, toleration in enumerate(tolerations or ()):
+        at = path.index(index)
+        key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+        value, effect = toleration.get("value") or "", toleration.get("effect") or ""
+        if key:
+            errors += [invalid(at.child("key"), key, text) for text in names.qualified_name(key)]
+        if not key and operator != "Exists":
+            text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            errors.append(invalid(at.child("operator"), operator, text))
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+            text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            errors.append(invalid(at.child("effect"), effect, text))
+        if operator in {"", "Equal"}:
+            errors += [invalid(at.child("operator"), value, text) for text in names.label_value(value)]
+        elif operator == "Exists":
+            if value:
+                text = "value must be empty when `operator` is 'Exists'"
+                errors.append(invalid(at.child("operator"), value, text))
+        else:
+            errors.append(not_supported(at.child("operator"), operator, ("Equal", "Exists")))
+        if effect and effect not in EFFECTS:
+            errors.append(not_supported(at.child("effect"), effect, EFFECTS))
+    return errors
+
+
+def validate_spread_constraints(path: Path, constraints: Sequence[Object] | None) -> list[FieldError]:
+    """Check topology spread constraints."""
+    errors: list[FieldError] = []
+    seen: set[tuple[str, str]] = set()
+    for index, constraint in enumerate(constraints or ()):
+        at, key, action = (
+            path.index(index),
+            constraint.get("topologyKey") or "",
+            constraint.get("whenUnsatisfiable") or "",
+        )
+        if (constraint.get("maxSkew") or 0) <= 0:
+            errors.append(invalid(at.child("maxSkew"), constraint.get("maxSkew") or 0, "must be greater than zero"))
+        if not key:
+            errors.append(required(at.child("topologyKey"), _EMPTY))
+        if action not in {"DoNotSchedule", "ScheduleAnyway"}:
+            supported = ("DoNotSchedule", "ScheduleAnyway")
+            errors.append(not_supported(at.child("whenUnsatisfiable"), action, supported))
+        pair = (key, action)
+        if pair in seen:
+            errors.append(duplicate(at.child("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}"))
+        seen.add(pair)
+        errors += _min_domains(at.child("minDomains"), constraint.get("minDomains"), action)
+        for member in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            policy = constraint.get(member)
+            if policy is not None and policy not in {"Honor", "Ignore"}:
+                errors.append(not_supported(at.child(member), policy, ("Honor", "Ignore")))
+        errors += _label_keys(at, constraint)
+        errors += label_selector(at.child("labelSelector"), constraint.get("labelSelector"))
+    return errors
+
+
+def _min_domains(path: Path, value: int | None, action: str) -> list[FieldError]:
+    if value is None:
+        return []
+    errors = [invalid(path, value, "must be greater than zero")] if value <= 0 else []
+    if action != "DoNotSchedule":
+        text = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        errors.append(invalid(path, value, text))
+    return errors

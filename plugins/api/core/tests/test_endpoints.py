@@ -1,0 +1,18 @@
+"""Which addresses Endpoints may hold."""
+
+from hyperkube_api.core.validation.endpoints import validate_endpoints
+
+
+def _endpoints(address):
+    return {"subsets": [{"addresses": [{"ip": address}], "ports": [{"port": 80, "protocol": "TCP"}]}]}
+
+
+def test_an_address_of_the_machine_itself_is_refused():
+    (error,) = validate_endpoints(_endpoints("127.64.0.2"))
+
+    assert str(error.path) == "subsets[0].addresses[0].ip"
+
+
+def test_it_is_taken_where_pods_are_processes_of_the_machine():
+    assert validate_endpoints(_endpoints("127.64.0.2"), loopback=True) == []
+    assert validate_endpoints(_endpoints("169.254.0.2"), loopback=True) != []

@@ -1,0 +1,263 @@
+"""Pods: defaults, what the server decides, what is refused, and how a row looks."""
+
+import importlib.util
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hyperkube_api.core.defaults.images import pull_policy
+from hyperkube_api.core.defaults.pods import default_pod
+from hyperkube_api.core.qos import qos_class
+from hyperkube_api.core.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
+from hyperkube_api.core.tables.pods import pod as row
+from hyperkube_api.core.warnings import pod_warnings
+
+_spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
+calls = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(calls)
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+def a_pod(**spec):
+    made = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "ns", "creationTimestamp": "2026-01-01T11:58:00Z"},
+        "spec": {"containers": [{"name": "c", "image": "nginx:1.25", "resources": {}}], **spec},
+        "status": {},
+    }
+    default_pod(made)
+    return made
+
+
+def errors_of(**spec):
+    return [str(error) for error in PodStrategy().validate(calls.a_call(), a_pod(**spec))]
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("nginx:latest", "Always"),
+        ("nginx:1.25", "IfNotPresent"),
+        ("localhost:5000/x", "Always"),
+        ("localhost:5000/x:v1", "IfNotPresent"),
+        ("x@sha256:" + "a" * 64, "IfNotPresent"),
+        ("NOT an image", "IfNotPresent"),
+    ],
+)
+def test_an_image_that_may_change_under_its_name_is_always_pulled(image, policy):
+    assert pull_policy(image) == policy
+
+
+def test_defaults_are_idempotent():
+    once = a_pod(hostNetwork=True, volumes=[{"name": "v"}], serviceAccount="x")
+    twice = deepcopy(once)
+
+    default_pod(twice)
+
+    assert twice == once
+    assert once["spec"]["volumes"] == [{"name": "v", "emptyDir": {}}]
+    assert once["spec"]["serviceAccountName"] == "x"
+
+
+def test_what_is_limited_is_requested():
+    pod = a_pod(containers=[{"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}])
+
+    assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1"}
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [
+        ({}, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "1", "memory": "1"}}, "Guaranteed"),
+        ({"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "2", "memory": "1"}}, "Burstable"),
+        ({"requests": {"cpu": "0"}}, "BestEffort"),
+    ],
+)
+def test_the_class_follows_requests_and_limits(resources, expected):
+    assert qos_class({"spec": {"containers": [{"resources": resources}]}}) == expected
+
+
+def test_a_new_pod_is_pending_and_a_gated_one_says_so():
+    pod = a_pod(schedulingGates=[{"name": "example.com/g"}])
+
+    PodStrategy().prepare_create(calls.a_call(), pod)
+
+    assert pod["status"]["phase"] == "Pending"
+    assert pod["status"]["conditions"][0]["reason"] == "SchedulingGated"
+
+
+def test_match_label_keys_become_part_of_the_selector():
+    constraint = {"labelSelector": {"matchLabels": {"a": "b"}}, "matchLabelKeys": ["rev"]}
+    pod = a_pod(topologySpreadConstraints=[constraint])
+    pod["metadata"]["labels"] = {"rev": "7"}
+
+    PodStrategy().prepare_create(calls.a_call(), pod)
+
+    expressions = pod["spec"]["topologySpreadConstraints"][0]["labelSelector"]["matchExpressions"]
+    assert expressions == [{"key": "rev", "operator": "In", "values": ["7"]}]
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "requested", "seconds"),
+    [
+        ({"nodeName": "n", "terminationGracePeriodSeconds": 30}, {}, None, 30),
+        ({"nodeName": "n", "terminationGracePeriodSeconds": 30}, {}, 5, 5),
+        ({"terminationGracePeriodSeconds": 30}, {}, None, 0),
+        ({"nodeName": "n"}, {"phase": "Failed"}, 5, 0),
+        ({"nodeName": "n"}, {}, -1, 1),
+    ],
+    ids=["its own", "asked for", "never bound", "finished", "negative"],
+)
+def test_a_pod_gets_time_to_end_only_if_it_runs(spec, status, requested, seconds):
+    pod = {"metadata": {}, "spec": spec, "status": status}
+
+    assert PodStrategy().grace_seconds(calls.a_call(), pod, requested) == seconds
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"containers": []}, ["spec.containers: Required value"]),
+        (
+            {"restartPolicy": "Maybe"},
+            ['spec.restartPolicy: Unsupported value: "Maybe": supported values: "Always", "OnFailure", "Never"'],
+        ),
+        (
+            {"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 3}]},
+            [
+                "spec.tolerations[0].effect: Invalid value: \"NoSchedule\": effect must be 'NoExecute' when `tolerationSeconds` is set"
+            ],
+        ),
+        (
+            {"volumes": [{"name": "v", "emptyDir": {}, "hostPath": {"path": "/"}}]},
+            ["spec.volumes[0].hostPath: Forbidden: may not specify more than 1 volume type"],
+        ),
+        (
+            {"ephemeralContainers": [{"name": "e", "image": "x"}]},
+            ["spec.ephemeralContainers: Forbidden: cannot be set on create"],
+        ),
+        ({}, []),
+    ],
+    ids=["no container", "restart policy", "toleration", "two sources", "ephemeral", "fine"],
+)
+def test_a_bad_pod_is_refused_in_kubernetes_words(spec, expected):
+    assert errors_of(**spec) == expected
+
+
+def test_requests_stay_below_limits():
+    resources = {"requests": {"cpu": "2"}, "limits": {"cpu": "1"}}
+
+    (error,) = errors_of(containers=[{"name": "c", "image": "i", "resources": resources}])
+
+    assert (
+        error
+        == 'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
+    )
+
+
+def test_an_update_may_change_the_image_and_little_else():
+    old = a_pod()
+    image, moved = deepcopy(old), deepcopy(old)
+    image["spec"]["containers"][0]["image"] = "nginx:2"
+    moved["spec"]["nodeName"] = "n"
+
+    assert PodStrategy().validate_update(calls.a_call(), image, old) == []
+    (error,) = PodStrategy().validate_update(calls.a_call(), moved, old)
+    assert error.detail.startswith("pod updates may not change fields other than `spec.containers[*].image`")
+    assert '- "NodeName": "",\n+ "NodeName": "n",\n' in error.detail
+
+
+def test_ephemeral_containers_are_added_and_never_removed():
+    old = a_pod()
+    old["spec"]["ephemeralContainers"] = [
+        {"name": "e", "image": "x", "imagePullPolicy": "Always", "terminationMessagePolicy": "File"}
+    ]
+    new = a_pod(restartPolicy="Never")
+    strategy, call = EphemeralContainersStrategy(), calls.a_call()
+
+    strategy.prepare_update(call, new, old)
+    errors = strategy.validate_update(call, new, old)
+
+    assert new["spec"]["restartPolicy"] == "Always"
+    assert [error.detail for error in errors] == ['existing ephemeral containers "e" may not be removed\n']
+
+
+def test_a_resize_keeps_the_class():
+    old = a_pod(containers=[{"name": "c", "image": "i:1", "resources": {"requests": {"cpu": "1"}}}])
+    old["status"] = {"qosClass": "Burstable"}
+    new = deepcopy(old)
+    new["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "2"}}
+    strategy, call = ResizeStrategy(), calls.a_call()
+
+    strategy.prepare_update(call, new, old)
+
+    assert strategy.validate_update(call, new, old) == []
+    assert new["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "2"}
+
+
+def running(ready=True, restarts=0, **more):
+    return {"name": "c", "ready": ready, "restartCount": restarts, "state": {"running": {}}, **more}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "shown"),
+    [
+        ({}, {"phase": "Pending"}, ["0/1", "Pending", "0"]),
+        ({}, {"phase": "Running", "containerStatuses": [running()]}, ["1/1", "Running", "0"]),
+        (
+            {},
+            {
+                "phase": "Running",
+                "containerStatuses": [
+                    running(restarts=3, lastState={"terminated": {"finishedAt": "2026-01-01T11:57:00Z"}})
+                ],
+            },
+            ["1/1", "Running", "3 (3m ago)"],
+        ),
+        (
+            {"initContainers": [{"name": "i", "image": "x"}, {"name": "j", "image": "x"}]},
+            {"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"running": {}}}]},
+            ["0/1", "Init:0/2", "0"],
+        ),
+        (
+            {},
+            {
+                "phase": "Running",
+                "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}],
+            },
+            ["0/1", "CrashLoopBackOff", "0"],
+        ),
+        (
+            {},
+            {"phase": "Failed", "containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 3}}}]},
+            ["0/1", "ExitCode:3", "0"],
+        ),
+    ],
+    ids=["pending", "running", "restarted", "initializing", "crashing", "failed"],
+)
+def test_a_row_says_what_the_pod_is_doing(spec, status, shown):
+    pod = a_pod(**spec)
+    pod["status"] = status
+
+    assert row(pod, NOW)[1:4] == shown
+
+
+def test_a_pod_that_was_told_to_go_is_terminating():
+    pod = a_pod()
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
+
+    assert row(pod, NOW)[2:5] == ["Terminating", "0", "2m"]
+
+
+def test_deprecated_labels_are_warned_of_once_the_pod_is_made():
+    pod = a_pod(nodeSelector={"beta.kubernetes.io/os": "linux"})
+
+    assert pod_warnings(pod, None) == [
+        'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'
+    ]
+    assert pod_warnings(pod, pod) == []

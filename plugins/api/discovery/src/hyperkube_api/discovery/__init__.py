@@ -1,0 +1,1 @@
+"""API group discovery: EndpointSlices."""

@@ -1,0 +1,45 @@
+"""Endpoint slices: what the server decides when one is created or changed.
+
+Source: kubernetes pkg/registry/discovery/endpointslice.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.discovery.defaults import default_endpoint_slice
+from hyperkube_api.discovery.validation import validate_endpoint_slice
+from hyperkube_api.meta.validation import LOOPBACK_GATE, unchanged
+
+from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.field import ROOT, FieldError
+from hyperkube.machinery.objects import Object
+
+SERVICE_NAME = "kubernetes.io/service-name"
+HEADLESS = "service.kubernetes.io/headless"
+
+
+class EndpointSliceStrategy(Strategy):
+    """Some of the addresses behind a service."""
+
+    generation = True
+
+    def default(self, obj: Object) -> None:
+        """Fill in the ports."""
+        default_endpoint_slice(obj)
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Count changes of the labels, too: proxies find the slices of a service by them."""
+        if (obj["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {}):
+            obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say when addresses are names."""
+        return ["spec.addressType: FQDN endpoints are deprecated"] if obj.get("addressType") == "FQDN" else []
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check addresses and ports."""
+        return validate_endpoint_slice(obj, loopback=call.gates.get(LOOPBACK_GATE, False))
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check as on creation, and that the kind of addresses stayed."""
+        kept = unchanged(ROOT.child("addressType"), obj.get("addressType"), old.get("addressType"))
+        return kept or validate_endpoint_slice(obj, loopback=call.gates.get(LOOPBACK_GATE, False))

@@ -1,0 +1,130 @@
+"""What is wrong with endpoint slices.
+
+Source: kubernetes pkg/apis/discovery/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from hyperkube_api.meta.validation import by_rule, endpoint_address, ip_address
+
+from hyperkube.machinery import names
+from hyperkube.machinery.field import (
+    ROOT,
+    FieldError,
+    Path,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_many,
+)
+from hyperkube.machinery.objects import Object
+
+ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+MAX_ENDPOINTS, MAX_ADDRESSES, MAX_PORTS, MAX_HINTS, MAX_TOPOLOGY = 1000, 100, 20000, 8, 16
+
+
+def validate_endpoint_slice(obj: Object, *, loopback: bool = False) -> list[FieldError]:
+    """Check an endpoint slice; `loopback`: the machine's own addresses are allowed."""
+    kind = obj.get("addressType") or ""
+    at = ROOT.child("addressType")
+    errors: list[FieldError] = []
+    if not kind:
+        errors.append(required(at))
+    elif kind not in ADDRESS_TYPES:
+        errors.append(not_supported(at, kind, ADDRESS_TYPES))
+    errors += _endpoints(obj.get("endpoints") or [], kind, loopback=loopback)
+    return errors + _ports(obj.get("ports") or [])
+
+
+def _endpoints(endpoints: list[Object], kind: str, *, loopback: bool) -> list[FieldError]:
+    path = ROOT.child("endpoints")
+    if len(endpoints) > MAX_ENDPOINTS:
+        return [too_many(path, len(endpoints), MAX_ENDPOINTS)]
+    return [
+        error
+        for index, item in enumerate(endpoints)
+        for error in _endpoint(path.index(index), item, kind, loopback=loopback)
+    ]
+
+
+def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: bool) -> list[FieldError]:
+    addresses, at = endpoint.get("addresses") or [], path.child("addresses")
+    errors: list[FieldError] = []
+    if not addresses:
+        errors.append(required(at, "must contain at least 1 address"))
+    elif len(addresses) > MAX_ADDRESSES:
+        errors.append(too_many(at, len(addresses), MAX_ADDRESSES))
+    for index, address in enumerate(addresses):
+        errors += _address(at, at.index(index), address, kind, loopback=loopback)
+    if endpoint.get("nodeName") is not None:
+        errors += by_rule(path.child("nodeName"), endpoint["nodeName"], names.dns1123_subdomain)
+    topology = endpoint.get("deprecatedTopology") or {}
+    if len(topology) > MAX_TOPOLOGY:
+        errors.append(too_many(path.child("deprecatedTopology"), len(topology), MAX_TOPOLOGY))
+    if endpoint.get("hostname") is not None:
+        errors += by_rule(path.child("hostname"), endpoint["hostname"], names.dns1123_label)
+    return errors + _hints(path.child("hints"), endpoint.get("hints") or {})
+
+
+def _address(whole: Path, path: Path, address: str, kind: str, *, loopback: bool) -> list[FieldError]:
+    """Check an address; one of the wrong family is reported at the list."""
+    if kind == "FQDN":
+        errors = by_rule(path, address.removesuffix("."), names.dns1123_subdomain)
+        if not errors and "." not in address.removesuffix("."):
+            errors.append(invalid(path, address, "should be a domain with at least two segments separated by dots"))
+        return errors
+    if kind not in {"IPv4", "IPv6"}:
+        return []
+    errors = ip_address(path, address)
+    if errors:
+        return errors
+    if ipaddress.ip_address(address).version != int(kind[-1]):
+        return [invalid(whole, address, f"must be an {kind} address")]
+    return endpoint_address(path, address, loopback=loopback)
+
+
+def _hints(path: Path, hints: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for member, rule in (("forZones", names.label_value), ("forNodes", names.dns1123_subdomain)):
+        items, at = hints.get(member) or [], path.child(member)
+        if len(items) > MAX_HINTS:
+            errors.append(too_many(at, len(items), MAX_HINTS))
+            continue
+        seen: set[str] = set()
+        for index, item in enumerate(items):
+            name = item.get("name") or ""
+            if name in seen:
+                errors.append(duplicate(at.index(index).child("name"), name))
+            seen.add(name)
+            errors += (
+                by_rule(at.index(index).child("name"), name, rule)
+                if name
+                else [required(at.index(index).child("name"))]
+            )
+    return errors
+
+
+def _ports(ports: list[Object]) -> list[FieldError]:
+    path = ROOT.child("ports")
+    if len(ports) > MAX_PORTS:
+        return [too_many(path, len(ports), MAX_PORTS)]
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, port in enumerate(ports):
+        at, name = path.index(index), port.get("name") or ""
+        if name:
+            errors += by_rule(at.child("name"), name, names.dns1123_label)
+        if name in seen:
+            errors.append(duplicate(at.child("name"), name))
+        seen.add(name)
+        protocol = port.get("protocol") or ""
+        if protocol not in PROTOCOLS:
+            where = at.child("protocol")
+            errors.append(not_supported(where, protocol, PROTOCOLS) if protocol else required(where))
+        if port.get("appProtocol") is not None:
+            errors += by_rule(at.child("appProtocol"), port["appProtocol"], names.qualified_name)
+    return errors

@@ -1,0 +1,1 @@
+"""API group events: Events in the group events.k8s.io."""

@@ -1,0 +1,1 @@
+"""API group flowcontrol: FlowSchemas and PriorityLevelConfigurations."""

@@ -1,0 +1,50 @@
+"""Table rows of priority and fairness, as kubectl prints them.
+
+Source: kubernetes pkg/printers/internalversion/printers.go.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from hyperkube_api.meta import cells
+
+from hyperkube.machinery.objects import Object
+
+
+def flow_schema(obj: Object, now: datetime) -> list[Any]:
+    """Return the priority level and the precedence."""
+    spec = cells.spec_of(obj)
+    missing = next(
+        (
+            item.get("status") or ""
+            for item in cells.status_of(obj).get("conditions") or ()
+            if item.get("type") == "Dangling"
+        ),
+        "?",
+    )
+    return [
+        cells.name(obj),
+        (spec.get("priorityLevelConfiguration") or {}).get("name") or "",
+        spec.get("matchingPrecedence") or 0,
+        (spec.get("distinguisherMethod") or {}).get("type") or cells.NONE,
+        cells.age(obj, now),
+        missing,
+    ]
+
+
+def priority_level_configuration(obj: Object, now: datetime) -> list[Any]:
+    """Return the shares and the queues."""
+    spec = cells.spec_of(obj)
+    limited, exempt = spec.get("limited"), spec.get("exempt")
+    shares: Any = cells.NONE
+    queues: list[Any] = [cells.NONE] * 3
+    if limited is not None:
+        shares = limited.get("nominalConcurrencyShares") or 0
+        queuing = (limited.get("limitResponse") or {}).get("queuing")
+        if queuing is not None:
+            queues = [queuing.get(member) or 0 for member in ("queues", "handSize", "queueLengthLimit")]
+    elif exempt is not None:
+        shares = exempt.get("nominalConcurrencyShares") or 0
+    return [cells.name(obj), spec.get("type") or "", shares, *queues, cells.age(obj, now)]

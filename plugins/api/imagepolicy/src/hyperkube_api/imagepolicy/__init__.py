@@ -1,0 +1,1 @@
+"""API group imagepolicy: ImageReview, which the image policy webhook speaks."""

@@ -1,0 +1,1 @@
+"""API group meta: the metadata, options and Status that all API groups share."""

@@ -1,0 +1,144 @@
+"""Words for declaring resources: one `Version` per group version, and what its resources share.
+
+A group's ``resources.py`` reads as a table: name, kind, short names, columns. What all resources of a version have in
+common (verbs, where the schema is, where they are stored) is filled in here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
+
+from hyperkube.hookspecs.api import (
+    Cells,
+    Column,
+    ResourceSpec,
+    Strategy,
+    Subresource,
+    SubresourceHandler,
+)
+from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+from hyperkube.machinery.objects import Object
+
+ALL_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+CREATE_ONLY = ("create",)
+PART_VERBS = ("get", "patch", "update")
+"""What one may do to a part of an object: ``/status``, ``/approval``, ``/scale``."""
+PROXY_VERBS = ("create", "delete", "get", "patch", "update")
+
+
+class Traits(TypedDict, total=False):
+    """What a resource may say about itself; see `ResourceSpec` for the meaning of each."""
+
+    namespaced: bool
+    verbs: tuple[str, ...]
+    singular: str
+    schema: str
+    short_names: tuple[str, ...]
+    categories: tuple[str, ...]
+    storage_kind: GroupVersionKind
+    storage_prefix: str
+    storage_version_hash: str
+    to_storage: Callable[[Object], Object]
+    from_storage: Callable[[Object], Object]
+    strategy: Strategy
+    columns: tuple[Column, ...]
+    cells: Cells
+    fields: Mapping[str, Callable[[Object], str]]
+    indexes: tuple[str, ...]
+    subresources: tuple[Subresource, ...]
+    create: SubresourceHandler
+    read: SubresourceHandler
+    deprecated: str
+    own_annotations: frozenset[str]
+    ttl_seconds: Callable[[Mapping[str, object]], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a group and the module that holds its schemas."""
+
+    group: str
+    version: str
+    module: str
+
+    def kind(self, name: str) -> GroupVersionKind:
+        """Return a kind of this version."""
+        return GroupVersionKind(self.group, self.version, name)
+
+    def schema(self, name: str) -> str:
+        """Return where the schema of a kind of this version is."""
+        return f"{self.module}:{name}"
+
+    def resource(self, name: str, kind: str, **traits: Unpack[Traits]) -> ResourceSpec:
+        """Declare a resource; stored ones say so by a `storage_prefix`, virtual ones by not having any."""
+        settings: dict[str, object] = {
+            "namespaced": True,
+            "verbs": ALL_VERBS,
+            "singular": kind.lower(),
+            "schema": self.schema(kind),
+            "list_kind": f"{kind}List",
+        }
+        if traits.get("storage_prefix"):
+            settings["storage_kind"] = self.kind(kind)
+        return ResourceSpec(
+            resource=GroupVersionResource(self.group, self.version, name),
+            kind=self.kind(kind),
+            **{**settings, **traits},  # type: ignore[arg-type]  # the keys are those of Traits
+        )
+
+    def status(self, kind: str, strategy: Strategy | None = None) -> Subresource:
+        """Declare ``/status`` of a kind; the parent's strategy serves it unless it has one of its own."""
+        return self.part("status", kind, strategy)
+
+    def part(self, name: str, kind: str, strategy: Strategy | None, verbs: tuple[str, ...] = PART_VERBS) -> Subresource:
+        """Declare a subresource that writes a part of the object itself, through `strategy`."""
+        return Subresource(name=name, kind=self.kind(kind), verbs=verbs, strategy=strategy)
+
+
+def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subresource:
+    """Declare a subresource that the API server streams from a kubelet or a backend."""
+    return Subresource(name=name, kind=kind, verbs=verbs, connect=True)
+
+
+def columns(*texts: str, named: bool = True) -> tuple[Column, ...]:
+    """Return table columns, Name first: ``"Age"``, ``"Desired:integer"``, ``"Attacher:string:name"``; ``+``: wide."""
+    first = (Column("Name", "string", "name"),) if named else ()
+    return first + tuple(_column(text) for text in texts)
+
+
+def _column(text: str) -> Column:
+    name, kind, form = (*text.removeprefix("+").split(":"), "", "")[:3]
+    return Column(name, kind or "string", form, priority=int(text.startswith("+")))
+
+
+def value_at(obj: Object, path: str) -> str:
+    """Return the text of the member at a dotted path, as field selectors compare it; empty when absent."""
+    value: object = obj
+    for part in path.split("."):
+        if not isinstance(value, dict):
+            return ""
+        value = value.get(part)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _reader(path: str) -> Callable[[Object], str]:
+    return lambda obj: value_at(obj, path)
+
+
+def fields(
+    *paths: str, flags: tuple[str, ...] = (), **computed: Callable[[Object], str]
+) -> dict[str, Callable[[Object], str]]:
+    """Return field selectors by path; `flags` are booleans that count as ``false`` when absent."""
+    readers = {path: _reader(path) for path in paths}
+    readers |= {path: _flag_reader(path) for path in flags}
+    return readers | computed
+
+
+def _flag_reader(path: str) -> Callable[[Object], str]:
+    return lambda obj: value_at(obj, path) or "false"

@@ -1,0 +1,1 @@
+"""API group metrics: NodeMetrics and PodMetrics."""

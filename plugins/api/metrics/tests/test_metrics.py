@@ -1,0 +1,28 @@
+"""The types of the group metrics: one of them is decoded, and comes back from protobuf."""
+
+import pytest
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+
+OBJECT = {"metadata": {"name": "n"}, "timestamp": "2024-01-02T03:04:05Z", "window": "30s", "usage": {"cpu": "5m"}}
+
+
+@pytest.fixture
+def schema():
+    return compile_schema("hyperkube_api.metrics.v1beta1:NodeMetrics")
+
+
+def test_a_nodemetrics_is_decoded_as_it_is_written(schema):
+    assert schema.decode(copy_object(OBJECT)) == (OBJECT, [])
+
+
+def test_a_nodemetrics_comes_back_from_protobuf(schema):
+    codec = Protobuf()
+
+    assert codec.read_message(codec.write_message(OBJECT, schema), schema) == OBJECT
+
+
+def test_a_nodemetrics_has_no_member_that_is_not_declared(schema):
+    assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])

@@ -1,0 +1,1 @@
+"""API group networking: Ingresses, NetworkPolicies and ServiceCIDRs."""

@@ -1,0 +1,27 @@
+"""Defaults of network rules that a declaration cannot express; in place and idempotent.
+
+Source: kubernetes pkg/apis/networking/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from hyperkube.machinery.objects import Object
+
+
+def default_network_policy(policy: Object) -> None:
+    """Fill in a network policy: TCP, and the directions that its rules speak of."""
+    spec = policy["spec"]
+    for direction in ("ingress", "egress"):
+        for rule in spec.get(direction) or ():
+            for port in rule.get("ports") or ():
+                if port.get("protocol") is None:
+                    port["protocol"] = "TCP"
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+def default_ingress_class(ingress_class: Object) -> None:
+    """Parameters of an ingress class are cluster-wide unless they say otherwise."""
+    parameters = (ingress_class.get("spec") or {}).get("parameters")
+    if parameters and parameters.get("scope") is None:
+        parameters["scope"] = "Cluster"

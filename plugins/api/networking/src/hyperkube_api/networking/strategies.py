@@ -1,0 +1,117 @@
+"""Network rules: what the server decides when one is created or changed.
+
+Source: kubernetes pkg/registry/networking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from hyperkube_api.meta.strategies import StatusStrategy
+from hyperkube_api.networking.defaults import default_ingress_class, default_network_policy
+from hyperkube_api.networking.validation.addresses import (
+    validate_ip_address,
+    validate_ip_address_name,
+    validate_ip_address_update,
+    validate_service_cidr,
+    validate_service_cidr_update,
+)
+from hyperkube_api.networking.validation.ingresses import (
+    CLASS_ANNOTATION,
+    validate_ingress,
+    validate_ingress_class,
+    validate_ingress_class_update,
+    validate_ingress_status,
+)
+from hyperkube_api.networking.validation.policies import validate_network_policy
+
+from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.objects import Object, annotations_of
+
+
+class IngressClassStrategy(Strategy):
+    """Which controller serves an ingress."""
+
+    generation = True
+
+    def default(self, obj: Object) -> None:
+        """Fill in the scope of the parameters."""
+        default_ingress_class(obj)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check controller and parameters."""
+        return validate_ingress_class(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check as on creation, and that the controller stayed."""
+        return validate_ingress_class_update(obj, old)
+
+
+class IngressStrategy(StatusStrategy):
+    """Which outside hosts and paths lead to which services."""
+
+    generation = True
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check rules, backends and certificates of a new ingress."""
+        return validate_ingress(obj, create=True)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check rules, backends and certificates."""
+        return validate_ingress(obj, create=False)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check a load balancer's report."""
+        return validate_ingress_status(obj)
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say when the class is named the old way."""
+        if CLASS_ANNOTATION in annotations_of(obj) and not (old and CLASS_ANNOTATION in annotations_of(old)):
+            return [f"annotation \"{CLASS_ANNOTATION}\" is deprecated, please use 'spec.ingressClassName' instead"]
+        return []
+
+
+class IPAddressStrategy(Strategy):
+    """Who has a cluster IP; its name is the address."""
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        """Check an IP address in its canonical form."""
+        return [] if prefix else validate_ip_address_name(name)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check whose address it is."""
+        return validate_ip_address(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check that it stayed with its owner."""
+        return validate_ip_address_update(obj, old)
+
+
+class NetworkPolicyStrategy(Strategy):
+    """Who may talk to whom."""
+
+    generation = True
+
+    def default(self, obj: Object) -> None:
+        """Fill in protocols and directions."""
+        default_network_policy(obj)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check selectors, peers and ports."""
+        return validate_network_policy(obj)
+
+
+class ServiceCIDRStrategy(StatusStrategy):
+    """Where cluster IPs come from."""
+
+    reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check the ranges."""
+        return validate_service_cidr(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check that the ranges stayed, apart from a second family."""
+        return validate_service_cidr_update(obj, old)

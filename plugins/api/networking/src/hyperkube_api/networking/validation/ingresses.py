@@ -1,0 +1,197 @@
+"""Ingresses and their classes.
+
+Source: kubernetes pkg/apis/networking/validation (ValidateIngress, ValidateIngressClass).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from hyperkube_api.meta.validation import by_rule, ip_address, unchanged
+
+from hyperkube.machinery import names
+from hyperkube.machinery.field import (
+    ROOT,
+    FieldError,
+    Path,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from hyperkube.machinery.objects import Object, annotations_of
+
+CLASS_ANNOTATION = "kubernetes.io/ingress.class"
+PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
+_SPEC = ROOT.child("spec")
+_BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
+_BAD_ENDS = ("/..", "/.")
+
+
+def validate_ingress(obj: Object, *, create: bool) -> list[FieldError]:
+    """Check an ingress."""
+    spec = obj.get("spec") or {}
+    errors: list[FieldError] = []
+    annotation, named = annotations_of(obj).get(CLASS_ANNOTATION), spec.get("ingressClassName")
+    if create and annotation is not None and named is not None and annotation != named:
+        path = ROOT.child("metadata", "annotations").child(CLASS_ANNOTATION)
+        errors.append(invalid(path, annotation, "must match `ingressClassName` when both are specified"))
+    rules, default = spec.get("rules") or [], spec.get("defaultBackend")
+    if not rules and default is None:
+        errors.append(invalid(_SPEC, None, "either `defaultBackend` or `rules` must be specified"))
+    if default is not None:
+        errors += _backend(_SPEC.child("defaultBackend"), default)
+    for index, rule in enumerate(rules):
+        errors += _rule(_SPEC.child("rules").index(index), rule)
+    for index, item in enumerate(spec.get("tls") or ()):
+        at = _SPEC.child("tls").index(index)
+        for number, host in enumerate(item.get("hosts") or ()):
+            errors += _host(at.child("hosts").index(number), host)
+        if item.get("secretName"):
+            errors += by_rule(at.child("secretName"), item["secretName"], names.dns1123_subdomain)
+    if named is not None:
+        errors += by_rule(_SPEC.child("ingressClassName"), named, names.dns1123_subdomain)
+    return errors
+
+
+def _host(path: Path, host: str) -> list[FieldError]:
+    rule = names.wildcard_dns1123_subdomain if "*" in host else names.dns1123_subdomain
+    return by_rule(path, host, rule)
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _rule(path: Path, rule: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    host = rule.get("host") or ""
+    if host:
+        if _is_ip(host):
+            errors.append(invalid(path.child("host"), host, "must be a DNS name, not an IP address"))
+        else:
+            errors += _host(path.child("host"), host)
+    http = rule.get("http")
+    if http is None:
+        return errors
+    at = path.child("http", "paths")
+    if not http.get("paths"):
+        errors.append(required(at))
+    for index, item in enumerate(http.get("paths") or ()):
+        errors += _path(at.index(index), item)
+    return errors
+
+
+def _path(path: Path, item: Object) -> list[FieldError]:
+    kind, value, at = item.get("pathType"), item.get("path") or "", path.child("path")
+    errors: list[FieldError] = []
+    if kind is None:
+        return [required(path.child("pathType"), "pathType must be specified")]
+    if kind in {"Exact", "Prefix"}:
+        if not value.startswith("/"):
+            errors.append(invalid(at, value, "must be an absolute path"))
+        if value:
+            errors += [invalid(at, value, f"must not contain '{part}'") for part in _BAD_PARTS if part in value]
+            errors += [invalid(at, value, f"cannot end with '{end}'") for end in _BAD_ENDS if value.endswith(end)]
+    elif kind == "ImplementationSpecific":
+        if value and not value.startswith("/"):
+            errors.append(invalid(at, value, "must be an absolute path"))
+    else:
+        errors.append(not_supported(path.child("pathType"), kind, PATH_TYPES))
+    return errors + _backend(path.child("backend"), item.get("backend") or {})
+
+
+def _backend(path: Path, backend: Object) -> list[FieldError]:
+    resource, service = backend.get("resource"), backend.get("service")
+    if resource is not None and service is not None:
+        return [invalid(path, "", "cannot set both resource and service backends")]
+    if resource is not None:
+        return _resource(path.child("resource"), resource)
+    if service is None:
+        return [invalid(path, "", "resource or service backend is required")]
+    name, errors = service.get("name") or "", []
+    at = path.child("service", "name")
+    if not name:
+        errors.append(required(at))
+    else:
+        errors += by_rule(at, name, names.dns1123_label)
+    port = service.get("port") or {}
+    if port.get("name") and port.get("number"):
+        errors.append(invalid(path, "", "cannot set both port name & port number"))
+    elif port.get("name"):
+        errors += by_rule(path.child("service", "port", "name"), port["name"], names.port_name)
+    elif port.get("number"):
+        where = path.child("service", "port", "number")
+        errors += [invalid(where, port["number"], text) for text in names.port_number(port["number"])]
+    else:
+        errors.append(required(path, "port name or number is required"))
+    return errors
+
+
+def _resource(path: Path, reference: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if reference.get("apiGroup"):
+        errors += by_rule(path.child("apiGroup"), reference["apiGroup"], names.dns1123_subdomain)
+    for member in ("kind", "name"):
+        value = reference.get(member) or ""
+        if not value:
+            errors.append(required(path.child(member), f"{member} is required"))
+        else:
+            errors += [invalid(path.child(member), value, text) for text in names.path_segment_name(value)]
+    return errors
+
+
+def validate_ingress_status(obj: Object) -> list[FieldError]:
+    """Check a load balancer's report."""
+    path = ROOT.child("status", "loadBalancer", "ingress")
+    errors: list[FieldError] = []
+    for index, item in enumerate(((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()):
+        at = path.index(index)
+        if item.get("ip"):
+            errors += ip_address(at.child("ip"), item["ip"])
+        host = item.get("hostname")
+        if host:
+            errors += by_rule(at.child("hostname"), host, names.dns1123_subdomain)
+            if _is_ip(host):
+                errors.append(invalid(at.child("hostname"), host, "must be a DNS name, not an IP address"))
+    return errors
+
+
+def validate_ingress_class(obj: Object) -> list[FieldError]:
+    """Check an ingress class."""
+    spec = obj.get("spec") or {}
+    controller, path = spec.get("controller") or "", _SPEC.child("controller")
+    errors: list[FieldError] = []
+    if len(controller) > 250:
+        errors.append(too_long(path, 250))
+    errors += by_rule(path, controller, names.domain_prefixed_path) if controller else [required(path)]
+    parameters = spec.get("parameters")
+    return errors + (_parameters(_SPEC.child("parameters"), parameters) if parameters is not None else [])
+
+
+def _parameters(path: Path, parameters: Object) -> list[FieldError]:
+    errors = _resource(path, parameters)
+    scope, namespace = parameters.get("scope"), parameters.get("namespace")
+    if scope is None:
+        return [*errors, required(path.child("scope"))]
+    if scope not in {"Cluster", "Namespace"}:
+        errors.append(not_supported(path.child("scope"), scope, ("Cluster", "Namespace")))
+    if scope == "Namespace":
+        if not namespace:
+            errors.append(required(path.child("namespace"), "`parameters.scope` is set to 'Namespace'"))
+        else:
+            errors += by_rule(path.child("namespace"), namespace, names.dns1123_label)
+    if scope == "Cluster" and namespace is not None:
+        errors.append(forbidden(path.child("namespace"), "`parameters.scope` is set to 'Cluster'"))
+    return errors
+
+
+def validate_ingress_class_update(obj: Object, old: Object) -> list[FieldError]:
+    """Check an update of an ingress class."""
+    now, before = (obj.get("spec") or {}).get("controller"), (old.get("spec") or {}).get("controller")
+    return unchanged(_SPEC.child("controller"), now, before) + validate_ingress_class(obj)

@@ -1,0 +1,53 @@
+"""The types of the group networking: one of them is decoded, and comes back from protobuf."""
+
+import pytest
+from hyperkube_api.networking.resources import NetworkingApi
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+from hyperkube.testing.contracts.api import ApiContract
+
+OBJECT = {
+    "metadata": {"name": "a"},
+    "spec": {
+        "rules": [
+            {
+                "host": "h",
+                "http": {
+                    "paths": [
+                        {
+                            "path": "/",
+                            "pathType": "Prefix",
+                            "backend": {"service": {"name": "s", "port": {"number": 80}}},
+                        }
+                    ]
+                },
+            }
+        ]
+    },
+    "status": {"loadBalancer": {}},
+}
+
+
+@pytest.fixture
+def schema():
+    return compile_schema("hyperkube_api.networking.v1:Ingress")
+
+
+def test_an_ingress_is_decoded_as_it_is_written(schema):
+    assert schema.decode(copy_object(OBJECT)) == (OBJECT, [])
+
+
+def test_an_ingress_comes_back_from_protobuf(schema):
+    codec = Protobuf()
+
+    assert codec.read_message(codec.write_message(OBJECT, schema), schema) == OBJECT
+
+
+def test_an_ingress_has_no_member_that_is_not_declared(schema):
+    assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])
+
+
+class TestContract(ApiContract):
+    plugin = NetworkingApi

@@ -1,0 +1,1 @@
+"""API group policy: PodDisruptionBudgets and evictions."""

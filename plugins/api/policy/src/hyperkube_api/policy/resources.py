@@ -1,0 +1,42 @@
+"""The policy group: how many pods may be missing at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube_api.meta.specs import Version, columns
+from hyperkube_api.policy import tables
+from hyperkube_api.policy.strategies import PodDisruptionBudgetStrategy
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
+from hyperkube.plugin import Plugin
+
+V1 = Version("policy", "v1", "hyperkube_api.policy.v1")
+
+
+def _v1() -> tuple[ResourceSpec, ...]:
+    return (
+        V1.resource(
+            "poddisruptionbudgets",
+            "PodDisruptionBudget",
+            short_names=("pdb",),
+            storage_prefix="poddisruptionbudgets",
+            storage_version_hash="EVWiDmWqyJw=",
+            strategy=PodDisruptionBudgetStrategy(),
+            columns=columns("Min Available", "Max Unavailable", "Allowed Disruptions:integer", "Age"),
+            cells=tables.pod_disruption_budget,
+            subresources=(V1.status("PodDisruptionBudget"),),
+        ),
+    )
+
+
+class PolicyApi(Plugin):
+    """The policy group: how many pods may be missing at once."""
+
+    @hookimpl
+    def api_group_versions(self) -> Iterable[ApiGroupVersion]:
+        """Serve policy/v1."""
+        return [
+            ApiGroupVersion(group="policy", version="v1", resources=_v1(), group_priority=17_100, version_priority=15),
+        ]

@@ -1,0 +1,33 @@
+"""Disruption budgets: what the server decides when one is created or changed.
+
+Source: kubernetes pkg/registry/policy/poddisruptionbudget.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.meta.strategies import StatusStrategy
+from hyperkube_api.policy.validation import validate_budget, validate_budget_status
+
+from hyperkube.hookspecs.api import Call
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.names import path_segment_name, path_segment_prefix
+from hyperkube.machinery.objects import Object
+
+
+class PodDisruptionBudgetStrategy(StatusStrategy):
+    """How many pods may be missing at once."""
+
+    generation = True
+    allow_unconditional_update = False
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        """Check a path segment."""
+        return path_segment_prefix(name) if prefix else path_segment_name(name)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check the numbers and the selector."""
+        return validate_budget(obj)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the counts."""
+        return validate_budget_status(obj)

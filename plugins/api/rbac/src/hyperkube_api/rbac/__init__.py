@@ -1,0 +1,1 @@
+"""API group rbac: Roles, ClusterRoles and their bindings."""

@@ -1,0 +1,1 @@
+"""API group resource: ResourceClaims, ResourceSlices and DeviceClasses."""

@@ -1,0 +1,1 @@
+"""API group scheduling: PriorityClasses and pod groups."""

@@ -1,0 +1,1 @@
+"""API group storage: StorageClasses, VolumeAttachments and CSI kinds."""

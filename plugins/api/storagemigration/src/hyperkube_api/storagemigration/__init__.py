@@ -1,0 +1,1 @@
+"""API group storagemigration: StorageVersionMigrations."""

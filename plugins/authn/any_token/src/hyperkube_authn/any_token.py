@@ -1,0 +1,31 @@
+"""AnyToken: believe whatever a token says, for tests on a machine of one's own.
+
+``user/group1,group2`` names a user and the groups. Everybody can be everybody, so it takes a flag that says what it
+is: ``--insecure-allow-any-token``.
+Source: kubernetes 1.5 ``plugin/pkg/auth/authenticator/token/anytoken/anytoken.go``.
+"""
+
+from __future__ import annotations
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.machinery.users import UserInfo
+from hyperkube.plugin import Plugin
+
+_OPTION = "insecure-allow-any-token"
+
+
+class AnyToken(Plugin):
+    """Names the user that a token claims to be."""
+
+    @hookimpl
+    def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
+        """Split the token at its last slash."""
+        if not credentials.token or not self.context.options.get(_OPTION):
+            return None
+        name, slash, groups = credentials.token.rpartition("/")
+        if not slash:
+            name, groups = credentials.token, ""
+        if not name:
+            return None
+        return Authenticated(UserInfo(name, "", tuple(groups.split(",")) if groups else ()), credentials.audiences)

@@ -1,0 +1,107 @@
+"""An issuer's public keys: found through its discovery document, and fetched again when a token names an unknown one.
+
+Source: OpenID Connect Discovery 1.0; RFC 7517.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import orjson
+
+from hyperkube.client.http import HttpClient
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import HyperkubeError
+from hyperkube.machinery.objects import Object
+
+if TYPE_CHECKING:
+    from jwt import PyJWK
+
+_TIMEOUT_SECONDS = 10.0
+REFRESH_SECONDS = 10.0
+"""Keys are not fetched more often than this, however many unknown ones tokens name."""
+
+
+class IssuerUnavailable(HyperkubeError):
+    """The issuer cannot be asked for its keys, or answers nonsense."""
+
+
+class KeySet:
+    """The keys of one issuer.
+
+    Args:
+        url: the issuer.
+        discovery_url: where its configuration is, if not below `url`.
+        ca: PEM text of the authority of its server.
+        clock: for the interval between fetches.
+    """
+
+    def __init__(self, url: str, discovery_url: str, ca: str, clock: Clock) -> None:
+        self._url = url
+        self._discovery = discovery_url or f"{url.rstrip('/')}/.well-known/openid-configuration"
+        self._ca = ca
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._keys: list[PyJWK] | None = None
+        self._fetched = -REFRESH_SECONDS
+
+    def candidates(self, key_id: str) -> list[PyJWK]:
+        """Return the key that a token names, or all keys for one that names none.
+
+        Raises:
+            IssuerUnavailable: the keys were never fetched and cannot be.
+        """
+        found = self._named(key_id)
+        if found:
+            return found
+        with self._lock:
+            found = self._named(key_id)
+            if found or self._clock.monotonic() - self._fetched < REFRESH_SECONDS:
+                return found
+            self._fetched = self._clock.monotonic()
+            self._keys = self._fetch()
+        return self._named(key_id)
+
+    def _named(self, key_id: str) -> list[PyJWK]:
+        keys = self._keys or []
+        return [key for key in keys if key.key_id == key_id] if key_id else keys
+
+    def _fetch(self) -> list[PyJWK]:
+        from jwt import PyJWK
+        from jwt.exceptions import InvalidTokenError, PyJWKError
+
+        configuration = self._get(self._discovery)
+        if configuration.get("issuer") != self._url:
+            raise IssuerUnavailable(f"issuer {self._url!r} calls itself {configuration.get('issuer')!r}")
+        keys = []
+        for entry in self._get(str(configuration.get("jwks_uri") or "")).get("keys") or []:
+            if not isinstance(entry, dict) or entry.get("use", "sig") != "sig" or entry.get("kty") not in {"RSA", "EC"}:
+                continue
+            try:
+                keys.append(PyJWK(entry, entry.get("alg") or _default_algorithm(entry)))
+            except (PyJWKError, InvalidTokenError, ValueError):
+                continue  # a key of a kind that we do not know cannot have signed what we accept
+        return keys
+
+    def _get(self, url: str) -> Object:
+        parts = urlsplit(url)
+        if parts.scheme != "https" or not parts.netloc:
+            raise IssuerUnavailable(f"issuer {self._url!r} has its keys at {url!r}, which is no https URL")
+        client = HttpClient(f"https://{parts.netloc}", ca_data=self._ca, timeout=_TIMEOUT_SECONDS, clock=self._clock)
+        try:
+            answer = client.request("GET", parts.path + (f"?{parts.query}" if parts.query else ""))
+            found: Any = orjson.loads(answer.body)
+        except (ConnectionError, orjson.JSONDecodeError) as error:
+            raise IssuerUnavailable(f"{url!r} does not answer: {error}") from error
+        finally:
+            client.close()
+        if answer.status != 200 or not isinstance(found, dict):
+            raise IssuerUnavailable(f"{url!r} answers {answer.status}")
+        return found
+
+
+def _default_algorithm(entry: Object) -> str:
+    curves = {"P-256": "ES256", "P-384": "ES384", "P-521": "ES512"}
+    return "RS256" if entry.get("kty") == "RSA" else curves.get(str(entry.get("crv")), "ES256")

@@ -1,0 +1,288 @@
+import hmac
+import json
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hyperkube_authn.oidc import OIDC
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.hookspecs.authn import Credentials
+from hyperkube.machinery.errors import Unauthorized, UsageError
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.authn import AuthnContract
+from hyperkube.testing.peer import Peer
+
+RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+OTHER_RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+EC_KEY = ec.generate_private_key(ec.SECP256R1())
+KEYS = {"r": ("RS256", RSA_KEY), "e": ("ES256", EC_KEY)}
+
+
+def jwk(name, algorithm, key):
+    codec = RSAAlgorithm if algorithm.startswith("RS") else ECAlgorithm
+    return {**json.loads(codec.to_jwk(key.public_key())), "kid": name, "use": "sig", "alg": algorithm}
+
+
+class Issuer:
+    """An OpenID issuer at a path of a peer, with keys that may be replaced."""
+
+    def __init__(self, peer, path, clock):
+        self.url, self.clock, self.peer, self.path = peer.url + path, clock, peer, path
+        self.keys = [jwk(name, *pair) for name, pair in KEYS.items()]
+        self.name = self.url
+        well_known = f"{path}/.well-known/openid-configuration"
+        peer.answers[well_known] = lambda _: {"issuer": self.name, "jwks_uri": f"{self.url}/keys"}
+        peer.answers[f"{path}/keys"] = lambda _: {"keys": self.keys}
+
+    def token(self, kid="r", *, algorithm=None, key=None, headers=None, **changed):
+        now = int(self.clock.now().timestamp())
+        claims = {"iss": self.url, "aud": "kube", "sub": "alice", "iat": now, "exp": now + 600, **changed}
+        claims = {name: value for name, value in claims.items() if value is not None}
+        return jwt.encode(
+            claims, key or KEYS[kid][1], algorithm or KEYS[kid][0], headers={"kid": kid, **(headers or {})}
+        )
+
+    def fetches(self):
+        return len([path for path, _ in self.peer.asked if path == f"{self.path}/keys"])
+
+
+@pytest.fixture
+def clock():
+    return FakeClient().clock
+
+
+@pytest.fixture
+def peer(tmp_path):
+    with Peer(tmp_path) as peer:
+        yield peer
+
+
+@pytest.fixture
+def issuer(peer, clock):
+    return Issuer(peer, "/one", clock)
+
+
+@pytest.fixture
+def build(peer, issuer, clock):
+    def made(**options):
+        flags = {
+            "oidc-issuer-url": issuer.url,
+            "oidc-client-id": "kube",
+            "oidc-ca-file": str(peer.ca_file),
+            "oidc-signing-algs": ["RS256", "ES256"],
+            **options,
+        }
+        return OIDC(PluginContext(name="OIDC", options=flags, clock=clock))
+
+    return made
+
+
+@pytest.fixture
+def from_file(tmp_path, clock):
+    def made(*rows, **more):
+        path = tmp_path / "authentication.yaml"
+        config = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", **more}
+        path.write_text(json.dumps({**config, "jwt": list(rows)}))
+        return OIDC(PluginContext(name="OIDC", options={"authentication-config": str(path)}, clock=clock))
+
+    return made
+
+
+def row(peer, source, /, **more):
+    issued = {"url": source.url, "audiences": ["kube"], "certificateAuthority": peer.ca_file.read_text()}
+    return {"issuer": issued, "claimMappings": {"username": {"claim": "sub", "prefix": "one:"}}, **more}
+
+
+def ask(built, token, **more):
+    return built.authn_authenticate(Credentials(token=token, **more))
+
+
+def hs256_with_the_public_key(issuer):
+    """A token signed with the published key as if it were a shared secret."""
+    public = RSA_KEY.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    now = int(issuer.clock.now().timestamp())
+    parts = [
+        {"alg": "HS256", "typ": "JWT", "kid": "r"},
+        {"iss": issuer.url, "aud": "kube", "sub": "alice", "exp": now + 600},
+    ]
+    text = b".".join(urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in parts)
+    signature = urlsafe_b64encode(hmac.digest(public, text, sha256)).rstrip(b"=")
+    return (text + b"." + signature).decode()
+
+
+class TestPromises(AuthnContract):
+    @pytest.fixture
+    def built(self, build, issuer):
+        self.issuer = issuer
+        return build()
+
+    def good(self, built):
+        return [Credentials(token=self.issuer.token("r")), Credentials(token=self.issuer.token("e"))]
+
+    def bad(self, built):
+        return [
+            Credentials(token=token)
+            for token in (
+                self.issuer.token(exp=1),
+                self.issuer.token(exp=None),
+                self.issuer.token(nbf=9_999_999_999),
+                self.issuer.token(aud="other"),
+                self.issuer.token(aud=None),
+                self.issuer.token(sub=None),
+                self.issuer.token(sub=""),
+                self.issuer.token(key=OTHER_RSA_KEY),
+                self.issuer.token(kid="r", key=EC_KEY, algorithm="ES256"),
+                self.issuer.token(algorithm="RS512"),
+                self.issuer.token(headers={"kid": "unknown"}),
+                jwt.encode({"iss": self.issuer.url, "aud": "kube", "sub": "alice", "exp": 9_999_999_999}, "", "none"),
+                hs256_with_the_public_key(self.issuer),
+            )
+        ]
+
+    def foreign(self, built):
+        return [Credentials(token="a.b.c"), Credentials(token=self.issuer.token(iss="https://elsewhere.example"))]
+
+
+def test_names_are_told_apart_by_issuer_unless_a_prefix_says_otherwise(build, issuer):
+    plain, none, own = build(), build(**{"oidc-username-prefix": "-"}), build(**{"oidc-username-prefix": "oidc:"})
+
+    names = [ask(built, issuer.token()).user.name for built in (plain, none, own)]
+
+    assert names == [f"{issuer.url}#alice", "alice", "oidc:alice"]
+
+
+@pytest.mark.parametrize(
+    ("claims", "groups"),
+    [({"groups": ["a", "b"]}, ("g:a", "g:b")), ({"groups": "a"}, ("g:a",)), ({}, ())],
+    ids=["several", "one", "none"],
+)
+def test_groups_come_from_their_claim(build, issuer, claims, groups):
+    built = build(**{"oidc-groups-claim": "groups", "oidc-groups-prefix": "g:"})
+
+    assert ask(built, issuer.token(**claims)).user.groups == groups
+
+
+def test_a_groups_claim_of_another_kind_is_refused(build, issuer):
+    built = build(**{"oidc-groups-claim": "groups"})
+
+    with pytest.raises(Unauthorized):
+        ask(built, issuer.token(groups={"a": 1}))
+
+
+@pytest.mark.parametrize(("verified", "known"), [(None, True), (True, True), (False, False), ("true", False)])
+def test_an_email_address_must_be_verified(build, issuer, verified, known):
+    built = build(**{"oidc-username-claim": "email"})
+    token = issuer.token(email="a@example.com", email_verified=verified)
+
+    if known:
+        assert ask(built, token).user.name == "a@example.com"
+    else:
+        with pytest.raises(Unauthorized):
+            ask(built, token)
+
+
+def test_required_claims_must_be_there(build, issuer):
+    built = build(**{"oidc-required-claim": {"hd": "example.com"}})
+
+    assert ask(built, issuer.token(hd="example.com")) is not None
+    for claims in ({}, {"hd": "other.com"}, {"hd": ["example.com"]}):
+        with pytest.raises(Unauthorized):
+            ask(built, issuer.token(**claims))
+
+
+def test_a_new_key_is_fetched_but_not_too_often(build, issuer, clock):
+    built = build()
+    ask(built, issuer.token())
+    issuer.keys = [jwk("new", "RS256", OTHER_RSA_KEY)]
+    token = issuer.token(key=OTHER_RSA_KEY, algorithm="RS256", headers={"kid": "new"})
+
+    with pytest.raises(Unauthorized):
+        ask(built, token)
+    assert issuer.fetches() == 1
+    clock.advance(11)
+
+    assert ask(built, token) is not None
+    with pytest.raises(Unauthorized):
+        ask(built, issuer.token())
+    assert issuer.fetches() == 2
+
+
+def test_an_issuer_that_calls_itself_something_else_is_not_believed(build, issuer):
+    issuer.name = "https://evil.example"
+
+    with pytest.raises(Unauthorized):
+        ask(build(), issuer.token())
+
+
+def test_an_issuer_whose_certificate_is_unknown_is_not_believed(build, issuer):
+    with pytest.raises(Unauthorized):
+        ask(build(**{"oidc-ca-file": ""}), issuer.token())
+
+
+def test_several_issuers_come_from_a_file(from_file, peer, issuer, clock):
+    other = Issuer(peer, "/two", clock)
+    mapped = {
+        "username": {"claim": "mail", "prefix": ""},
+        "groups": {"claim": "roles", "prefix": "two:"},
+        "uid": {"claim": "sub"},
+    }
+    rules = [{"claim": "hd", "requiredValue": "x"}]
+    built = from_file(row(peer, issuer), row(peer, other, claimMappings=mapped, claimValidationRules=rules))
+
+    first = ask(built, issuer.token("e")).user
+    second = ask(built, other.token("r", mail="m", roles=["r"], hd="x", jti="7")).user
+
+    assert first.name == "one:alice"
+    assert (second.name, second.uid, second.groups) == ("m", "alice", ("two:r",))
+    assert second.extra == {"authentication.kubernetes.io/credential-id": ("JTI=7",)}
+    with pytest.raises(Unauthorized):
+        ask(built, other.token(mail="m"))
+
+
+def test_the_discovery_document_may_be_elsewhere(from_file, peer, issuer):
+    peer.answers["/elsewhere"] = peer.answers.pop("/one/.well-known/openid-configuration")
+    table = row(peer, issuer)
+    table["issuer"]["discoveryURL"] = f"{peer.url}/elsewhere"
+
+    assert ask(from_file(table), issuer.token()).user.name == "one:alice"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"oidc-client-id": ""}, "must be specified together"),
+        ({"oidc-issuer-url": "http://plain.example"}, "must be an https URL"),
+        ({"oidc-signing-algs": ["HS256"]}, "'HS256' is not supported"),
+        ({"oidc-ca-file": "/none"}, "cannot read oidc-ca-file"),
+        ({"authentication-config": "/none"}, "mutually exclusive"),
+    ],
+)
+def test_wrong_flags_are_refused_at_start(build, options, message):
+    with pytest.raises(UsageError, match=message):
+        build(**options)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"userValidationRules": [{"expression": "true"}]}, "CEL expressions are not built yet"),
+        ({"claimMappings": {"username": {"expression": "claims.sub"}}}, "CEL expressions are not built yet"),
+        ({"claimMappings": {"username": {"claim": "sub"}}}, "prefix is required"),
+        ({"claimMappings": {}}, "claim is required"),
+        ({"issuer": {"url": "https://x.example"}}, "at least one is required"),
+        ({"isuer": {}}, "unknown field 'isuer'"),
+    ],
+)
+def test_a_wrong_file_is_refused_at_start(from_file, peer, issuer, change, message):
+    with pytest.raises(UsageError, match=message):
+        from_file(row(peer, issuer, **change))
+
+
+def test_one_issuer_may_not_stand_there_twice(from_file, peer, issuer):
+    with pytest.raises(UsageError, match="is given twice"):
+        from_file(row(peer, issuer), row(peer, issuer))

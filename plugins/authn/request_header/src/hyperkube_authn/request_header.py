@@ -1,0 +1,85 @@
+"""RequestHeader: a front proxy that we trust has authenticated the user and says who it is in headers.
+
+The proxy proves itself by a client certificate of its own authority (``--requestheader-client-ca-file``), whose common
+name may be restricted (``--requestheader-allowed-names``). Without that authority no header is ever believed.
+Source: kubernetes apiserver ``pkg/authentication/request/headerrequest``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.machinery.client_certificates import CertificateAuthorities, CertificateRefused
+from hyperkube.machinery.errors import Unauthorized
+from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.plugin import Plugin, PluginContext
+
+
+def _listed(value: object) -> tuple[str, ...]:
+    """Return an option's list, however it was given."""
+    parts = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Sequence) else []
+    return tuple(str(part) for part in parts if part)
+
+
+def _first(headers: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((headers[name] for name in names if headers.get(name)), "")
+
+
+def _values(text: str) -> list[str]:
+    """Return the values of a header that came several times, joined by commas."""
+    return [value.strip() for value in text.split(",") if value.strip()]
+
+
+class RequestHeader(Plugin):
+    """Names the user that a trusted front proxy passes on."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        options = context.options
+        path = str(options.get("requestheader-client-ca-file") or "")
+        self._authorities = CertificateAuthorities(path) if path else None
+        self._allowed = frozenset(_listed(options.get("requestheader-allowed-names", ())))
+        self._names = self._headers("requestheader-username-headers", "x-remote-user")
+        self._uids = self._headers("requestheader-uid-headers", "")
+        self._groups = self._headers("requestheader-group-headers", "x-remote-group")
+        self._prefixes = self._headers("requestheader-extra-headers-prefix", "x-remote-extra-")
+
+    def _headers(self, option: str, default: str) -> tuple[str, ...]:
+        return tuple(name.lower() for name in _listed(self.context.options.get(option, default)))
+
+    @hookimpl
+    def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
+        """Believe the headers once the proxy's certificate is verified."""
+        headers = credentials.headers or {}
+        name = _first(headers, self._names)
+        if self._authorities is None or not name or not credentials.certificate:
+            return None
+        self._verify(self._authorities, credentials)
+        groups = [group for header in self._groups for group in _values(headers.get(header, ""))]
+        if AUTHENTICATED_GROUP not in groups:
+            groups.append(AUTHENTICATED_GROUP)
+        user = UserInfo(name, _first(headers, self._uids), tuple(groups), self._extra(headers))
+        return Authenticated(user, credentials.audiences)
+
+    def _verify(self, authorities: CertificateAuthorities, credentials: Credentials) -> None:
+        from cryptography.x509.oid import NameOID
+
+        try:
+            proxy = authorities.verify(credentials.certificate, self.context.clock.now())
+        except CertificateRefused as error:
+            raise Unauthorized from error
+        names = [str(name.value) for name in proxy.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        if self._allowed and not self._allowed.intersection(names):
+            raise Unauthorized
+
+    def _extra(self, headers: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the values of all headers with an extra prefix, by what follows it, percent-decoded."""
+        return {
+            unquote(header[len(prefix) :]).lower(): tuple(_values(value))
+            for header, value in headers.items()
+            for prefix in self._prefixes
+            if header.startswith(prefix) and len(header) > len(prefix)
+        }

@@ -1,0 +1,194 @@
+"""ServiceAccount: tokens that the cluster itself gave to its workloads.
+
+A bound token is good while its account and the pod, secret or node it names exist; a legacy one while its secret holds
+it. A token of another issuer is somebody else's to judge.
+Source: kubernetes ``pkg/serviceaccount`` (jwt.go, claims.go, legacy.go).
+"""
+
+from __future__ import annotations
+
+import hmac
+from base64 import b64decode
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.kinds.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS
+from hyperkube.kinds.service_account_tokens import (
+    ALGORITHMS,
+    LEGACY_ISSUER,
+    LEGACY_PREFIX,
+    PRIVATE_CLAIM,
+    algorithm_of,
+    key_id,
+    load_public_keys,
+)
+from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, metadata, uid_of
+from hyperkube.machinery.times import parse_time
+from hyperkube.machinery.users import UserInfo, service_account
+from hyperkube.plugin import Plugin, PluginContext
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
+
+_CACHE_SECONDS = 10.0
+_GRACE = timedelta(seconds=60)
+"""A token lives on for so long after the deletion of what it is bound to was due."""
+_EXTRA = "authentication.kubernetes.io/"
+
+
+def _listed(value: Any) -> list[str]:
+    parts = value.split(",") if isinstance(value, str) else list(value or ())
+    return [str(part) for part in parts if part]
+
+
+class ServiceAccount(Plugin):
+    """Names the service account of a token that ``--service-account-key-file`` verifies."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        options = context.options
+        self._issuers = frozenset(_listed(options.get("service-account-issuer")))
+        self._audiences = frozenset(_listed(options.get("api-audiences"))) or self._issuers
+        self._lookup = bool(options.get("service-account-lookup", True))
+        self._files = _listed(options.get("service-account-key-file"))
+        self._keys: dict[str, PublicKeyTypes] | None = None
+
+    @hookimpl
+    def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
+        """Check signature, times and audience, then that all that the token names is still there."""
+        token = credentials.token
+        if token.count(".") != 2 or not self._files:
+            return None
+        issuer, header = self._read_unverified(token)
+        if issuer != LEGACY_ISSUER and issuer not in self._issuers:
+            return None
+        claims = self._verified(token, header, checks_times=issuer != LEGACY_ISSUER)
+        if issuer == LEGACY_ISSUER:
+            return Authenticated(self._legacy_user(token, claims), (), _CACHE_SECONDS)
+        audiences = self._common_audiences(claims.get("aud"), credentials.audiences)
+        return Authenticated(self._bound_user(claims), audiences, _CACHE_SECONDS)
+
+    def _read_unverified(self, token: str) -> tuple[str, Mapping[str, Any]]:
+        """Return issuer and header of what may be a token of ours; nothing of it is believed yet."""
+        import jwt
+
+        try:
+            decoded = jwt.decode_complete(token, options={"verify_signature": False})
+        except jwt.InvalidTokenError:
+            return "", {}
+        return str(decoded["payload"].get("iss", "")), decoded["header"]
+
+    def _candidates(self, header: Mapping[str, Any]) -> Iterable[PublicKeyTypes]:
+        """Return the key that the header names, or all of them."""
+        if self._keys is None:
+            self._keys = {key_id(key): key for path in self._files for key in load_public_keys(path)}
+        named = self._keys.get(str(header.get("kid", "")))
+        return [named] if named is not None else self._keys.values()
+
+    def _verified(self, token: str, header: Mapping[str, Any], *, checks_times: bool) -> dict[str, Any]:
+        import jwt
+
+        if header.get("alg") not in ALGORITHMS:
+            raise Unauthorized
+        for key in self._candidates(header):
+            options: Any = {"verify_aud": False, "verify_exp": False, "verify_nbf": False, "verify_iat": False}
+            try:
+                claims: dict[str, Any] = jwt.decode(token, key, [algorithm_of(key)], options=options)  # type: ignore[arg-type]  # algorithm_of checked the kind
+            except jwt.InvalidTokenError:
+                continue
+            if checks_times:
+                self._check_times(claims)
+            return claims
+        raise Unauthorized
+
+    def _check_times(self, claims: Mapping[str, Any]) -> None:
+        now = self.context.clock.now().timestamp()
+        expires, begins = claims.get("exp"), claims.get("nbf", 0)
+        if not isinstance(expires, int | float) or now > expires or now < begins:
+            raise Unauthorized
+
+    def _common_audiences(self, meant_for: Any, wanted: Iterable[str]) -> tuple[str, ...]:
+        """Return the audiences of the token among those that were asked for, the server's own by default."""
+        audiences = [meant_for] if isinstance(meant_for, str) else list(meant_for or ())
+        accepted = frozenset(wanted) or self._audiences
+        common = tuple(audience for audience in audiences if audience in accepted)
+        if not common:
+            raise Unauthorized
+        return common
+
+    def _find(self, resource: GroupVersionResource, namespace: str, name: str) -> Object | None:
+        """Return an object from a cache that somebody keeps anyway, or else from the server."""
+        informer = self.informers.find(resource) if self.context.informers is not None else None
+        found = informer.get(namespace, name) if informer is not None else None
+        if found is not None:
+            return found
+        try:
+            return self.client.get(resource, name, namespace)
+        except NotFound:
+            return None
+        except ApiError as error:
+            raise Unauthorized from error
+
+    def _living(self, resource: GroupVersionResource, namespace: str, name: str, uid: str) -> Object:
+        """Return the object if it is still the one that is meant.
+
+        Raises:
+            Unauthorized: it is gone, was replaced, or is past its deletion.
+        """
+        found = self._find(resource, namespace, name)
+        if found is None or (uid and uid_of(found) != uid) or self._is_past(found):
+            raise Unauthorized
+        return found
+
+    def _is_past(self, obj: Object) -> bool:
+        deleted = str(metadata(obj).get("deletionTimestamp") or "")
+        return bool(deleted) and self.context.clock.now() > parse_time(deleted) + _GRACE
+
+    def _bound_user(self, claims: Mapping[str, Any]) -> UserInfo:
+        private = claims.get(PRIVATE_CLAIM)
+        if not isinstance(private, dict) or not private.get("namespace") or not private.get("serviceaccount"):
+            raise Unauthorized
+        namespace, account = str(private["namespace"]), private["serviceaccount"]
+        if claims.get("sub") != f"system:serviceaccount:{namespace}:{account.get('name', '')}":
+            raise Unauthorized
+        extra: dict[str, tuple[str, ...]] = {}
+        if claims.get("jti"):
+            extra[_EXTRA + "credential-id"] = (f"JTI={claims['jti']}",)
+        if self._lookup:
+            self._living(SERVICE_ACCOUNTS, namespace, account.get("name", ""), account.get("uid", ""))
+        for kind, resource, home in (("secret", SECRETS, namespace), ("pod", PODS, namespace), ("node", NODES, "")):
+            named = private.get(kind)
+            if not named:
+                continue
+            if self._lookup and not (kind == "node" and private.get("pod")):
+                self._living(resource, home, named.get("name", ""), named.get("uid", ""))
+            if kind != "secret":
+                extra[f"{_EXTRA}{kind}-name"] = (named.get("name", ""),)
+                if named.get("uid"):
+                    extra[f"{_EXTRA}{kind}-uid"] = (named["uid"],)
+        user = service_account(namespace, account.get("name", ""), account.get("uid", ""))
+        return UserInfo(user.name, user.uid, user.groups, extra)
+
+    def _legacy_user(self, token: str, claims: Mapping[str, Any]) -> UserInfo:
+        namespace, secret_name, name, uid = (
+            str(claims.get(LEGACY_PREFIX + claim, ""))
+            for claim in ("namespace", "secret.name", "service-account.name", "service-account.uid")
+        )
+        if not all((namespace, secret_name, name, uid)):
+            raise Unauthorized
+        if claims.get("sub") != f"system:serviceaccount:{namespace}:{name}":
+            raise Unauthorized
+        if self._lookup:
+            account = self._find(SERVICE_ACCOUNTS, namespace, name)
+            secret = self._find(SECRETS, namespace, secret_name)
+            if account is None or secret is None or uid_of(account) != uid or self._is_past(account):
+                raise Unauthorized
+            held = b64decode((secret.get("data") or {}).get("token", ""))
+            if metadata(secret).get("deletionTimestamp") or not hmac.compare_digest(held, token.encode()):
+                raise Unauthorized
+        return service_account(namespace, name, uid)

@@ -1,0 +1,71 @@
+"""TokenFile: static bearer tokens, for bootstrapping and tests.
+
+Each line of the CSV file is ``token,user,uid`` and optionally ``"group1,group2"``. The tokens live as long as the
+process and cannot be revoked.
+Source: kubernetes apiserver ``pkg/authentication/token/tokenfile``.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import hmac
+from pathlib import Path
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.plugin import Plugin, PluginContext
+
+_OPTION = "token-auth-file"
+_CACHE_SECONDS = 3600.0
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def read_tokens(path: str) -> dict[bytes, UserInfo]:
+    """Return the users of a token file by the digest of their token; of equal tokens the first counts.
+
+    Raises:
+        UsageError: the file cannot be read, or a line has fewer than three columns or no token.
+    """
+    users: dict[bytes, UserInfo] = {}
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as lines:
+            rows = [row for row in csv.reader(lines, skipinitialspace=True) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"cannot read token file {path!r}: {error}") from error
+    for row in rows:
+        if len(row) < 3:
+            raise UsageError(
+                f"token file '{path}' must have at least 3 columns (token, user name, user uid), found {len(row)}"
+            )
+        token, name, uid = row[:3]
+        if not token:
+            raise UsageError(f"token file {path!r} has a line without a token, for user {name!r}")
+        groups = row[3].split(",") if len(row) > 3 else []
+        users.setdefault(_digest(token), UserInfo(name, uid, (*groups, AUTHENTICATED_GROUP)))
+    return users
+
+
+class TokenFile(Plugin):
+    """Names the user of a token that stands in ``--token-auth-file``."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        path = str(context.options.get(_OPTION) or "")
+        self._users = read_tokens(path) if path else {}
+
+    @hookimpl
+    def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
+        """Look the token up by its digest, so that neither look-up nor comparison tells how much of it was right."""
+        if not credentials.token:
+            return None
+        digest = _digest(credentials.token)
+        for known, user in self._users.items():
+            if hmac.compare_digest(known, digest):
+                return Authenticated(user, credentials.audiences, _CACHE_SECONDS)
+        return None

@@ -1,0 +1,66 @@
+"""X509: the certificate is the identity.
+
+The common name of a client certificate is the user, its organizations are the groups. Who may sign such certificates
+is the file of ``--client-ca-file``; without it the plugin recognises nobody.
+Source: kubernetes apiserver ``pkg/authentication/request/x509/x509.go``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.machinery.client_certificates import CertificateAuthorities, CertificateRefused
+from hyperkube.machinery.errors import Unauthorized
+from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.plugin import Plugin, PluginContext
+
+if TYPE_CHECKING:
+    from cryptography.x509 import Certificate
+
+_OPTION = "client-ca-file"
+_UID_OID = "1.3.6.1.4.1.57683.2"
+_CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
+_CACHE_SECONDS = 60.0
+
+
+def user_of(certificate: Certificate) -> UserInfo | None:
+    """Return the user that a certificate's subject names, or None when it has no common name."""
+    from cryptography.x509.oid import NameOID, ObjectIdentifier
+
+    subject = certificate.subject
+    names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    if not names or not names[0].value:
+        return None
+    groups = [str(group.value) for group in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    uids = [str(uid.value) for uid in subject.get_attributes_for_oid(ObjectIdentifier(_UID_OID))]
+    if AUTHENTICATED_GROUP not in groups:
+        groups.append(AUTHENTICATED_GROUP)
+    return UserInfo(str(names[0].value), uids[0] if len(uids) == 1 else "", tuple(groups))
+
+
+class X509(Plugin):
+    """Names the user of a certificate that ``--client-ca-file`` vouches for."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        path = str(context.options.get(_OPTION) or "")
+        self._authorities = CertificateAuthorities(path) if path else None
+
+    @hookimpl
+    def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
+        """Verify the chain and read the subject."""
+        if not credentials.certificate or self._authorities is None:
+            return None
+        try:
+            leaf = self._authorities.verify(credentials.certificate, self.context.clock.now())
+        except CertificateRefused as error:
+            raise Unauthorized from error
+        user = user_of(leaf)
+        if user is None:
+            return None
+        fingerprint = hashlib.sha256(credentials.certificate[0]).hexdigest()
+        extra = {_CREDENTIAL_ID: (f"X509SHA256={fingerprint}",)}
+        return Authenticated(UserInfo(user.name, user.uid, user.groups, extra), credentials.audiences, _CACHE_SECONDS)

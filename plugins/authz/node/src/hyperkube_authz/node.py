@@ -1,0 +1,324 @@
+"""Node: a kubelet may read what its own pods need, and nothing of the others'.
+
+A secret, config map or claim belongs to a node when a pod that runs there names it; a volume when it is bound to such
+a claim. Everything else a kubelet may do is a fixed list of rules. `NodeRestriction` (admission) limits what it writes.
+Source: kubernetes ``plugin/pkg/auth/authorizer/node`` (node_authorizer.go, graph_populator.go).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
+from hyperkube.kinds.node_identity import node_of
+from hyperkube.kinds.pods import containers, is_mirror, spec_of
+from hyperkube.kinds.rbac import rule_allows
+from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of, namespace_of
+from hyperkube.machinery.users import UserInfo
+from hyperkube.plugin import Plugin, PluginContext
+
+_VOLUME_ATTACHMENTS = GroupVersionResource("storage.k8s.io", "v1", "volumeattachments")
+_ALLOWED = Decision("allow")
+_LEASES_NAMESPACE = "kube-node-lease"
+_BY_REFERENCE = "node-authorizer/reference"
+
+_WRITES = ["create", "update", "patch"]
+_READS = ["get", "list", "watch"]
+_OWN = [*_WRITES, "get", "delete"]
+
+
+def _rule(group: str, resources: list[str], verbs: list[str]) -> Object:
+    return {"apiGroups": [group], "resources": resources, "verbs": verbs}
+
+
+NODE_RULES: tuple[Object, ...] = (
+    _rule("authentication.k8s.io", ["tokenreviews"], ["create"]),
+    _rule("authorization.k8s.io", ["subjectaccessreviews", "localsubjectaccessreviews"], ["create"]),
+    _rule("", ["services"], _READS),
+    _rule("", ["endpoints"], ["get"]),
+    _rule("", ["events"], ["create", "patch", "update"]),
+    _rule("events.k8s.io", ["events"], ["create", "patch", "update"]),
+    _rule("", ["pods"], [*_READS, "create", "delete"]),
+    _rule("", ["pods/status"], ["patch", "update"]),
+    _rule("", ["pods/eviction"], ["create"]),
+    _rule("certificates.k8s.io", ["certificatesigningrequests"], ["create", "get", "list", "watch"]),
+    _rule("certificates.k8s.io", ["clustertrustbundles"], _READS),
+    _rule("storage.k8s.io", ["csidrivers"], _READS),
+    _rule("node.k8s.io", ["runtimeclasses"], _READS),
+    _rule("resource.k8s.io", ["resourceslices"], [*_OWN, "list", "watch", "deletecollection"]),
+)
+"""What any kubelet may do, whatever runs on its node. A list of pods is not narrowed to its own here."""
+
+
+def references(pod: Object) -> Iterator[str]:
+    """Yield ``KIND/NAMESPACE/NAME`` of everything that a pod needs its kubelet to read."""
+    if is_mirror(pod):
+        return
+    namespace, spec = namespace_of(pod), spec_of(pod)
+    named = [("serviceaccounts", spec.get("serviceAccountName") or "")]
+    named += [("secrets", secret.get("name", "")) for secret in spec.get("imagePullSecrets") or ()]
+    for container in containers(pod):
+        named += _environment(container)
+    for volume in spec.get("volumes") or ():
+        named += _volume(volume, name_of(pod))
+    claims = [*((pod.get("status") or {}).get("resourceClaimStatuses") or ()), *(spec.get("resourceClaims") or ())]
+    named += [("resourceclaims", claim.get("resourceClaimName") or "") for claim in claims]
+    yield from (f"{kind}/{namespace}/{name}" for kind, name in named if name)
+
+
+def _environment(container: Object) -> Iterator[tuple[str, str]]:
+    for source in container.get("envFrom") or ():
+        for member, kind in (("secretRef", "secrets"), ("configMapRef", "configmaps")):
+            if source.get(member):
+                yield kind, source[member].get("name", "")
+    for variable in container.get("env") or ():
+        value = variable.get("valueFrom") or {}
+        for member, kind in (("secretKeyRef", "secrets"), ("configMapKeyRef", "configmaps")):
+            if value.get(member):
+                yield kind, value[member].get("name", "")
+
+
+def _volume(volume: Object, pod_name: str) -> Iterator[tuple[str, str]]:
+    if volume.get("secret"):
+        yield "secrets", volume["secret"].get("secretName", "")
+    if volume.get("configMap"):
+        yield "configmaps", volume["configMap"].get("name", "")
+    if volume.get("persistentVolumeClaim"):
+        yield "persistentvolumeclaims", volume["persistentVolumeClaim"].get("claimName", "")
+    if volume.get("ephemeral"):
+        yield "persistentvolumeclaims", f"{pod_name}-{volume.get('name', '')}"
+    for source in (volume.get("projected") or {}).get("sources") or ():
+        for member, kind in (("secret", "secrets"), ("configMap", "configmaps")):
+            if source.get(member):
+                yield kind, source[member].get("name", "")
+    for kind in ("azureFile", "cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos", "csi"):
+        source = volume.get(kind) or {}
+        secret = source.get("secretRef") or source.get("nodePublishSecretRef") or {}
+        name = secret.get("name") or source.get("secretName")
+        if name:
+            yield "secrets", name
+
+
+def _volume_secrets(volume: Object) -> Iterator[str]:
+    """Yield the secrets that a persistent volume names, and the claim it is bound to."""
+    spec = volume.get("spec") or {}
+    claim = spec.get("claimRef") or {}
+    for source in spec.values():
+        if not isinstance(source, dict):
+            continue
+        for member in ("secretRef", "nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef"):
+            secret = source.get(member)
+            if isinstance(secret, dict) and secret.get("name"):
+                yield f"secrets/{secret.get('namespace') or claim.get('namespace', '')}/{secret['name']}"
+
+
+def project(pod: Object) -> Object:
+    """Keep of a pod what tells whose it is and what it needs; the rest would fill memory for nothing."""
+    meta = metadata(pod)
+    kept: Object = {
+        name: meta[name]
+        for name in ("name", "namespace", "uid", "resourceVersion", "labels", "deletionTimestamp")
+        if name in meta
+    }
+    if annotations_of(pod) and is_mirror(pod):
+        kept["annotations"] = {"kubernetes.io/config.mirror": annotations_of(pod)["kubernetes.io/config.mirror"]}
+    return {
+        "metadata": kept,
+        "spec": {"nodeName": spec_of(pod).get("nodeName", "")},
+        "references": sorted(set(references(pod))),
+    }
+
+
+def _reference_index(pod: Object) -> list[str]:
+    return list(pod.get("references") or ())
+
+
+def _secret_index(volume: Object) -> list[str]:
+    return list(_volume_secrets(volume))
+
+
+class Node(Plugin):
+    """Allows kubelets what they need; has no opinion on anybody else."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._pods = self.informers.informer(PODS, project=project)
+        self._pods.add_index(_BY_REFERENCE, _reference_index)
+        self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
+        self._volumes.add_index(_BY_REFERENCE, _secret_index)
+        self._attachments = self.informers.informer(_VOLUME_ATTACHMENTS)
+        self._lock = threading.Lock()
+        self._epoch = 0
+
+    def start(self) -> None:
+        """Count what may change decisions."""
+        for informer in (self._pods, self._volumes, self._attachments):
+            informer.add_handler(self._changed, self._updated, self._changed)
+
+    def ready(self) -> bool:
+        """Tell whether pods and volumes are known."""
+        return self._pods.has_synced() and self._volumes.has_synced() and self._attachments.has_synced()
+
+    def _changed(self, _obj: Object) -> None:
+        with self._lock:
+            self._epoch += 1
+
+    def _updated(self, old: Object, new: Object) -> None:
+        if old.get("references") != new.get("references") or old.get("spec") != new.get("spec"):
+            self._changed(new)
+
+    @hookimpl
+    def authz_authorize(self, attributes: Attributes) -> Decision:
+        """Decide for kubelets: by what runs on the node, or by the fixed rules."""
+        node = node_of(attributes.user)
+        if node is None:
+            return NO_OPINION
+        if not node:
+            return _refused(f'unknown node for user "{attributes.user.name}"')
+        if attributes.is_resource:
+            decision = self._by_resource(node, attributes)
+            if decision is not None:
+                return decision
+            if any(
+                rule_allows(rule, attributes.verb, attributes.group, attributes.resource, attributes.subresource)
+                for rule in NODE_RULES
+            ):
+                return _ALLOWED
+        return NO_OPINION
+
+    @hookimpl
+    def authz_epoch(self) -> int:
+        """Count the changes of what runs where."""
+        return self._epoch
+
+    @hookimpl
+    def authz_rules(self, user: UserInfo, namespace: str) -> Rules:
+        """Say that what a kubelet may do cannot be listed."""
+        if node_of(user) is None:
+            return Rules()
+        return Rules(incomplete=True, error="node authorizer does not support user rule resolution")
+
+    def _by_resource(self, node: str, attributes: Attributes) -> Decision | None:
+        """Decide on the resources that are divided among nodes; None for all others."""
+        kind = (attributes.group, attributes.resource)
+        if kind in {("", "secrets"), ("", "configmaps")}:
+            return self._read_namespaced(node, attributes)
+        if kind == ("", "persistentvolumeclaims"):
+            if attributes.subresource == "status":
+                return self._update_status(node, attributes)
+            return self._get(node, attributes)
+        if kind in {
+            ("", "persistentvolumes"),
+            ("resource.k8s.io", "resourceclaims"),
+            ("storage.k8s.io", "volumeattachments"),
+        }:
+            return self._get(node, attributes)
+        if kind == ("", "serviceaccounts"):
+            return self._create_token(node, attributes)
+        if kind == ("coordination.k8s.io", "leases"):
+            return _own_lease(node, attributes)
+        if kind == ("storage.k8s.io", "csinodes"):
+            return _own_csi_node(node, attributes)
+        return _own_node(node, attributes) if kind == ("", "nodes") else None
+
+    def _read_namespaced(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb not in _READS:
+            return _refused("can only read resources of this type")
+        if attributes.subresource:
+            return _refused("cannot read subresource")
+        if not attributes.namespace:
+            return _refused("can only read namespaced object of this type")
+        return self._related(node, attributes)
+
+    def _get(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb != "get":
+            return _refused("can only get individual resources of this type")
+        if attributes.subresource:
+            return _refused("cannot get subresource")
+        return self._related(node, attributes)
+
+    def _update_status(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb not in {"update", "patch"}:
+            return _refused("can only get/update/patch this type")
+        return self._related(node, attributes)
+
+    def _create_token(self, node: str, attributes: Attributes) -> Decision:
+        if attributes.verb != "create" or not attributes.name:
+            if attributes.verb == "get" and attributes.name and not attributes.subresource:
+                return self._related(node, attributes)
+            return _refused("can only create tokens for individual service accounts")
+        if attributes.subresource != "token":
+            return _refused("can only create token subresource of serviceaccount")
+        return self._related(node, attributes)
+
+    def _related(self, node: str, attributes: Attributes) -> Decision:
+        if not attributes.name:
+            return _refused("No Object name found")
+        if self._is_related(node, attributes.resource, attributes.namespace, attributes.name):
+            return _ALLOWED
+        return _refused(f"no relationship found between node '{node}' and this object")
+
+    def _is_related(self, node: str, resource: str, namespace: str, name: str) -> bool:
+        if resource == "volumeattachments":
+            attachment = self._attachments.get("", name)
+            return attachment is not None and (attachment.get("spec") or {}).get("nodeName") == node
+        if resource == "persistentvolumes":
+            volume = self._volumes.get("", name)
+            return volume is not None and self._uses_volume(node, volume)
+        reference = f"{resource}/{namespace}/{name}"
+        if any(spec_of(pod).get("nodeName") == node for pod in self._pods.by_index(_BY_REFERENCE, reference)):
+            return True
+        if resource != "secrets":
+            return False
+        return any(self._uses_volume(node, volume) for volume in self._volumes.by_index(_BY_REFERENCE, reference))
+
+    def _uses_volume(self, node: str, volume: Object) -> bool:
+        claim = (volume.get("spec") or {}).get("claimRef") or {}
+        return bool(claim.get("name")) and self._is_related(
+            node, "persistentvolumeclaims", claim.get("namespace", ""), claim["name"]
+        )
+
+
+def _refused(reason: str) -> Decision:
+    return Decision("no opinion", reason)
+
+
+def _own_lease(node: str, attributes: Attributes) -> Decision:
+    if attributes.verb not in _OWN:
+        return _refused("can only get, create, update, patch, or delete a node lease")
+    if attributes.namespace != _LEASES_NAMESPACE:
+        return _refused(f'can only access leases in the "{_LEASES_NAMESPACE}" system namespace')
+    if attributes.verb != "create" and attributes.name != node:
+        return _refused("can only access node lease with the same name as the requesting node")
+    return _ALLOWED
+
+
+def _own_csi_node(node: str, attributes: Attributes) -> Decision:
+    if attributes.verb not in _OWN:
+        return _refused("can only get, create, update, patch, or delete a CSINode")
+    if attributes.subresource:
+        return _refused("cannot authorize CSINode subresources")
+    if attributes.verb != "create" and attributes.name != node:
+        return _refused("can only access CSINode with the same name as the requesting node")
+    return _ALLOWED
+
+
+def _own_node(node: str, attributes: Attributes) -> Decision:
+    verb = attributes.verb
+    if attributes.subresource == "status" and verb in {"update", "patch"}:
+        return _ALLOWED
+    if attributes.subresource:
+        return NO_OPINION
+    if verb in _WRITES:
+        return _ALLOWED
+    if verb not in _READS:
+        return NO_OPINION
+    if not attributes.name:
+        return _refused(f"node '{node}' cannot read all nodes, only its own Node object")
+    if attributes.name != node:
+        return _refused(f"node '{node}' cannot read '{attributes.name}', only its own Node object")
+    return _ALLOWED

@@ -1,0 +1,169 @@
+import pytest
+from hyperkube_authz.node import Node
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.client.informer import InformerFactory
+from hyperkube.hookspecs.authz import Attributes
+from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.users import UserInfo, node
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.authz import AuthzContract
+
+POD = {
+    "metadata": {"name": "p", "namespace": "ns"},
+    "spec": {
+        "nodeName": "n1",
+        "serviceAccountName": "sa",
+        "imagePullSecrets": [{"name": "pull"}],
+        "containers": [
+            {
+                "name": "c",
+                "env": [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "env", "key": "k"}}}],
+                "envFrom": [{"configMapRef": {"name": "settings"}}],
+            }
+        ],
+        "volumes": [
+            {"name": "s", "secret": {"secretName": "mounted"}},
+            {"name": "p", "projected": {"sources": [{"configMap": {"name": "kube-root-ca.crt"}}]}},
+            {"name": "d", "persistentVolumeClaim": {"claimName": "data"}},
+            {"name": "e", "ephemeral": {}},
+        ],
+    },
+}
+POD["spec"]["volumes"][3]["ephemeral"] = {"volumeClaimTemplate": {}}
+VOLUME = {
+    "metadata": {"name": "pv"},
+    "spec": {
+        "claimRef": {"namespace": "ns", "name": "data"},
+        "csi": {"nodePublishSecretRef": {"name": "publish", "namespace": "csi"}},
+    },
+}
+ATTACHMENTS = GroupVersionResource("storage.k8s.io", "v1", "volumeattachments")
+
+
+class World:
+    def __init__(self):
+        self.client = FakeClient()
+        self.informers = InformerFactory(self.client, self.client.clock)
+        self.plugin = Node(PluginContext(name="Node", client=self.client, informers=self.informers))
+        self.plugin.start()
+        self.client.seed(PODS, POD)
+        self.client.seed(PERSISTENT_VOLUMES, VOLUME)
+        self.client.seed(ATTACHMENTS, {"metadata": {"name": "va"}, "spec": {"nodeName": "n1"}})
+        self.informers.refresh()
+
+    def ask(self, name, verb, resource, object_name="", *, group="", namespace="ns", subresource=""):
+        return self.plugin.authz_authorize(
+            Attributes(node(name), verb, group, "v1", resource, subresource, namespace, object_name)
+        )
+
+
+@pytest.fixture(scope="module")
+def world():
+    return World()
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "name", "more"),
+    [
+        ("get", "secrets", "mounted", {}),
+        ("watch", "secrets", "env", {}),
+        ("list", "secrets", "pull", {}),
+        ("get", "configmaps", "settings", {}),
+        ("get", "configmaps", "kube-root-ca.crt", {}),
+        ("get", "persistentvolumeclaims", "data", {}),
+        ("get", "persistentvolumeclaims", "p-e", {}),
+        ("patch", "persistentvolumeclaims", "data", {"subresource": "status"}),
+        ("get", "persistentvolumes", "pv", {"namespace": ""}),
+        ("get", "secrets", "publish", {"namespace": "csi"}),
+        ("get", "volumeattachments", "va", {"group": "storage.k8s.io", "namespace": ""}),
+        ("create", "serviceaccounts", "sa", {"subresource": "token"}),
+    ],
+)
+def test_a_kubelet_reads_what_its_pods_need_and_no_other_does(world, verb, resource, name, more):
+    assert world.ask("n1", verb, resource, name, **more).allowed
+
+    other = world.ask("n2", verb, resource, name, **more)
+    assert not other.allowed
+    assert other.reason == "no relationship found between node 'n2' and this object"
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "name", "more", "reason"),
+    [
+        ("update", "secrets", "mounted", {}, "can only read resources of this type"),
+        ("list", "secrets", "", {}, "No Object name found"),
+        ("list", "persistentvolumeclaims", "data", {}, "can only get individual resources of this type"),
+        ("create", "serviceaccounts", "", {}, "can only create tokens for individual service accounts"),
+        ("get", "nodes", "n2", {"namespace": ""}, "node 'n1' cannot read 'n2', only its own Node object"),
+        ("list", "nodes", "", {"namespace": ""}, "node 'n1' cannot read all nodes, only its own Node object"),
+        (
+            "get",
+            "leases",
+            "n1",
+            {"group": "coordination.k8s.io"},
+            'can only access leases in the "kube-node-lease" system namespace',
+        ),
+        (
+            "delete",
+            "csinodes",
+            "n2",
+            {"group": "storage.k8s.io", "namespace": ""},
+            "can only access CSINode with the same name as the requesting node",
+        ),
+    ],
+)
+def test_the_rest_is_refused_in_kubernetes_words(world, verb, resource, name, more, reason):
+    assert world.ask("n1", verb, resource, name, **more).reason == reason
+
+
+@pytest.mark.parametrize(
+    ("verb", "resource", "name", "more"),
+    [
+        ("get", "nodes", "n1", {"namespace": ""}),
+        ("create", "nodes", "", {"namespace": ""}),
+        ("patch", "nodes", "n1", {"namespace": "", "subresource": "status"}),
+        ("list", "pods", "", {"namespace": ""}),
+        ("create", "pods", "p", {"subresource": "eviction"}),
+        ("update", "leases", "n1", {"group": "coordination.k8s.io", "namespace": "kube-node-lease"}),
+        ("create", "events", "", {}),
+        ("watch", "services", "", {"namespace": ""}),
+    ],
+)
+def test_its_own_work_is_allowed(world, verb, resource, name, more):
+    assert world.ask("n1", verb, resource, name, **more).allowed
+
+
+def test_others_are_none_of_its_business(world):
+    attributes = Attributes(UserInfo("system:node:n1"), "get", resource="secrets", namespace="ns", name="mounted")
+
+    assert world.plugin.authz_authorize(attributes).verdict == "no opinion"
+    assert world.plugin.authz_rules(UserInfo("bob"), "ns").incomplete is False
+    assert world.plugin.authz_rules(node("n1"), "ns").incomplete is True
+
+
+def test_decisions_change_with_what_runs():
+    world = World()
+    before = world.plugin.authz_epoch()
+
+    world.client.delete(PODS, "p", "ns", options={"gracePeriodSeconds": 0})
+    world.informers.refresh()
+
+    assert world.plugin.authz_epoch() > before
+    assert not world.ask("n1", "get", "secrets", "mounted").allowed
+
+
+class TestPromises(AuthzContract):
+    def build(self):
+        self.world = World()
+        return self.world.plugin
+
+    def questions(self):
+        words = {"resource": "secrets", "namespace": "ns", "name": "mounted"}
+        return [Attributes(node(name), "get", **words) for name in ("n1", "n2")]
+
+    def change(self, built):
+        self.world.client.delete(PODS, "p", "ns", options={"gracePeriodSeconds": 0})
+        self.world.informers.refresh()
+        return True

@@ -1,0 +1,30 @@
+"""The cluster roles and bindings that Kubernetes itself relies on, as objects."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+import orjson
+
+from hyperkube.kinds.rbac import RBAC_GROUP
+from hyperkube.machinery.objects import Object
+
+_KINDS = {
+    "clusterRoles": "ClusterRole",
+    "clusterRoleBindings": "ClusterRoleBinding",
+    "roles": "Role",
+    "roleBindings": "RoleBinding",
+}
+_METADATA = ("name", "namespace", "labels", "annotations")
+
+
+def bootstrap_objects() -> list[Object]:
+    """Return fresh copies of the default roles and bindings, roles before the bindings that name them."""
+    table = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
+    return [_object(kind, entry) for member, kind in _KINDS.items() for entry in table[member]]
+
+
+def _object(kind: str, entry: Object) -> Object:
+    metadata = {name: entry[name] for name in _METADATA if name in entry}
+    rest = {name: value for name, value in entry.items() if name not in _METADATA}
+    return {"apiVersion": f"{RBAC_GROUP}/v1", "kind": kind, "metadata": metadata, **rest}

@@ -1,0 +1,1 @@
+"""The bundle: which plugins are on, and in which order; data only (see plugins.toml)."""

@@ -1,0 +1,57 @@
+"""clusterrole-aggregation: some cluster roles say which others they are the union of.
+
+``view``, ``edit`` and ``admin`` grow by the rules of whatever role carries their label, so that a custom resource's
+author can say who may see it. Source: kubernetes ``pkg/controller/clusterroleaggregation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube.client.actions import Action, Update, perform
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.resources import CLUSTER_ROLES
+from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.objects import Object, labels_of, name_of
+from hyperkube.plugin import Plugin
+
+
+def decide(role: Object, all_roles: Iterable[Object]) -> list[Action]:
+    """Return the update that gives an aggregated role the rules of the roles that it selects, in order of names."""
+    selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
+    if not selectors:
+        return []
+    others = sorted((other for other in all_roles if name_of(other) != name_of(role)), key=name_of)
+    rules: list[Object] = []
+    for selector in map(from_label_selector, selectors):
+        for other in others:
+            if selector.matches(labels_of(other)):
+                rules += [rule for rule in other.get("rules") or [] if rule not in rules]
+    if rules == (role.get("rules") or []):
+        return []
+    return [Update(CLUSTER_ROLES, {**role, "rules": rules})]
+
+
+class ClusterroleAggregation(Plugin):
+    """Keeps aggregated cluster roles up to date."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        self._roles = self.informers.informer(CLUSTER_ROLES)
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+
+        def changed(_role: Object) -> None:
+            for role in self._roles.list():
+                if role.get("aggregationRule"):
+                    self._loop.enqueue(role)
+
+        self._roles.add_handler(changed, lambda _old, new: changed(new), changed)
+        return self._loop
+
+    def _sync(self, name: str) -> None:
+        role = self._roles.get("", name)
+        if role is not None:
+            perform(self.client, None, decide(role, self._roles.list()))

@@ -1,0 +1,116 @@
+"""The loop around the decisions: deletes, creates, then writes down what runs."""
+
+from __future__ import annotations
+
+from hyperkube_controller.cronjob.decision import Decision, decide, ending
+
+from hyperkube.client.actions import Delete, delete
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.expectations import Written
+from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds import workloads
+from hyperkube.kinds.resources import CRON_JOBS, JOBS
+from hyperkube.machinery.errors import AlreadyExists, ApiError, NotFound
+from hyperkube.machinery.objects import (
+    Object,
+    controller_of,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
+from hyperkube.machinery.times import format_time
+from hyperkube.plugin import Plugin
+
+_BACKGROUND = {"propagationPolicy": "Background"}
+
+
+class Cronjob(Plugin):
+    """Starts jobs when they are due."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        self._recorder = EventRecorder(self.client, self.context.clock, "cronjob-controller")
+        self._written = Written()
+        self._cron_jobs = self.informers.informer(CRON_JOBS)
+        self._jobs = self.informers.informer(JOBS)
+        self._jobs.add_index("controller", workloads.controller_index)
+        loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=int(self.context.options.get("concurrent-cron-job-syncs") or 1),
+        )
+        loop.watch(self._cron_jobs)
+        loop.watch_owned(self._jobs, "CronJob")
+        return loop
+
+    def _sync(self, key: str) -> float | None:
+        cron_job = self._cron_jobs.get(*split_key(key))
+        if cron_job is None:
+            self._written.forget(key)
+            return None
+        if self._written.is_stale(key, cron_job):
+            return None  # what is missing comes with an event
+        decision = decide(cron_job, self._children(cron_job), self.context.clock.now())
+        for event in decision.events:
+            self._recorder.event(cron_job, *event)
+        for job in decision.delete:
+            if delete(self.client, Delete.of(JOBS, job, _BACKGROUND)):
+                self._recorder.event(cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name_of(job)}")
+        self._create(cron_job, decision)
+        if decision.status != (cron_job.get("status") or {}):
+            changed = {**cron_job, "status": decision.status}
+            stored = self.client.update(CRON_JOBS, changed, namespace_of(cron_job), subresource="status")
+            self._written.note(key, stored)
+        return decision.again
+
+    def _children(self, cron_job: Object) -> list[Object]:
+        """Return the cron job's jobs: those in the cache, and the active ones that the cache does not show yet."""
+        namespace = namespace_of(cron_job)
+        children = list(self._jobs.by_index("controller", f"{namespace}/{uid_of(cron_job)}"))
+        known = {uid_of(job) for job in children}
+        for row in (cron_job.get("status") or {}).get("active") or []:
+            if row.get("uid") not in known:
+                try:
+                    job = self.client.get(JOBS, row["name"], namespace)
+                except NotFound:
+                    continue
+                if uid_of(job) == row.get("uid"):
+                    children.append(job)
+        return children
+
+    def _create(self, cron_job: Object, decision: Decision) -> None:
+        """Create the job that is due and note it in the status, also one from before a crash."""
+        if decision.create is None or decision.scheduled is None:
+            return
+        namespace = namespace_of(cron_job)
+        try:
+            job = self.client.create(JOBS, decision.create, namespace)
+        except AlreadyExists:
+            job = self.client.get(JOBS, name_of(decision.create), namespace)
+            if (controller_of(job) or {}).get("uid") != uid_of(cron_job):
+                return
+        except ApiError as error:
+            if not namespace_is_going(error):
+                self._recorder.event(cron_job, "Warning", "FailedCreate", f"Error creating job: {error}")
+            raise
+        else:
+            self._recorder.event(cron_job, "Normal", "SuccessfulCreate", f"Created job {name_of(job)}")
+        reference = {
+            "kind": "Job",
+            "namespace": namespace,
+            "name": name_of(job),
+            "uid": uid_of(job),
+            "apiVersion": "batch/v1",
+            "resourceVersion": metadata(job)["resourceVersion"],
+        }
+        decision.status["lastScheduleTime"] = format_time(decision.scheduled)
+        active = decision.status.get("active") or []
+        if not ending(job) and uid_of(job) not in [row.get("uid") for row in active]:
+            decision.status["active"] = [*active, reference]

@@ -1,0 +1,76 @@
+"""The csrcleaner controller: a request goes when nobody needs it any more, not before."""
+
+from base64 import b64encode
+
+import pytest
+from hyperkube_controller.csrcleaner import Csrcleaner
+
+from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
+from hyperkube.serving.certificates import issue, make_ca
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+HOUR = 3600
+
+
+def csr(*conditions, certificate=b""):
+    rows = [{"type": kind, "status": "True", "lastUpdateTime": "2030-01-01T00:00:00Z"} for kind in conditions]
+    status = {"conditions": rows} | ({"certificate": b64encode(certificate).decode()} if certificate else {})
+    return {"kind": "CertificateSigningRequest", "metadata": {"name": "r"}, "spec": {}, "status": status}
+
+
+def short_lived():
+    clock = ControllerRig().clock
+    clock.advance(-24 * HOUR + 600)
+    return issue(make_ca("ca", clock=clock), "jane", client=True, days=1, clock=clock).certificate
+
+
+class TestContract(ControllerContract):
+    plugin = Csrcleaner
+
+    def populate(self, rig):
+        rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, csr("Denied"))
+        rig.clock.advance(2 * HOUR)
+
+
+@pytest.mark.parametrize(
+    ("request_", "seconds"),
+    [
+        (csr(), 24 * HOUR),
+        (csr("Denied"), HOUR),
+        (csr("Approved", "Failed"), HOUR),
+        (csr("Approved", certificate=b"somebody's"), HOUR),
+    ],
+    ids=["pending", "denied", "failed", "issued"],
+)
+def test_it_goes_when_its_time_is_over(request_, seconds):
+    rig = ControllerRig(Csrcleaner)
+    rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, request_)
+    rig.settle()
+    rig.advance(seconds - 10)
+    before = rig.client.objects(CERTIFICATE_SIGNING_REQUESTS)
+
+    rig.advance(11)
+
+    assert before
+    assert rig.client.objects(CERTIFICATE_SIGNING_REQUESTS) == []
+
+
+def test_it_goes_with_its_certificate():
+    rig = ControllerRig(Csrcleaner)
+    rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, csr("Approved", certificate=short_lived()))
+    rig.settle()
+
+    rig.advance(601)
+
+    assert rig.client.objects(CERTIFICATE_SIGNING_REQUESTS) == []
+
+
+def test_an_approved_one_waits_for_its_signer():
+    rig = ControllerRig(Csrcleaner)
+    rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, csr("Approved"))
+    rig.settle()
+
+    rig.advance(100 * HOUR)
+
+    assert rig.client.objects(CERTIFICATE_SIGNING_REQUESTS)

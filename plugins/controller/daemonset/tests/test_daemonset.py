@@ -1,0 +1,126 @@
+"""The daemonset controller: which nodes get a pod, and how an update goes round."""
+
+from hyperkube_controller.daemonset import Daemonset, node_of
+
+from hyperkube.kinds.resources import DAEMON_SETS, NODES, PODS
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def daemon_set(**template_spec):
+    template = {
+        "metadata": {"labels": {"app": "log"}},
+        "spec": {"containers": [{"name": "c", "image": "v1"}], **template_spec},
+    }
+    return {
+        "kind": "DaemonSet",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "log", "namespace": "d"},
+        "spec": {"selector": {"matchLabels": {"app": "log"}}, "template": template},
+    }
+
+
+def node(name, *taints, **labels):
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "spec": {"taints": [*taints]}}
+
+
+def rig(*nodes, **template_spec):
+    rig = ControllerRig(Daemonset)
+    rig.client.seed(NODES, *nodes)
+    rig.client.seed(DAEMON_SETS, daemon_set(**template_spec))
+    rig.settle()
+    return rig
+
+
+def places(rig):
+    return sorted(node_of(pod) for pod in rig.client.objects(PODS))
+
+
+def status(rig):
+    return rig.client.get(DAEMON_SETS, "log", "d")["status"]
+
+
+class TestContract(ControllerContract):
+    plugin = Daemonset
+
+    def populate(self, rig):
+        rig.client.seed(NODES, node("n1"))
+        rig.client.seed(DAEMON_SETS, daemon_set())
+
+
+def test_every_node_gets_one():
+    world = rig(node("n1"), node("n2"))
+    assert places(world) == ["n1", "n2"]
+    assert status(world)["desiredNumberScheduled"] == 2
+
+    world.client.seed(NODES, node("n3"))
+    world.settle()
+    assert places(world) == ["n1", "n2", "n3"]
+
+    world.client.delete(NODES, "n1")
+    world.settle()
+    assert places(world) == ["n2", "n3"]
+
+
+def test_selectors_and_taints_keep_it_off():
+    taint = {"key": "gpu", "effect": "NoSchedule"}
+
+    world = rig(node("n1", disk="ssd"), node("n2"), node("n3", taint, disk="ssd"), nodeSelector={"disk": "ssd"})
+
+    assert places(world) == ["n1"]
+
+
+def test_a_cordoned_or_silent_node_keeps_its_daemon():
+    cordoned = node("n1", {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+    silent = node("n2", {"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"})
+
+    assert places(rig(cordoned, silent)) == ["n1", "n2"]
+
+
+def test_a_node_that_is_tainted_to_execute_loses_it():
+    world = rig(node("n1"))
+
+    world.client.patch(NODES, "n1", {"spec": {"taints": [{"key": "mine", "effect": "NoExecute"}]}})
+    world.settle()
+
+    assert places(world) == []
+
+
+def test_an_update_replaces_one_at_a_time():
+    world = rig(node("n1"), node("n2"))
+
+    def ready():
+        for pod in world.client.objects(PODS):
+            world.client.patch(PODS, pod["metadata"]["name"], {"status": READY}, "d", subresource="status")
+        world.settle()
+
+    def images():
+        return sorted(pod["spec"]["containers"][0]["image"] for pod in world.client.objects(PODS))
+
+    ready()
+    assert status(world)["numberAvailable"] == 2
+    change = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "v2"}]}}}}
+    world.client.patch(DAEMON_SETS, "log", change, "d")
+    world.settle()
+    assert images() == ["v1", "v2"]
+    ready()
+    assert images() == ["v2", "v2"]
+    ready()
+    assert status(world)["updatedNumberScheduled"] == 2
+
+
+def test_a_failed_pod_is_replaced_ever_later():
+    world = rig(node("n1"))
+
+    def fail():
+        (pod,) = world.client.objects(PODS)
+        world.client.patch(PODS, pod["metadata"]["name"], {"status": {"phase": "Failed"}}, "d", subresource="status")
+        world.settle()
+        return world.client.objects(PODS)[0]["metadata"]["name"] != pod["metadata"]["name"]
+
+    assert fail()
+    assert not fail()
+    world.advance(2)
+    assert world.client.objects(PODS)[0]["status"]["phase"] == "Pending"

@@ -1,0 +1,184 @@
+"""The next step of a rollout, as a list of actions.
+
+One decision takes one step (create the new replica set, or scale some) and writes the status; what it changed brings
+the deployment back for the next step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube_controller.deployment import scaling
+from hyperkube_controller.deployment.facts import (
+    DESIRED,
+    HASH_LABEL,
+    MAX,
+    NOT_COPIED,
+    REVISION,
+    REVISION_HISTORY,
+    Observed,
+    replicas_of,
+    revision_of,
+    status_count,
+    status_total,
+)
+from hyperkube_controller.deployment.status import deadline_of, is_complete, status_of
+
+from hyperkube.client.actions import Action, Again, Create, Delete, Emit, Update
+from hyperkube.kinds.resources import DEPLOYMENTS, REPLICA_SETS
+from hyperkube.kinds.workloads import controller_reference, merged_status, template_hash
+from hyperkube.machinery.objects import (
+    Object,
+    annotations_of,
+    copy_object,
+    is_being_deleted,
+    labels_of,
+    metadata,
+    name_of,
+    namespace_of,
+)
+
+
+def decide(observed: Observed) -> list[Action]:
+    """Return the next step; an empty list when the deployment is as wanted and says so."""
+    if is_being_deleted(observed.deployment):
+        return _status(observed, frozen=True)
+    if observed.is_paused or scaling.is_scaling(observed):
+        steps = _resize(observed, scaling.scale(observed))
+        tidy = [] if steps or not observed.is_paused else _clean_up(observed)
+        return steps + tidy + _status(observed, frozen=True)
+    new = observed.new
+    if not observed.is_rolling:
+        going = {name_of(rs): 0 for rs in observed.old if replicas_of(rs)}
+        if going or observed.old_pods_left or status_total(observed.old, "replicas"):
+            return _resize(observed, going) + _status(observed)
+    if new is None:
+        made = new_replica_set(observed)
+        about = observed.deployment
+        message = f"Scaled up replica set {name_of(made)} from 0 to {replicas_of(made)}"
+        told: list[Action] = [Emit(about, "Normal", "ScalingReplicaSet", message)] if replicas_of(made) else []
+        return [Create(REPLICA_SETS, made), *told, *_status(observed, made=made)]
+    sizes = scaling.roll_up(observed, new) or (scaling.roll_down(observed, new) if observed.is_rolling else {})
+    steps = _resize(observed, sizes)
+    if not steps:
+        steps = _renumber(observed, new)
+    if not steps and is_complete(observed, status_of(observed)):
+        steps = _clean_up(observed)
+    return steps + _status(observed)
+
+
+def _status(observed: Observed, *, made: Object | None = None, frozen: bool = False) -> list[Action]:
+    status = status_of(observed, made=made, frozen=frozen)
+    deployment = observed.deployment
+    annotations = annotations_of(deployment) if frozen else _numbered(observed, made)
+    changed = merged_status(deployment, status)
+    actions: list[Action] = []
+    if changed is not None or annotations != annotations_of(deployment):
+        # The revision goes along with the status: so it is no change that counts as a new generation.
+        meta = {**metadata(deployment), "annotations": annotations}
+        actions.append(Update(DEPLOYMENTS, {**(changed or deployment), "metadata": meta}, "status"))
+    due = deadline_of(observed, status["conditions"])
+    if due is not None and not observed.is_paused:
+        actions.append(Again(max(0.0, (due - observed.now).total_seconds()) + 1.0))
+    return actions
+
+
+def _resize(observed: Observed, sizes: scaling.Sizes) -> list[Action]:
+    """Return the updates that give replica sets their sizes and note what those were computed for."""
+    surge, _ = observed.fenceposts()
+    noted = {DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
+    actions: list[Action] = []
+    for rs in observed.replica_sets:
+        size = sizes.get(name_of(rs), replicas_of(rs))
+        stale = replicas_of(rs) > 0 and scaling.is_scaling(observed) and not noted.items() <= annotations_of(rs).items()
+        if size == replicas_of(rs) and not stale:
+            continue
+        meta = {**metadata(rs), "annotations": {**annotations_of(rs), **noted}}
+        actions.append(Update(REPLICA_SETS, {**rs, "metadata": meta, "spec": {**rs["spec"], "replicas": size}}))
+        if size != replicas_of(rs):
+            way = "up" if size > replicas_of(rs) else "down"
+            text = f"Scaled {way} replica set {name_of(rs)} from {replicas_of(rs)} to {size}"
+            actions.append(Emit(observed.deployment, "Normal", "ScalingReplicaSet", text))
+    return actions
+
+
+def new_replica_set(observed: Observed) -> Object:
+    """Return the replica set of the present template, sized as the strategy allows at first."""
+    deployment, spec = observed.deployment, observed.spec
+    template = copy_object(spec.get("template") or {})
+    collisions = (deployment.get("status") or {}).get("collisionCount")
+    digest = template_hash(template, collisions)
+    labels = {**labels_of(template), HASH_LABEL: digest}
+    template["metadata"] = {**(template.get("metadata") or {}), "labels": labels}
+    selector = copy_object(spec.get("selector") or {})
+    selector["matchLabels"] = {**(selector.get("matchLabels") or {}), HASH_LABEL: digest}
+    made: Object = {"replicas": scaling.first_size(observed, None), "selector": selector, "template": template}
+    if spec.get("minReadySeconds"):
+        made["minReadySeconds"] = spec["minReadySeconds"]
+    return {
+        "kind": "ReplicaSet",
+        "apiVersion": "apps/v1",
+        "metadata": {
+            "name": f"{name_of(deployment)}-{digest}",
+            "namespace": namespace_of(deployment),
+            "labels": labels,
+            "annotations": _annotations(observed, {}, _next_revision(observed.old)),
+            "ownerReferences": [controller_reference(deployment, "apps/v1", "Deployment")],
+        },
+        "spec": made,
+    }
+
+
+def _next_revision(old: Iterable[Object]) -> int:
+    return max((revision_of(rs) for rs in old), default=0) + 1
+
+
+def _annotations(observed: Observed, present: dict[str, str], revision: int) -> dict[str, str]:
+    """Return the annotations that the new replica set carries: the deployment's, its revision, and its sizing."""
+    surge, _ = observed.fenceposts()
+    copied = {key: value for key, value in annotations_of(observed.deployment).items() if key not in NOT_COPIED}
+    wanted = {**present, **copied, DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
+    before = present.get(REVISION, "")
+    if (int(before) if before.isdigit() else 0) < revision:
+        wanted[REVISION] = str(revision)
+        if before:
+            history = [part for part in present.get(REVISION_HISTORY, "").split(",") if part]
+            wanted[REVISION_HISTORY] = ",".join([*history, before])
+    return wanted
+
+
+def _renumber(observed: Observed, new: Object) -> list[Action]:
+    """Return the update that makes a found replica set the latest revision (a rollback), with fresh annotations."""
+    wanted = _annotations(observed, annotations_of(new), _next_revision(observed.old))
+    min_ready = observed.spec.get("minReadySeconds", 0)
+    if wanted == annotations_of(new) and (new["spec"].get("minReadySeconds", 0)) == min_ready:
+        return []
+    spec = {**new["spec"], "minReadySeconds": min_ready} if min_ready else {**new["spec"]}
+    if not min_ready:
+        spec.pop("minReadySeconds", None)
+    return [Update(REPLICA_SETS, {**new, "metadata": {**metadata(new), "annotations": wanted}, "spec": spec})]
+
+
+def _numbered(observed: Observed, made: Object | None) -> dict[str, str]:
+    """Return the deployment's annotations with the revision of its new replica set."""
+    present = annotations_of(observed.deployment)
+    new = made or observed.new
+    if new is None:
+        return present
+    return {**present, REVISION: str(max(revision_of(new), _next_revision(observed.old)))}
+
+
+def _clean_up(observed: Observed) -> list[Action]:
+    """Return the deletion of empty old replica sets beyond ``revisionHistoryLimit``, the oldest revisions first."""
+    limit = observed.spec.get("revisionHistoryLimit", 10)
+    old = [rs for rs in observed.old if not is_being_deleted(rs)]
+    excess = len(old) - limit
+    if excess <= 0:
+        return []
+    oldest = sorted(old, key=revision_of)[:excess]
+    return [Delete.of(REPLICA_SETS, rs) for rs in oldest if _is_empty(rs)]
+
+
+def _is_empty(rs: Object) -> bool:
+    seen = (rs.get("status") or {}).get("observedGeneration", 0) >= metadata(rs).get("generation", 0)
+    return seen and not replicas_of(rs) and not status_count(rs, "replicas")

@@ -1,0 +1,268 @@
+"""The deployment controller on the bench, together with the one of replica sets where pods matter."""
+
+import pytest
+from hyperkube_controller.deployment import Deployment
+
+from hyperkube.kinds.resources import DEPLOYMENTS, EVENTS, PODS, REPLICA_SETS
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+
+def deployment(replicas=4, image="v1", **spec):
+    return {
+        "kind": "Deployment",
+        "apiVersion": "apps/v1",
+        "metadata": {"name": "web", "namespace": "d", "annotations": {"note": "kept"}},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "progressDeadlineSeconds": 600,
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "c", "image": image}]},
+            },
+            **spec,
+        },
+    }
+
+
+class World(ControllerRig):
+    """A bench on which replica sets get their status from a simulated node: `run(n)` makes n pods ready."""
+
+    def __init__(self, **more):
+        super().__init__(Deployment)
+        self.client.seed(DEPLOYMENTS, deployment(**more))
+        self.settle()
+
+    def sets(self):
+        found = {
+            rs["spec"]["template"]["spec"]["containers"][0]["image"]: rs for rs in self.client.objects(REPLICA_SETS)
+        }
+        return {image: rs["spec"]["replicas"] for image, rs in found.items()}
+
+    def run_pods(self, *, ready=True):
+        """Play the replicaset controller: every replica set has all its pods, ready or not."""
+        for rs in self.client.objects(REPLICA_SETS):
+            count = rs["spec"]["replicas"]
+            image = rs["spec"]["template"]["spec"]["containers"][0]["image"]
+            up = count if ready is True or image in (ready or ()) else 0
+            status = {"replicas": count, "observedGeneration": rs["metadata"]["generation"]}
+            status |= {"readyReplicas": up, "availableReplicas": up} if up else {}
+            if rs.get("status") != status:
+                self.client.update(REPLICA_SETS, {**rs, "status": status}, "d", subresource="status")
+        self.settle()
+
+    def set(self, **spec):
+        self.client.patch(DEPLOYMENTS, "web", {"spec": spec}, "d")
+        self.settle()
+
+    def set_image(self, image):
+        self.set(template={"spec": {"containers": [{"name": "c", "image": image}]}})
+
+    def read(self):
+        return self.client.get(DEPLOYMENTS, "web", "d")
+
+    def condition(self, kind):
+        found = [c for c in self.read()["status"]["conditions"] if c["type"] == kind]
+        return (found[0]["status"], found[0]["reason"]) if found else None
+
+
+class TestContract(ControllerContract):
+    plugin = Deployment
+
+    def populate(self, rig):
+        rig.client.seed(DEPLOYMENTS, deployment())
+
+
+def test_a_new_deployment_gets_one_replica_set_with_the_hash_of_its_template():
+    world = World()
+
+    (rs,) = world.client.objects(REPLICA_SETS)
+    digest = rs["metadata"]["labels"]["pod-template-hash"]
+    assert rs["metadata"]["name"] == f"web-{digest}"
+    assert rs["spec"]["selector"]["matchLabels"] == {"app": "web", "pod-template-hash": digest}
+    assert rs["spec"]["template"]["metadata"]["labels"] == {"app": "web", "pod-template-hash": digest}
+    assert rs["metadata"]["annotations"] == {
+        "note": "kept",
+        "deployment.kubernetes.io/revision": "1",
+        "deployment.kubernetes.io/desired-replicas": "4",
+        "deployment.kubernetes.io/max-replicas": "5",
+    }
+    assert world.read()["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "1"
+    assert world.condition("Progressing") == ("True", "NewReplicaSetCreated")
+    assert world.condition("Available") == ("False", "MinimumReplicasUnavailable")
+
+
+def test_a_finished_rollout_says_so():
+    world = World()
+
+    world.run_pods()
+
+    status = world.read()["status"]
+    assert {key: value for key, value in status.items() if key != "conditions"} == {
+        "observedGeneration": 1, "replicas": 4, "updatedReplicas": 4, "readyReplicas": 4, "availableReplicas": 4,
+    }  # fmt: skip
+    assert world.condition("Progressing") == ("True", "NewReplicaSetAvailable")
+    assert world.condition("Available") == ("True", "MinimumReplicasAvailable")
+
+
+def test_a_rolling_update_reads_like_this():
+    world = World()
+    world.run_pods()
+    steps = []
+
+    world.set_image("v2")
+    for _ in range(10):
+        steps.append(tuple(world.sets().get(image, 0) for image in ("v1", "v2")))
+        if steps[-1] == (0, 4):
+            break
+        world.run_pods()
+
+    # 25% of 4: one more than wanted, one fewer available
+    assert steps == [(3, 2), (1, 4), (0, 4)]
+    assert world.read()["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2"
+
+
+def test_without_surge_the_old_goes_first():
+    world = World(replicas=2, strategy={"rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}})
+    world.run_pods()
+
+    world.set_image("v2")
+
+    assert world.sets() == {"v1": 1, "v2": 1}
+    world.run_pods(ready=("v1",))
+    assert world.sets() == {"v1": 1, "v2": 1}
+    world.run_pods()
+    assert world.sets() == {"v1": 0, "v2": 2}
+
+
+def test_pods_that_never_get_ready_stop_the_rollout():
+    world = World()
+    world.run_pods()
+    world.set_image("bad")
+    for _ in range(5):
+        world.run_pods(ready=("v1",))
+
+    assert world.sets() == {"v1": 3, "bad": 2}
+    world.advance(700)
+    assert world.condition("Progressing") == ("False", "ProgressDeadlineExceeded")
+
+
+def test_recreate_takes_the_old_down_before_it_starts_the_new():
+    world = World(strategy={"type": "Recreate"})
+    world.run_pods()
+
+    world.set_image("v2")
+    assert world.sets() == {"v1": 0}
+
+    world.run_pods()
+    assert world.sets() == {"v1": 0, "v2": 4}
+
+
+def test_recreate_waits_for_the_last_old_pod():
+    world = World(replicas=1, strategy={"type": "Recreate"})
+    (rs,) = world.client.objects(REPLICA_SETS)
+    owner = {"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": rs["metadata"]["name"],
+             "uid": rs["metadata"]["uid"], "controller": True}  # fmt: skip
+    world.client.seed(PODS, {"kind": "Pod", "metadata": {"name": "p", "namespace": "d", "ownerReferences": [owner]}})
+    world.set_image("v2")
+    world.run_pods()
+    assert world.sets() == {"v1": 0}
+
+    world.client.delete(PODS, "p", "d")
+    world.settle()
+
+    assert world.sets() == {"v1": 0, "v2": 1}
+
+
+def test_going_back_to_an_old_template_reuses_its_replica_set_as_a_new_revision():
+    world = World()
+    world.run_pods()
+    world.set_image("v2")
+    for _ in range(6):
+        world.run_pods()
+
+    world.set_image("v1")
+    for _ in range(6):
+        world.run_pods()
+
+    assert world.sets() == {"v1": 4, "v2": 0}
+    annotations = next(
+        rs["metadata"]["annotations"] for rs in world.client.objects(REPLICA_SETS) if rs["spec"]["replicas"] == 4
+    )
+    assert annotations["deployment.kubernetes.io/revision"] == "3"
+    assert annotations["deployment.kubernetes.io/revision-history"] == "1"
+
+
+def test_scaling_in_the_middle_of_a_rollout_shares_the_change():
+    world = World(replicas=10, strategy={"rollingUpdate": {"maxSurge": 3, "maxUnavailable": 2}})
+    world.run_pods()
+    world.set_image("v2")
+    world.run_pods(ready=("v1",))
+    assert world.sets() == {"v1": 8, "v2": 5}
+
+    world.set(replicas=15)
+
+    assert world.sets() == {"v1": 11, "v2": 7}
+
+
+def test_a_plain_scaling_changes_the_one_replica_set():
+    world = World()
+    world.run_pods()
+
+    world.set(replicas=7)
+
+    assert world.sets() == {"v1": 7}
+
+
+def test_a_paused_deployment_scales_but_does_not_roll():
+    world = World()
+    world.run_pods()
+    world.set(paused=True)
+
+    world.set_image("v2")
+    world.set(replicas=6)
+
+    assert world.sets() == {"v1": 6}
+    assert world.condition("Progressing") == ("Unknown", "DeploymentPaused")
+
+
+def test_old_replica_sets_beyond_the_limit_are_deleted():
+    world = World(revisionHistoryLimit=1)
+    for image in ("v2", "v3", "v4"):
+        world.run_pods()
+        world.set_image(image)
+        for _ in range(6):
+            world.run_pods()
+
+    assert sorted(world.sets()) == ["v3", "v4"]
+
+
+def test_a_taken_name_leads_to_another_hash():
+    first = World()
+    (rs,) = first.client.objects(REPLICA_SETS)
+    stranger = {"kind": "ReplicaSet", "metadata": {"name": rs["metadata"]["name"], "namespace": "d"},
+                "spec": {"replicas": 0, "template": {}}}  # fmt: skip
+    rig = ControllerRig(Deployment)
+    rig.client.seed(REPLICA_SETS, stranger)
+    rig.client.seed(DEPLOYMENTS, deployment())
+
+    rig.settle()
+
+    assert rig.client.get(DEPLOYMENTS, "web", "d")["status"]["collisionCount"] == 1
+    names = [found["metadata"]["name"] for found in rig.client.objects(REPLICA_SETS)]
+    assert len(set(names)) == 2
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [({}, "Scaled up replica set web-{} from 0 to 4"), ({"replicas": 0}, None)],
+    ids=["scaled", "nothing to tell"],
+)
+def test_the_first_scaling_is_told(spec, expected):
+    world = World(**spec)
+    world.plugins[0]._recorder.flush()
+
+    messages = [event["message"] for event in world.client.objects(EVENTS)]
+    digest = world.client.objects(REPLICA_SETS)[0]["metadata"]["labels"]["pod-template-hash"]
+    assert messages == ([expected.format(digest)] if expected else [])

@@ -1,0 +1,246 @@
+"""endpointslice: the addresses behind each service, in slices of at most a hundred, so that a change stays small.
+
+Unlike Endpoints, slices tell serving from ready and list pods that are on their way out, for proxies that drain.
+Source: kubernetes ``staging/src/k8s.io/endpointslice/reconciler.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hyperkube_lib import endpoints
+
+from hyperkube.client.actions import Action, Create, Delete, Update, perform
+from hyperkube.client.expectations import Expectations
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.pods import is_ready, spec_of
+from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, PODS, SERVICES
+from hyperkube.kinds.workloads import controller_reference
+from hyperkube.machinery.objects import (
+    Object,
+    is_being_deleted,
+    key_of,
+    labels_of,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+)
+from hyperkube.plugin import Plugin
+
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+CONTROLLER = "endpointslice-controller.k8s.io"
+ZONE = "topology.kubernetes.io/zone"
+MAX_ENDPOINTS = 100
+
+_Ports = tuple[tuple[tuple[str, Any], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a decision knows: the service, its namespace's pods, a node's zone, and the slices it has."""
+
+    service: Object
+    pods: Sequence[Object]
+    zone_of: Callable[[str], str]
+    slices: Sequence[Object]
+    limit: int = MAX_ENDPOINTS
+
+
+def decide(observed: Observed) -> list[Action]:
+    """Return the fewest writes after which the slices list the service's pods."""
+    selected = endpoints.pods_of(observed.service, observed.pods)
+    actions: list[Action] = []
+    families = families_of(observed.service)
+    for family in families:
+        slices = [entry for entry in observed.slices if entry.get("addressType") == family]
+        actions += _decide_family(observed, family, selected, slices)
+    actions += [
+        Delete.of(ENDPOINT_SLICES, entry) for entry in observed.slices if entry.get("addressType") not in families
+    ]
+    return actions
+
+
+def families_of(service: Object) -> list[str]:
+    """Return the address types that the service has: IPv4, IPv6 or both."""
+    return list((service.get("spec") or {}).get("ipFamilies") or ["IPv4"])
+
+
+def _decide_family(observed: Observed, family: str, pods: Iterable[Object], slices: Sequence[Object]) -> list[Action]:
+    wanted: dict[_Ports, dict[str, Object]] = {}
+    for pod in pods:
+        address = endpoints.address_of(pod, ipv6=family == "IPv6")
+        if not address or not endpoints.has_address(pod, observed.service, terminating=True):
+            continue
+        entry = _entry(address, pod, observed)
+        wanted.setdefault(endpoints.ports_of(pod, observed.service), {})[entry["targetRef"]["uid"]] = entry
+    if not wanted:
+        wanted[()] = {}
+    by_ports: dict[_Ports, list[Object]] = {}
+    for present in slices:
+        by_ports.setdefault(_ports_key(present), []).append(present)
+    actions: list[Action] = []
+    for ports, entries in wanted.items():
+        actions += _fill(observed, family, ports, entries, by_ports.pop(ports, []))
+    actions += [Delete.of(ENDPOINT_SLICES, present) for stale in by_ports.values() for present in stale]
+    return actions
+
+
+def _fill(
+    observed: Observed, family: str, ports: _Ports, wanted: dict[str, Object], slices: Sequence[Object]
+) -> list[Action]:
+    """Keep each endpoint in its slice, put new ones where there is room, open and close slices."""
+    left = dict(wanted)
+    kept: list[tuple[Object, list[Object]]] = []
+    for present in sorted(slices, key=name_of):
+        uids = [(entry.get("targetRef") or {}).get("uid", "") for entry in present.get("endpoints") or []]
+        kept.append((present, [left.pop(uid) for uid in uids if uid in left]))
+    rest = list(left.values())
+    changed = {id(present) for present, entries in kept if entries != (present.get("endpoints") or [])}
+    for _, entries in sorted(kept, key=lambda pair: (id(pair[0]) not in changed, -len(pair[1]))):
+        room = max(0, observed.limit - len(entries))
+        entries.extend(rest[:room])
+        rest = rest[room:]
+    actions: list[Action] = []
+    labels = _labels(observed.service)
+    used = sum(bool(entries) for _, entries in kept)
+    spare = 1 if not used and not rest else 0  # one empty slice shows that the service is looked after
+    for present, entries in kept:
+        if not entries and spare == 0:
+            actions.append(Delete.of(ENDPOINT_SLICES, present))
+            continue
+        spare -= not entries
+        if entries != (present.get("endpoints") or []) or labels_of(present) != labels:
+            meta = {**metadata(present), "labels": labels}
+            actions.append(Update(ENDPOINT_SLICES, {**present, "metadata": meta, "endpoints": entries}))
+    while rest or spare > 0:
+        actions.append(Create(ENDPOINT_SLICES, _slice(observed.service, family, ports, rest[: observed.limit], labels)))
+        rest = rest[observed.limit :]
+        spare = 0
+    return actions
+
+
+def _slice(service: Object, family: str, ports: _Ports, entries: list[Object], labels: dict[str, str]) -> Object:
+    return {
+        "kind": "EndpointSlice",
+        "apiVersion": "discovery.k8s.io/v1",
+        "metadata": {
+            "generateName": f"{name_of(service)}-",
+            "namespace": namespace_of(service),
+            "labels": labels,
+            "ownerReferences": [controller_reference(service, "v1", "Service")],
+        },
+        "addressType": family,
+        "endpoints": entries,
+        "ports": [dict(row) for row in ports],
+    }
+
+
+def _ports_key(present: Object) -> _Ports:
+    """Return a slice's ports in the shape that `hyperkube_lib.endpoints.ports_of` has."""
+    rows = []
+    for port in present.get("ports") or []:
+        row: list[tuple[str, Any]] = [("name", port.get("name", "")), ("port", port.get("port"))]
+        row.append(("protocol", port.get("protocol", "TCP")))
+        if port.get("appProtocol"):
+            row.append(("appProtocol", port["appProtocol"]))
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+def _labels(service: Object) -> dict[str, str]:
+    reserved = {endpoints.SERVICE_NAME, MANAGED_BY, endpoints.HEADLESS}
+    labels = {key: value for key, value in labels_of(service).items() if key not in reserved}
+    if endpoints.is_headless(service):
+        labels[endpoints.HEADLESS] = ""
+    return {**labels, MANAGED_BY: CONTROLLER, endpoints.SERVICE_NAME: name_of(service)}
+
+
+def _entry(address: str, pod: Object, observed: Observed) -> Object:
+    serving = is_ready(pod)
+    terminating = is_being_deleted(pod)
+    ready = endpoints.publishes_not_ready(observed.service) or (serving and not terminating)
+    entry: Object = {
+        "addresses": [address],
+        "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
+        "targetRef": endpoints.target_of(pod),
+    }
+    hostname = endpoints.hostname_of(pod, observed.service)
+    if hostname:
+        entry["hostname"] = hostname
+    node = spec_of(pod).get("nodeName", "")
+    if node:
+        entry["nodeName"] = node
+        zone = observed.zone_of(node)
+        if zone:
+            entry["zone"] = zone
+    return entry
+
+
+class Endpointslice(Plugin):
+    """Keeps the slices of each service that selects pods."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        options = self.context.options
+        self._limit = int(options.get("max-endpoints-per-slice") or MAX_ENDPOINTS)
+        self._expectations = Expectations(self.context.clock)
+        self._services = self.informers.informer(SERVICES)
+        self._pods = self.informers.informer(PODS)
+        self._nodes = self.informers.informer(NODES)
+        self._slices = self.informers.informer(ENDPOINT_SLICES)
+        self._slices.add_index("service", _by_service)
+        self._loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=int(options.get("concurrent-service-endpoint-syncs") or 2),
+        )
+        endpoints.watch_services(self._loop, self._services, self._pods)
+        self._slices.add_handler(self._slice_seen, lambda _old, new: self._slice_changed(new), self._slice_changed)
+        return self._loop
+
+    def _slice_seen(self, present: Object) -> None:
+        for key in _by_service(present):
+            self._expectations.created(key)
+            self._loop.queue.add(key)
+
+    def _slice_changed(self, present: Object) -> None:
+        for key in _by_service(present):
+            self._loop.queue.add(key)
+
+    def _sync(self, key: str) -> None:
+        namespace, name = split_key(key)
+        service = self._services.get(namespace, name)
+        if service is None:
+            self._expectations.forget(key)
+            return  # its slices go with it, by their owner reference
+        if not endpoints.is_managed(service) or is_being_deleted(service) or not self._expectations.satisfied(key):
+            return
+        slices = [entry for entry in self._slices.by_index("service", key_of(service)) if not is_being_deleted(entry)]
+        actions = decide(Observed(service, self._pods.list(namespace), self._zone_of, slices, self._limit))
+        creations = sum(isinstance(action, Create) for action in actions)
+        if creations:
+            self._expectations.expect(key, creations=creations)
+        try:
+            perform(self.client, None, actions)
+        except BaseException:
+            self._expectations.forget(key)
+            raise
+
+    def _zone_of(self, node: str) -> str:
+        found = self._nodes.get("", node)
+        return "" if found is None else labels_of(found).get(ZONE, "")
+
+
+def _by_service(present: Object) -> tuple[str, ...]:
+    labels = labels_of(present)
+    if labels.get(MANAGED_BY) != CONTROLLER or not labels.get(endpoints.SERVICE_NAME):
+        return ()
+    return (f"{namespace_of(present)}/{labels[endpoints.SERVICE_NAME]}",)

@@ -1,0 +1,154 @@
+"""endpointslicemirroring: endpoints that somebody wrote by hand are shown as slices too.
+
+That is for services without a selector; those with one have slices of their own.
+Source: kubernetes ``pkg/controller/endpointslicemirroring``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
+
+from hyperkube_lib.endpoints import SERVICE_NAME
+
+from hyperkube.client.actions import Action, Create, Delete, Update, perform
+from hyperkube.client.expectations import Expectations
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, SERVICES
+from hyperkube.kinds.workloads import controller_reference
+from hyperkube.machinery.objects import (
+    Object,
+    annotations_of,
+    is_being_deleted,
+    labels_of,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+)
+from hyperkube.plugin import Plugin
+
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+CONTROLLER = "endpointslicemirroring-controller.k8s.io"
+SKIP = "endpointslice.kubernetes.io/skip-mirror"
+LEADER = "control-plane.alpha.kubernetes.io/leader"
+TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+MOST = 1000
+
+
+def is_mirrored(endpoints: Object, service: Object | None) -> bool:
+    """Tell whether endpoints are to be shown as slices."""
+    if service is None or is_being_deleted(service) or (service.get("spec") or {}).get("selector"):
+        return False
+    return labels_of(endpoints).get(SKIP) != "true" and LEADER not in annotations_of(endpoints)
+
+
+def wanted_slices(endpoints: Object) -> Iterator[Object]:
+    """Yield what slices are to say: one for each subset and address family, with at most a thousand addresses."""
+    for subset in endpoints.get("subsets") or []:
+        rows: dict[str, list[Object]] = {}
+        for part, ready in (("addresses", True), ("notReadyAddresses", False)):
+            for address in subset.get(part) or []:
+                family = f"IPv{ip_address(address['ip']).version}"
+                rows.setdefault(family, []).append(_endpoint(address, ready=ready))
+        for family, entries in rows.items():
+            ports = [{"protocol": "TCP", **port} for port in subset.get("ports") or []]
+            yield {"addressType": family, "endpoints": entries[:MOST], "ports": ports}
+
+
+def _endpoint(address: Object, *, ready: bool) -> Object:
+    entry: Object = {"addresses": [address["ip"]], "conditions": {"ready": ready}}
+    for source, target in (("hostname", "hostname"), ("nodeName", "nodeName"), ("targetRef", "targetRef")):
+        if address.get(source):
+            entry[target] = address[source]
+    return entry
+
+
+def decide(endpoints: Object, slices: Sequence[Object]) -> list[Action]:
+    """Return the fewest writes after which the slices say what the endpoints say."""
+    hidden = {TRIGGER, LAST_APPLIED}
+    labels = {**labels_of(endpoints), SERVICE_NAME: name_of(endpoints), MANAGED_BY: CONTROLLER}
+    annotations = {key: value for key, value in annotations_of(endpoints).items() if key not in hidden}
+    left = list(slices)
+    actions: list[Action] = []
+    for wanted in wanted_slices(endpoints):
+        present = _nearest(wanted, left)
+        meta: Object = {"labels": labels} | ({"annotations": annotations} if annotations else {})
+        if present is None:
+            meta |= {
+                "generateName": f"{name_of(endpoints)}-",
+                "namespace": namespace_of(endpoints),
+                "ownerReferences": [controller_reference(endpoints, "v1", "Endpoints")],
+            }
+            made = {"kind": "EndpointSlice", "apiVersion": "discovery.k8s.io/v1", "metadata": meta, **wanted}
+            actions.append(Create(ENDPOINT_SLICES, made))
+            continue
+        left.remove(present)
+        same = all(present.get(part) == value for part, value in wanted.items())
+        if not same or labels_of(present) != labels or annotations_of(present) != annotations:
+            kept = {key: value for key, value in metadata(present).items() if key != "annotations"}
+            actions.append(Update(ENDPOINT_SLICES, {**present, **wanted, "metadata": {**kept, **meta}}))
+    return actions + [Delete.of(ENDPOINT_SLICES, present) for present in left]
+
+
+def _nearest(wanted: Object, slices: Sequence[Object]) -> Object | None:
+    """Return the slice to keep for what is wanted: its family cannot be changed, its ports are best not."""
+    family = [each for each in slices if each.get("addressType") == wanted["addressType"]]
+    return next((each for each in family if each.get("ports") == wanted["ports"]), family[0] if family else None)
+
+
+def _by_service(present: Object) -> tuple[str, ...]:
+    labels = labels_of(present)
+    if labels.get(MANAGED_BY) != CONTROLLER or not labels.get(SERVICE_NAME):
+        return ()
+    return (f"{namespace_of(present)}/{labels[SERVICE_NAME]}",)
+
+
+class Endpointslicemirroring(Plugin):
+    """Keeps slices of hand-written endpoints."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        self._expectations = Expectations(self.context.clock)
+        self._endpoints = self.informers.informer(ENDPOINTS)
+        self._services = self.informers.informer(SERVICES)
+        self._slices = self.informers.informer(ENDPOINT_SLICES)
+        self._slices.add_index("mirrored", _by_service)
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._loop.watch(self._endpoints)
+        self._loop.watch(self._services)
+        self._slices.add_handler(self._slice_seen, lambda _old, new: self._slice_changed(new), self._slice_changed)
+        return self._loop
+
+    def _slice_seen(self, present: Object) -> None:
+        for key in _by_service(present):
+            self._expectations.created(key)
+            self._loop.queue.add(key)
+
+    def _slice_changed(self, present: Object) -> None:
+        for key in _by_service(present):
+            self._loop.queue.add(key)
+
+    def _sync(self, key: str) -> None:
+        namespace, name = split_key(key)
+        slices = [each for each in self._slices.by_index("mirrored", key) if not is_being_deleted(each)]
+        endpoints = self._endpoints.get(namespace, name)
+        if endpoints is None or not is_mirrored(endpoints, self._services.get(namespace, name)):
+            self._expectations.forget(key)
+            perform(self.client, None, [Delete.of(ENDPOINT_SLICES, each) for each in slices])
+            return
+        if is_being_deleted(endpoints) or not self._expectations.satisfied(key):
+            return
+        actions = decide(endpoints, slices)
+        creations = sum(isinstance(action, Create) for action in actions)
+        if creations:
+            self._expectations.expect(key, creations=creations)
+        try:
+            perform(self.client, None, actions)
+        except BaseException:
+            self._expectations.forget(key)
+            raise

@@ -1,0 +1,144 @@
+"""Who belongs to whom: every object of the cluster by uid, with its owners and its dependents.
+
+The graph is fed by watches and answers each change with the uids that must be looked at again. It does no I/O.
+Source of the behaviour: kubernetes ``pkg/controller/garbagecollector/graph_builder.go``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of, uid_of
+
+FOREGROUND = "foregroundDeletion"
+ORPHAN = "orphan"
+_ABSENT_KEPT = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One object, as much of it as matters here."""
+
+    resource: GroupVersionResource
+    namespace: str
+    name: str
+    uid: str
+    owners: tuple[Object, ...]
+    finalizers: tuple[str, ...]
+    deleting: bool
+
+    @classmethod
+    def of(cls, resource: GroupVersionResource, obj: Object) -> Node:
+        """Return the node of an object."""
+        meta = metadata(obj)
+        return cls(
+            resource,
+            namespace_of(obj),
+            name_of(obj),
+            uid_of(obj),
+            tuple(meta.get("ownerReferences") or ()),
+            tuple(meta.get("finalizers") or ()),
+            is_being_deleted(obj),
+        )
+
+    @property
+    def deletes_dependents_first(self) -> bool:
+        """Whether it is being deleted in the foreground: it waits for its dependents."""
+        return self.deleting and FOREGROUND in self.finalizers
+
+    @property
+    def orphans(self) -> bool:
+        """Whether it is being deleted and wants its dependents set free."""
+        return self.deleting and ORPHAN in self.finalizers
+
+    def blocks(self, owner_uid: str) -> bool:
+        """Tell whether that owner must not go before this one."""
+        return any(ref.get("uid") == owner_uid and ref.get("blockOwnerDeletion") for ref in self.owners)
+
+
+class Graph:
+    """All nodes; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._nodes: dict[str, Node] = {}
+        self._dependents: dict[str, set[str]] = {}
+        self._absent: OrderedDict[str, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def get(self, uid: str) -> Node | None:
+        """Return the node of a uid, or None."""
+        return self._nodes.get(uid)
+
+    def dependents(self, uid: str) -> list[Node]:
+        """Return the objects that name `uid` as an owner."""
+        with self._lock:
+            return [self._nodes[each] for each in self._dependents.get(uid, ()) if each in self._nodes]
+
+    def of_resource(self, resource: GroupVersionResource) -> list[Node]:
+        """Return the nodes of one resource."""
+        with self._lock:
+            return [node for node in self._nodes.values() if node.resource == resource]
+
+    def is_absent(self, uid: str) -> bool:
+        """Tell whether an object of that uid is known to be gone: uids are never used again."""
+        return uid in self._absent
+
+    def note_absent(self, uid: str) -> None:
+        """Remember that there is no object of that uid."""
+        with self._lock:
+            self._absent[uid] = None
+            while len(self._absent) > _ABSENT_KEPT:
+                self._absent.popitem(last=False)
+
+    def put(self, node: Node) -> set[str]:
+        """Hold a new or changed object; return the uids to look at."""
+        with self._lock:
+            old = self._nodes.get(node.uid)
+            if old == node:
+                return set()
+            self._nodes[node.uid] = node
+            self._absent.pop(node.uid, None)
+            look = self._relink(node.uid, old.owners if old is not None else (), node.owners)
+            changed = old is None or old.owners != node.owners
+            if node.orphans or (changed and any(self._may_release(node, ref["uid"]) for ref in node.owners)):
+                look.add(node.uid)
+            if node.deletes_dependents_first:
+                look |= {node.uid} | self._dependents.get(node.uid, set())
+            return look
+
+    def _may_release(self, node: Node, owner_uid: str) -> bool:
+        """Tell whether that owner may be no reason to keep the node: unknown, elsewhere, or waiting for it to go."""
+        owner = self._nodes.get(owner_uid)
+        if owner is None or owner.deletes_dependents_first:
+            return True
+        return bool(owner.namespace) and owner.namespace != node.namespace
+
+    def remove(self, uid: str) -> set[str]:
+        """Let go of a deleted object; return the uids to look at: its dependents, and owners that waited for it."""
+        with self._lock:
+            self.note_absent(uid)
+            node = self._nodes.pop(uid, None)
+            look = set(self._dependents.get(uid, ()))
+            if node is not None:
+                look |= self._relink(uid, node.owners, ())
+            return look
+
+    def _relink(self, uid: str, before: tuple[Object, ...], after: tuple[Object, ...]) -> set[str]:
+        """Move a dependent between its owners; return the owners that may have waited for the change."""
+        old, new = {ref["uid"] for ref in before}, {ref["uid"] for ref in after}
+        for owner in old - new:
+            dependents = self._dependents.get(owner, set())
+            dependents.discard(uid)
+            if not dependents:
+                self._dependents.pop(owner, None)
+        for owner in new - old:
+            self._dependents.setdefault(owner, set()).add(uid)
+        if before == after:
+            return set()
+        return {owner for owner in old | new if (node := self._nodes.get(owner)) and node.deletes_dependents_first}

@@ -1,0 +1,186 @@
+"""The loop around the decisions: claims pods, writes the status first, then acts on the pods."""
+
+from __future__ import annotations
+
+from hyperkube_controller.job.decision import Decision, decide
+from hyperkube_controller.job.indexes import ANNOTATION
+from hyperkube_controller.job.tally import FINALIZER, is_indexed
+
+from hyperkube.client.actions import Delete, delete
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.expectations import Expectations, Written
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds import workloads
+from hyperkube.kinds.resources import JOBS, PODS
+from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.objects import (
+    Object,
+    controller_of,
+    is_being_deleted,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
+from hyperkube.plugin import Plugin
+
+_HOSTNAME_MAX = 63
+
+
+class Job(Plugin):
+    """Runs jobs to completion."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        clock = self.context.clock
+        self._recorder = EventRecorder(self.client, clock, "job-controller")
+        self._expectations = Expectations(clock)
+        self._written = Written()
+        self._jobs = self.informers.informer(JOBS)
+        self._pods = self.informers.informer(PODS)
+        self._pods.add_index("controller", workloads.controller_index)
+        self._loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=clock,
+            logger=self.context.logger,
+            workers=int(self.context.options.get("concurrent-job-syncs") or 2),
+        )
+        self._loop.watch(self._jobs)
+        self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)
+        return self._loop
+
+    def _job_key(self, pod: Object) -> str:
+        owner = controller_of(pod)
+        if owner is None or owner.get("kind") != "Job":
+            return ""
+        return f"{namespace_of(pod)}/{owner['name']}"
+
+    def _pod_added(self, pod: Object) -> None:
+        key = self._job_key(pod)
+        if key:
+            self._expectations.created(key)
+            self._loop.queue.add(key)
+
+    def _pod_updated(self, old: Object, new: Object) -> None:
+        if is_being_deleted(new) and not is_being_deleted(old):
+            self._pod_gone(new)
+            return
+        for key in {self._job_key(old), self._job_key(new)} - {""}:
+            self._loop.queue.add(key)
+
+    def _pod_gone(self, pod: Object) -> None:
+        key = self._job_key(pod)
+        if key:
+            self._expectations.deleted(key, uid_of(pod))
+            self._loop.queue.add(key)
+        elif controller_of(pod) is None and FINALIZER in (metadata(pod).get("finalizers") or []):
+            self._release(pod)
+
+    def _sync(self, key: str) -> float | None:
+        job = self._jobs.get(*split_key(key))
+        if job is None:
+            self._expectations.forget(key)
+            self._written.forget(key)
+            self._release_orphans(key)
+            return None
+        if (job.get("spec") or {}).get("managedBy", "kubernetes.io/job-controller") != "kubernetes.io/job-controller":
+            return None
+        if not self._expectations.satisfied(key) or self._written.is_stale(key, job):
+            return None  # what is missing comes with an event
+        pods = self._claimed(job)
+        if is_being_deleted(job):
+            for pod in pods:
+                if FINALIZER in (metadata(pod).get("finalizers") or []):
+                    self._release(pod)
+            return None
+        return self._act(key, job, decide(job, pods, self.context.clock.now()))
+
+    def _claimed(self, job: Object) -> list[Object]:
+        namespace = namespace_of(job)
+        candidates = [
+            pod for uid in (uid_of(job), "") for pod in self._pods.by_index("controller", f"{namespace}/{uid}")
+        ]
+        selector = from_label_selector((job.get("spec") or {}).get("selector"))
+        owned, adopt, release = workloads.claims(job, selector, candidates)
+        reference = workloads.controller_reference(job, "batch/v1", "Job")
+        for pod in adopt:
+            self.client.patch(PODS, name_of(pod), workloads.adoption_patch(pod, reference), namespace)
+        for pod in release:
+            self.client.patch(PODS, name_of(pod), workloads.release_patch(pod, uid_of(job)), namespace)
+        return owned
+
+    def _release_orphans(self, key: str) -> None:
+        """Let the pods of a job that is gone go: nobody will count them any more."""
+        namespace, name = split_key(key)
+        for pod in self._pods.list(namespace):
+            if self._job_key(pod) == key and FINALIZER in (metadata(pod).get("finalizers") or []):
+                owner = controller_of(pod)
+                job = self._jobs.get(namespace, name)
+                if owner is not None and (job is None or uid_of(job) != owner.get("uid")):
+                    self._release(pod)
+
+    def _act(self, key: str, job: Object, decision: Decision) -> float | None:
+        if decision.status != (job.get("status") or {}):
+            changed = {**job, "status": decision.status}
+            self._written.note(key, self.client.update(JOBS, changed, namespace_of(job), subresource="status"))
+        for event in decision.events:
+            self._recorder.event(job, *event)
+        for pod in decision.release:
+            self._release(pod)
+        if decision.delete or decision.create:
+            uids = [uid_of(pod) for pod in decision.delete]
+            self._expectations.expect(key, creations=len(decision.create), deletions=uids)
+        for pod in decision.delete:
+            if delete(self.client, Delete.of(PODS, pod)):
+                self._recorder.event(job, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+            else:
+                self._expectations.deleted(key, uid_of(pod))
+        self._create(key, job, decision.create)
+        return decision.again
+
+    def _release(self, pod: Object) -> None:
+        left = [name for name in metadata(pod).get("finalizers") or [] if name != FINALIZER]
+        patch = {"metadata": {"uid": uid_of(pod), "finalizers": left}}
+        try:
+            self.client.patch(PODS, name_of(pod), patch, namespace_of(pod))
+        except NotFound:
+            return  # gone, which is as good
+
+    def _create(self, key: str, job: Object, indexes: list[int | None]) -> None:
+        for position, index in enumerate(indexes):
+            try:
+                made = self.client.create(PODS, pod_of(job, index), namespace_of(job))
+            except ApiError as error:
+                self._expectations.created(key, len(indexes) - position)
+                self._recorder.event(job, "Warning", "FailedCreate", f"Error creating: {error}")
+                raise
+            self._recorder.event(job, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
+
+
+def pod_of(job: Object, index: int | None) -> Object:
+    """Return the pod to create, with its completion index where the job is indexed."""
+    reference = workloads.controller_reference(job, "batch/v1", "Job")
+    template = (job.get("spec") or {}).get("template") or {}
+    base = name_of(job) if index is None else f"{name_of(job)}-{index}"
+    pod = workloads.pod_from_template(template, job, reference, generate_name=f"{base}-")
+    meta, spec = pod["metadata"], pod["spec"]
+    meta["finalizers"] = [*(name for name in meta.get("finalizers") or [] if name != FINALIZER), FINALIZER]
+    if index is not None and is_indexed(job):
+        meta["annotations"] = {**(meta.get("annotations") or {}), ANNOTATION: str(index)}
+        meta["labels"] = {**(meta.get("labels") or {}), ANNOTATION: str(index)}
+        spec.setdefault("hostname", base[:_HOSTNAME_MAX])
+        path = {"fieldRef": {"fieldPath": f"metadata.labels['{ANNOTATION}']"}}
+        for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
+            env = container.setdefault("env", [])
+            if not any(entry.get("name") == "JOB_COMPLETION_INDEX" for entry in env):
+                env.append({"name": "JOB_COMPLETION_INDEX", "valueFrom": path})
+    return pod
+
+
+__all__ = ["Job", "pod_of"]

@@ -1,0 +1,185 @@
+"""The job controller, read as transcripts of pods that end well or badly."""
+
+import pytest
+from hyperkube_controller.job import Job
+from hyperkube_controller.job.indexes import read_indexes, write_indexes
+from hyperkube_controller.job.tally import FINALIZER
+
+from hyperkube.kinds.resources import JOBS, PODS
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+
+def job(**spec):
+    return {
+        "kind": "Job",
+        "apiVersion": "batch/v1",
+        "metadata": {"name": "sum", "namespace": "d"},
+        "spec": {
+            "parallelism": 1,
+            "completions": 1,
+            "backoffLimit": 6,
+            "selector": {"matchLabels": {"job-name": "sum"}},
+            "template": {
+                "metadata": {"labels": {"job-name": "sum"}},
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "c"}]},
+            },
+            **spec,
+        },
+    }
+
+
+class World(ControllerRig):
+    def __init__(self, **spec):
+        super().__init__(Job)
+        self.client.seed(JOBS, job(**spec))
+        self.settle()
+
+    def active(self):
+        ended = {"Succeeded", "Failed"}
+        return [
+            pod
+            for pod in self.client.objects(PODS)
+            if pod["status"]["phase"] not in ended and not pod["metadata"].get("deletionTimestamp")
+        ]
+
+    def end(self, count=1, phase="Succeeded"):
+        for pod in self.active()[:count]:
+            stamp = self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+            ended = {"phase": phase, "containerStatuses": [{"state": {"terminated": {"finishedAt": stamp}}}]}
+            self.client.patch(PODS, pod["metadata"]["name"], {"status": ended}, "d", subresource="status")
+        self.settle()
+
+    def status(self):
+        return self.client.get(JOBS, "sum", "d")["status"]
+
+    def conditions(self):
+        return {c["type"]: c["reason"] for c in self.status().get("conditions", []) if c["status"] == "True"}
+
+
+class TestContract(ControllerContract):
+    plugin = Job
+
+    def populate(self, rig):
+        rig.client.seed(JOBS, job())
+
+
+def test_a_job_runs_its_pods_a_few_at_a_time_until_enough_succeeded():
+    world = World(parallelism=2, completions=3)
+    assert len(world.active()) == 2
+    world.end(2)
+    assert len(world.active()) == 1
+
+    world.end()
+
+    assert world.active() == []
+    status = world.status()
+    assert status["succeeded"] == 3
+    assert status["completionTime"]
+    assert world.conditions() == {"SuccessCriteriaMet": "CompletionsReached", "Complete": "CompletionsReached"}
+    assert "active" not in status
+
+
+def test_counted_pods_lose_the_finalizer():
+    world = World()
+    assert world.active()[0]["metadata"]["finalizers"] == [FINALIZER]
+
+    world.end()
+
+    assert not any(pod["metadata"].get("finalizers") for pod in world.client.objects(PODS))
+    assert world.status()["uncountedTerminatedPods"] == {}
+
+
+def test_a_pod_deleted_before_it_was_counted_still_counts():
+    world = World()
+    name = world.active()[0]["metadata"]["name"]
+    world.client.patch(PODS, name, {"status": {"phase": "Succeeded"}}, "d", subresource="status")
+    world.client.delete(PODS, name, "d")
+
+    world.settle()
+
+    assert world.status()["succeeded"] == 1
+    assert world.client.objects(PODS) == []
+
+
+def test_failures_are_retried_ever_later():
+    world = World()
+    world.end(phase="Failed")
+    assert world.active() == []
+    world.advance(11)
+    assert len(world.active()) == 1
+
+    world.end(phase="Failed")
+    world.advance(15)
+    assert world.active() == []
+    world.advance(10)
+
+    assert len(world.active()) == 1
+    assert world.status()["failed"] == 2
+
+
+def test_too_many_failures_end_the_job():
+    world = World(backoffLimit=1)
+    world.end(phase="Failed")
+    world.advance(11)
+
+    world.end(phase="Failed")
+
+    assert world.conditions() == {"FailureTarget": "BackoffLimitExceeded", "Failed": "BackoffLimitExceeded"}
+    world.advance(1000)
+    assert world.active() == []
+
+
+def test_a_deadline_ends_the_job_and_its_pods():
+    world = World(activeDeadlineSeconds=60)
+    assert len(world.active()) == 1
+
+    world.advance(61)
+
+    assert world.active() == []
+    assert world.conditions()["Failed"] == "DeadlineExceeded"
+
+
+def test_a_suspended_job_has_no_pods_until_it_is_resumed():
+    world = World(suspend=True)
+    assert world.active() == []
+    assert world.conditions() == {"Suspended": "JobSuspended"}
+
+    world.client.patch(JOBS, "sum", {"spec": {"suspend": False}}, "d")
+    world.settle()
+
+    assert len(world.active()) == 1
+    assert world.conditions() == {}
+
+
+def test_a_work_queue_ends_when_one_succeeded_and_none_is_left():
+    world = World(parallelism=3, completions=None)
+    assert len(world.active()) == 3
+    world.end(1)
+    assert len(world.active()) == 2
+    assert "Complete" not in world.conditions()
+
+    world.end(2)
+
+    assert "Complete" in world.conditions()
+
+
+def test_each_index_is_done_once():
+    world = World(parallelism=2, completions=3, completionMode="Indexed")
+    indexes = [pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"] for pod in world.active()]
+    assert sorted(indexes) == ["0", "1"]
+    first = world.active()[0]
+    assert first["spec"]["hostname"] == "sum-0"
+    assert first["spec"]["containers"][0]["env"][0]["name"] == "JOB_COMPLETION_INDEX"
+
+    for _ in range(3):
+        world.end(1)
+
+    assert world.status()["completedIndexes"] == "0-2"
+    assert world.status()["succeeded"] == 3
+    assert "Complete" in world.conditions()
+
+
+@pytest.mark.parametrize("text", ["", "0", "0,1", "0-2", "1,3-5,7"])
+def test_indexes_are_written_as_they_were_read(text):
+    assert write_indexes(read_indexes(text)) == text

@@ -1,0 +1,114 @@
+"""The namespace controller: deletes what is in a namespace and says what it waits for."""
+
+import json
+
+import pytest
+from hyperkube_controller.namespace import Content, Namespace, decide
+
+from hyperkube.client.client import RawResponse
+from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES, PODS
+from hyperkube.machinery.errors import Forbidden
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+VERBS = ["create", "delete", "deletecollection", "get", "list", "watch"]
+CORE = {
+    "kind": "APIResourceList",
+    "resources": [
+        {"name": "pods", "kind": "Pod", "namespaced": True, "verbs": VERBS},
+        {"name": "pods/log", "kind": "Pod", "namespaced": True, "verbs": ["get"]},
+        {"name": "configmaps", "kind": "ConfigMap", "namespaced": True, "verbs": VERBS},
+        {"name": "nodes", "kind": "Node", "namespaced": False, "verbs": VERBS},
+    ],
+}
+
+
+def serve_discovery(rig):
+    for path, document in {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/api/v1": CORE,
+        "/apis": {"kind": "APIGroupList", "groups": []},
+    }.items():
+        rig.client.answer("GET", path, lambda _body, d=document: RawResponse(200, {}, json.dumps(d).encode()))
+
+
+def obj(kind, name, **meta):
+    return {"kind": kind, "apiVersion": "v1", "metadata": {"name": name, "namespace": "gone", **meta}}
+
+
+@pytest.fixture
+def rig():
+    rig = ControllerRig(Namespace)
+    serve_discovery(rig)
+    rig.client.seed(NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "gone"}})
+    return rig
+
+
+class TestContract(ControllerContract):
+    plugin = Namespace
+
+    def populate(self, rig):
+        serve_discovery(rig)
+        rig.client.seed(NAMESPACES, {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "gone"}})
+        rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c"))
+        rig.client.delete(NAMESPACES, "gone")
+        rig.client.actions.clear()
+
+
+def test_a_namespace_that_lives_is_left_alone(rig):
+    rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c"))
+
+    rig.settle()
+
+    assert rig.client.objects(CONFIG_MAPS)
+
+
+def test_a_namespace_goes_once_it_is_empty(rig):
+    rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c"))
+    rig.client.seed(PODS, obj("Pod", "p"))
+    rig.client.delete(NAMESPACES, "gone")
+
+    rig.settle()
+
+    assert rig.client.objects(PODS) == rig.client.objects(CONFIG_MAPS) == rig.client.objects(NAMESPACES) == []
+
+
+def test_what_holds_it_back_is_told_and_looked_at_again(rig):
+    rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c", finalizers=["example.com/mine"]))
+    rig.client.delete(NAMESPACES, "gone")
+    rig.settle()
+
+    status = rig.client.get(NAMESPACES, "gone")["status"]
+    told = {c["type"]: c for c in status["conditions"] if c["status"] == "True"}
+    assert told["NamespaceContentRemaining"]["message"] == (
+        "Some resources are remaining: configmaps. has 1 resource instances"
+    )
+    assert told["NamespaceFinalizersRemaining"]["message"] == (
+        "Some content in the namespace has finalizers remaining: example.com/mine in 1 resource instances"
+    )
+
+    rig.client.patch(CONFIG_MAPS, "c", {"metadata": {"finalizers": None}}, "gone")
+    rig.advance(5)
+    assert rig.client.objects(NAMESPACES) == []
+
+
+def test_a_refusal_is_told(rig):
+    rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c"))
+    for _ in range(5):
+        rig.client.fail_next("delete", "configmaps", Forbidden("not you"))
+    rig.client.delete(NAMESPACES, "gone")
+
+    rig.settle()
+
+    conditions = rig.client.get(NAMESPACES, "gone")["status"]["conditions"]
+    failure = next(c for c in conditions if c["type"] == "NamespaceDeletionContentFailure")
+    assert failure["message"] == "Failed to delete all resource types: not you"
+
+
+def test_other_finalizers_stay(rig):
+    namespace = {"metadata": {"name": "x"}, "spec": {"finalizers": ["kubernetes", "mine"]}}
+
+    (action,) = decide(namespace, Content(), rig.clock.now())
+
+    assert action.object["spec"] == {"finalizers": ["mine"]}
+    assert action.subresource == "finalize"

@@ -1,0 +1,206 @@
+"""Two loops, one over nodes and one over the pods of tainted nodes; neither polls.
+
+A node's key comes back by itself when its grace runs out; each sign of life (a renewed lease, a new heartbeat) puts
+that off. What counts is this process's clock at the moment of seeing it, not the time that the node wrote.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from hyperkube_controller.nodelifecycle.health import no_execute, seconds_left, silenced, wanted_taints
+
+from hyperkube.client.actions import Delete, delete
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.pods import is_ready
+from hyperkube.kinds.resources import LEASES, NODES, PODS
+from hyperkube.machinery.objects import (
+    Object,
+    is_being_deleted,
+    key_of,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
+from hyperkube.machinery.times import format_time
+from hyperkube.plugin import Plugin
+
+LEASE_NAMESPACE = "kube-node-lease"
+GRACE = 40.0
+STARTUP_GRACE = 60.0
+
+
+class Nodelifecycle(Plugin):
+    """Watches over nodes, and evicts pods from those that are tainted for it."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build both loops."""
+        options, clock, logger = self.context.options, self.context.clock, self.context.logger
+        self._grace = float(options.get("node-monitor-grace-period") or GRACE)
+        self._startup_grace = float(options.get("node-startup-grace-period") or STARTUP_GRACE)
+        self._recorder = EventRecorder(self.client, clock, "node-controller")
+        self._evictor = EventRecorder(self.client, clock, "taint-eviction-controller")
+        self._heard: dict[str, float] = {}
+        self._told: dict[str, float] = {}
+        self._nodes = self.informers.informer(NODES)
+        self._pods = self.informers.informer(PODS)
+        self._leases = self.informers.informer(LEASES, LEASE_NAMESPACE)
+        self._pods.add_index("node", _by_node)
+        self._node_loop = ReconcileLoop(self.context.name, self._sync_node, clock=clock, logger=logger)
+        self._pod_loop = ReconcileLoop("tainteviction", self._sync_pod, clock=clock, logger=logger)
+        self._nodes.add_handler(self._node_added, self._node_updated, self._node_deleted)
+        self._leases.add_handler(self._lease_seen, self._lease_renewed)
+        self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new))
+        return _Both(self._node_loop, self._pod_loop)
+
+    def _hear(self, name: str) -> None:
+        self._heard[name] = self.context.clock.monotonic()
+        node = self._nodes.get("", name)
+        ready = condition((node or {}).get("status") or {}, "Ready")
+        if ready is None or ready.get("status") == "Unknown":
+            self._node_loop.queue.add(name)
+
+    def _node_added(self, node: Object) -> None:
+        self._heard[name_of(node)] = self.context.clock.monotonic()
+        self._node_loop.enqueue(node)
+        self._enqueue_pods(node)
+
+    def _node_updated(self, old: Object, new: Object) -> None:
+        if _heartbeat(old) != _heartbeat(new):
+            self._heard[name_of(new)] = self.context.clock.monotonic()
+        if wanted_taints(new, self.context.clock.now()) != ((new.get("spec") or {}).get("taints") or []) or (
+            is_ready(old) != is_ready(new)
+        ):
+            self._node_loop.enqueue(new)
+        if no_execute(old) != no_execute(new):
+            self._enqueue_pods(new)
+
+    def _node_deleted(self, node: Object) -> None:
+        self._heard.pop(name_of(node), None)
+
+    def _lease_seen(self, lease: Object) -> None:
+        self._hear(name_of(lease))
+
+    def _lease_renewed(self, old: Object, new: Object) -> None:
+        if (old.get("spec") or {}).get("renewTime") != (new.get("spec") or {}).get("renewTime"):
+            self._hear(name_of(new))
+
+    def _enqueue_pods(self, node: Object) -> None:
+        for pod in self._pods.by_index("node", name_of(node)):
+            self._pod_loop.enqueue(pod)
+
+    def _pod_seen(self, pod: Object) -> None:
+        node = (pod.get("spec") or {}).get("nodeName", "")
+        if key_of(pod) in self._told or (node and no_execute(self._nodes.get("", node))):
+            self._pod_loop.enqueue(pod)
+
+    def _sync_node(self, name: str) -> float | None:
+        node = self._nodes.get("", name)
+        if node is None or is_being_deleted(node):
+            return None
+        clock = self.context.clock
+        ready = condition(node.get("status") or {}, "Ready")
+        grace = self._startup_grace if ready is None else self._grace
+        left = grace - (clock.monotonic() - self._heard.setdefault(name, clock.monotonic()))
+        if left <= 0:
+            status = silenced(node, clock.now())
+            if status is not None:
+                if ready is not None and ready.get("status") == "True":
+                    self._recorder.event(node, "Normal", "NodeNotReady", f"Node {name} status is now: NodeNotReady")
+                node = self.client.update(NODES, {**node, "status": status}, subresource="status")
+        wanted = wanted_taints(node, clock.now())
+        if wanted != ((node.get("spec") or {}).get("taints") or []):
+            patch = {"metadata": {"resourceVersion": metadata(node)["resourceVersion"]}, "spec": {"taints": wanted}}
+            self.client.patch(NODES, name, patch)
+        if not is_ready(node):
+            self._mark_pods(name)
+        return max(left, 0.0) or None
+
+    def _mark_pods(self, name: str) -> None:
+        """Take the pods of a node that is not ready out of service."""
+        stamp = format_time(self.context.clock.now())
+        for pod in self._pods.by_index("node", name):
+            if not is_ready(pod):
+                continue
+            conditions = [
+                {**entry, "status": "False", "lastTransitionTime": stamp} if entry.get("type") == "Ready" else entry
+                for entry in pod["status"]["conditions"]
+            ]
+            patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": conditions}}
+            self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
+            self._recorder.event(pod, "Warning", "NodeNotReady", "Node is not ready")
+
+    def _sync_pod(self, key: str) -> float | None:
+        pod = self._pods.get(*split_key(key))
+        node = None if pod is None else self._nodes.get("", (pod.get("spec") or {}).get("nodeName", ""))
+        driving = no_execute(node)
+        left = None if pod is None else seconds_left(pod, driving)
+        if pod is None or is_being_deleted(pod) or not driving or left is None:
+            cancelled = self._told.pop(key, None) is not None and pod is not None and not is_being_deleted(pod)
+            if cancelled and pod is not None:
+                message = f"Cancelling deletion of Pod {key}"
+                self._evictor.event(pod, "Normal", "TaintManagerEviction", message)
+            return None
+        now = self.context.clock.monotonic()
+        since = self._told.setdefault(key, now)
+        if now - since < left:
+            return left - (now - since)
+        self._evict(pod, key)
+        return None
+
+    def _evict(self, pod: Object, key: str) -> None:
+        message = f"Marking for deletion Pod {key}"
+        self._evictor.event(pod, "Normal", "TaintManagerEviction", message)
+        target = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "DeletionByTaintManager",
+            "message": "Taint manager: deleting due to NoExecute taint",
+            "lastTransitionTime": format_time(self.context.clock.now()),
+        }
+        status = pod.get("status") or {}
+        others = [entry for entry in status.get("conditions") or [] if entry.get("type") != "DisruptionTarget"]
+        patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [*others, target]}}
+        self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
+        delete(self.client, Delete.of(PODS, pod))
+        self._told.pop(key, None)
+
+
+class _Both:
+    """Two loops as one controller."""
+
+    def __init__(self, first: ReconcileLoop, second: ReconcileLoop) -> None:
+        self._first, self._second = first, second
+
+    def run(self) -> None:
+        """Run the second beside the first."""
+        other = threading.Thread(target=self._second.run, name=self._second.name, daemon=True)
+        other.start()
+        self._first.run()
+        other.join()
+
+    def stop(self) -> None:
+        """End both."""
+        self._first.stop()
+        self._second.stop()
+
+    def drain(self) -> int:
+        """Do what both have to do now."""
+        return self._first.drain() + self._second.drain()
+
+
+def _by_node(pod: Object) -> tuple[str, ...]:
+    node = (pod.get("spec") or {}).get("nodeName", "")
+    return (node,) if node else ()
+
+
+def _heartbeat(node: Object) -> str:
+    ready = condition(node.get("status") or {}, "Ready")
+    return str(ready.get("lastHeartbeatTime", "")) if ready is not None else ""

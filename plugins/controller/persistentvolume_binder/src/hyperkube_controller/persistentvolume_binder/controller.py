@@ -1,0 +1,219 @@
+"""The loop around the decisions, for claims and volumes: keys are ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from hyperkube_controller.persistentvolume_binder.decision import (
+    BY_CONTROLLER,
+    COMPLETED,
+    PROVISIONED_BY,
+    SELECTED_NODE,
+    ClaimWorld,
+    Provision,
+    Reclaim,
+    Step,
+    decide_claim,
+    decide_volume,
+    reference_to,
+)
+from hyperkube_controller.persistentvolume_binder.matching import class_of, default_class
+
+from hyperkube.client.actions import Delete, delete, perform
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.reconcile import NotYet, ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs import volume as volume_specs
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.hookspecs.volume import Provisions, VolumeFailed
+from hyperkube.kinds.pods import spec_of
+from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from hyperkube.machinery.errors import AlreadyExists, NotFound
+from hyperkube.machinery.objects import (
+    Object,
+    annotations_of,
+    is_being_deleted,
+    key_of,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
+from hyperkube.plugin import Plugin, PluginHost, load
+from hyperkube.plugin.loader import installed
+
+_CLAIM, _VOLUME = "claim:", "volume:"
+
+
+class PersistentvolumeBinder(Plugin):
+    """Binds, provisions and reclaims."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop; it has one worker, so that no two claims are after the same volume."""
+        self._recorder = EventRecorder(self.client, self.context.clock, "persistentvolume-controller")
+        self._installed = frozenset(installed("volume"))
+        self._hosts: list[PluginHost] = []
+        self._provisioners: dict[str, Provisions | None] = {}
+        self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
+        self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
+        self._classes = self.informers.informer(STORAGE_CLASSES)
+        self._pods = self.informers.informer(PODS)
+        self._pods.add_index("binder/claim", _by_claim)
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new), self._claim_seen)
+        self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new), self._volume_seen)
+        self._classes.add_handler(lambda _class: self._open_claims(), lambda _old, _new: self._open_claims())
+        self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new))
+        return self._loop
+
+    def close(self) -> None:
+        """Close the provisioners."""
+        for host in self._hosts:
+            host.close()
+
+    def _claim_seen(self, claim: Object) -> None:
+        self._loop.queue.add(_CLAIM + key_of(claim))
+        for volume in self._volumes.list():
+            reference = (volume.get("spec") or {}).get("claimRef") or {}
+            if (reference.get("namespace"), reference.get("name")) == (namespace_of(claim), name_of(claim)):
+                self._loop.queue.add(_VOLUME + name_of(volume))
+
+    def _volume_seen(self, volume: Object) -> None:
+        self._loop.queue.add(_VOLUME + name_of(volume))
+        reference = (volume.get("spec") or {}).get("claimRef")
+        if reference:
+            self._loop.queue.add(f"{_CLAIM}{reference.get('namespace', '')}/{reference.get('name', '')}")
+        else:
+            self._open_claims()
+
+    def _open_claims(self) -> None:
+        for claim in self._claims.list():
+            if COMPLETED not in annotations_of(claim):
+                self._loop.queue.add(_CLAIM + key_of(claim))
+
+    def _pod_seen(self, pod: Object) -> None:
+        if spec_of(pod).get("nodeName"):
+            for key in _by_claim(pod):
+                claim = self._claims.get(*split_key(key))
+                if claim is not None and COMPLETED not in annotations_of(claim):
+                    self._loop.queue.add(_CLAIM + key)
+
+    def _sync(self, key: str) -> None:
+        kind, _, rest = key.partition(":")
+        if kind == "claim":
+            claim = self._claims.get(*split_key(rest))
+            if claim is not None and not is_being_deleted(claim):
+                self._act(decide_claim(claim, self._world(claim)))
+            return
+        volume = self._volumes.get("", rest)
+        if volume is not None and not is_being_deleted(volume):
+            self._act(decide_volume(volume, self._claim_of(volume), self._installed))
+
+    def _world(self, claim: Object) -> ClaimWorld:
+        node = annotations_of(claim).get(SELECTED_NODE, "")
+        if not node:  # a scheduler that knows no volumes has placed the pod all the same
+            pods = self._pods.by_index("binder/claim", key_of(claim))
+            node = next((spec_of(pod)["nodeName"] for pod in pods if spec_of(pod).get("nodeName")), "")
+        return ClaimWorld(
+            volumes=self._volumes.list(),
+            storage_class=self._classes.get("", class_of(claim)),
+            default_class=default_class(self._classes.list()),
+            node=node,
+            installed=self._installed,
+        )
+
+    def _claim_of(self, volume: Object) -> Object | None:
+        """Return the claim that a volume names; that it is gone is believed from the server alone."""
+        reference = (volume.get("spec") or {}).get("claimRef") or {}
+        if not reference.get("uid"):
+            return None
+        found = self._claims.get(reference["namespace"], reference["name"])
+        if found is not None and uid_of(found) == reference["uid"]:
+            return found
+        try:
+            return self.client.get(PERSISTENT_VOLUME_CLAIMS, reference["name"], reference["namespace"])
+        except NotFound:
+            return None
+
+    def _act(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            if isinstance(step, Provision):
+                self._provision(step.claim, step.storage_class)
+            elif isinstance(step, Reclaim):
+                self._reclaim(step.volume)
+            else:
+                perform(self.client, self._recorder, [step])
+
+    def _provisioner(self, name: str) -> Provisions:
+        """Return an installed provisioner; it is loaded when the first claim asks for it.
+
+        Raises:
+            VolumeFailed: the volume plugin of that name does not make volumes.
+        """
+        if name not in self._provisioners:
+            host = load("volume", [name], volume_specs, lambda plugin: replace(self.context, name=plugin))
+            self._hosts.append(host)
+            (kind,) = host.hook.volume_kinds()
+            self._provisioners[name] = kind if isinstance(kind, Provisions) else None
+        found = self._provisioners[name]
+        if found is None:
+            raise VolumeFailed(f"volume plugin {name!r} does not make volumes")
+        return found
+
+    def _provision(self, claim: Object, storage_class: Object) -> None:
+        name = f"pvc-{uid_of(claim)}"
+        if self._volumes.get("", name) is not None:
+            return
+        class_name, provisioner = name_of(storage_class), storage_class.get("provisioner", "")
+        node = self._world(claim).node
+        if node:
+            meta = {**metadata(claim), "annotations": {**annotations_of(claim), SELECTED_NODE: node}}
+            claim = {**claim, "metadata": meta}
+        try:
+            made = self._provisioner(provisioner).provision(claim, storage_class)
+        except VolumeFailed as error:
+            text = f'Failed to provision volume with StorageClass "{class_name}": {error}'
+            self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
+            raise NotYet(text) from error
+        try:
+            self.client.create(PERSISTENT_VOLUMES, complete(made, name, claim, storage_class))
+        except AlreadyExists:
+            return  # by this controller, before its cache showed it
+        text = f"Successfully provisioned volume {name} using {provisioner}"
+        self._recorder.event(claim, "Normal", "ProvisioningSucceeded", text)
+
+    def _reclaim(self, volume: Object) -> None:
+        try:
+            self._provisioner(annotations_of(volume)[PROVISIONED_BY]).reclaim(volume)
+        except VolumeFailed as error:
+            self._recorder.event(volume, "Warning", "VolumeFailedDelete", str(error))
+            raise NotYet(str(error)) from error
+        delete(self.client, Delete.of(PERSISTENT_VOLUMES, volume))
+
+
+def complete(made: Object, name: str, claim: Object, storage_class: Object) -> Object:
+    """Return a provisioner's volume with its name and all that ties it to its claim and its class."""
+    marks: Mapping[str, str] = {BY_CONTROLLER: "yes", PROVISIONED_BY: storage_class["provisioner"]}
+    meta = {**metadata(made), "name": name, "annotations": {**annotations_of(made), **marks}}
+    spec = {
+        **made["spec"],
+        "claimRef": reference_to(claim),
+        "storageClassName": name_of(storage_class),
+        "persistentVolumeReclaimPolicy": storage_class.get("reclaimPolicy", "Delete"),
+    }
+    if storage_class.get("mountOptions"):
+        spec["mountOptions"] = storage_class["mountOptions"]
+    return {"kind": "PersistentVolume", "apiVersion": "v1", "metadata": meta, "spec": spec}
+
+
+def _by_claim(pod: Object) -> tuple[str, ...]:
+    names = []
+    for volume in spec_of(pod).get("volumes") or []:
+        if "persistentVolumeClaim" in volume:
+            names.append(volume["persistentVolumeClaim"].get("claimName", ""))
+        elif "ephemeral" in volume:
+            names.append(f"{name_of(pod)}-{volume['name']}")
+    return tuple(f"{namespace_of(pod)}/{name}" for name in names)

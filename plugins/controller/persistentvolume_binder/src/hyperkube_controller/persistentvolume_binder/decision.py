@@ -1,0 +1,244 @@
+"""The next step for a claim or a volume: one write at a time, so that every step stands on what is stored.
+
+Source: kubernetes ``pkg/controller/volume/persistentvolume/pv_controller.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from hyperkube_controller.persistentvolume_binder.matching import class_of, find, is_for, misfit, says_no_class
+
+from hyperkube.client.actions import Action, Emit, Update
+from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of, namespace_of, uid_of
+
+COMPLETED = "pv.kubernetes.io/bind-completed"
+BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+PROVISIONERS = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_NO_CLASS = "no persistent volumes available for this claim and no storage class is set"
+_WAITING = "waiting for first consumer to be created before binding"
+_EXTERNAL = (
+    "Waiting for a volume to be created either by the external provisioner '{}' or manually by the system"
+    " administrator. If volume creation is delayed, please verify that the provisioner is running and correctly"
+    " registered."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """Make a volume for the claim, by a provisioner that is installed here."""
+
+    claim: Object
+    storage_class: Object
+
+
+@dataclass(frozen=True, slots=True)
+class Reclaim:
+    """Delete the storage behind the volume, then the volume."""
+
+    volume: Object
+
+
+Step = Action | Provision | Reclaim
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimWorld:
+    """What a decision about a claim knows.
+
+    Attributes:
+        volumes: all volumes.
+        storage_class: the claim's class, if there is one.
+        default_class: the name of the class for claims that say none, or the empty string.
+        node: the node that a pod with the claim was given, or the empty string.
+        installed: the provisioners that are installed here.
+    """
+
+    volumes: Iterable[Object]
+    storage_class: Object | None
+    default_class: str = ""
+    node: str = ""
+    installed: frozenset[str] = frozenset()
+
+
+def decide_claim(claim: Object, world: ClaimWorld) -> list[Step]:
+    """Return the claim's next step."""
+    by_name = {name_of(volume): volume for volume in world.volumes}
+    wanted = (claim.get("spec") or {}).get("volumeName", "")
+    if COMPLETED in annotations_of(claim):
+        return _decide_bound(claim, wanted, by_name.get(wanted))
+    if not wanted:
+        return _decide_open(claim, world, find(by_name.values(), claim))
+    volume = by_name.get(wanted)
+    if volume is None:
+        return []  # it may come yet
+    if not (volume.get("spec") or {}).get("claimRef"):
+        why = misfit(volume, claim)
+        if why:
+            text = f'Cannot bind to requested volume "{wanted}": {why}'
+            return [Emit(claim, "Warning", "VolumeMismatch", text)]
+        return _bind(volume, claim)
+    if is_for(volume, claim):
+        return _bind(volume, claim)
+    return [Emit(claim, "Warning", "FailedBinding", f'volume "{wanted}" already bound to a different claim.')]
+
+
+def _decide_open(claim: Object, world: ClaimWorld, volume: Object | None) -> list[Step]:
+    """Bind to a volume that fits; without one wait, or have one made."""
+    storage_class = world.storage_class
+    late = storage_class is not None and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
+    prebound = volume is not None and (volume.get("spec") or {}).get("claimRef")
+    if late and not prebound and not world.node:
+        return [Emit(claim, "Normal", "WaitForFirstConsumer", _WAITING)]
+    if volume is not None:
+        return _bind(volume, claim)
+    name = class_of(claim)
+    if world.default_class and says_no_class(claim):
+        spec = {**(claim.get("spec") or {}), "storageClassName": world.default_class}
+        return [Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "spec": spec})]
+    if not name:
+        return [Emit(claim, "Normal", "FailedBinding", _NO_CLASS)]
+    if storage_class is None:
+        why = f'storageclass.storage.k8s.io "{name}" not found'
+        return [Emit(claim, "Warning", "ProvisioningFailed", why)]
+    provisioner = str(storage_class.get("provisioner", ""))
+    if provisioner == NO_PROVISIONER:
+        return []
+    if provisioner in world.installed:
+        return [Provision(claim, storage_class)]
+    steps: list[Step] = [Emit(claim, "Normal", "ExternalProvisioning", _EXTERNAL.format(provisioner))]
+    wanted: dict[str, str] = dict.fromkeys(PROVISIONERS, provisioner)
+    if world.node:
+        wanted[SELECTED_NODE] = world.node
+    if not wanted.items() <= annotations_of(claim).items():
+        steps.append(Update(PERSISTENT_VOLUME_CLAIMS, _annotated(claim, wanted)))
+    return steps
+
+
+def _decide_bound(claim: Object, wanted: str, volume: Object | None) -> list[Step]:
+    """Finish what a bound claim needs, or declare it lost."""
+    if not wanted:
+        return _lost(
+            claim, "ClaimLost", "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+        )
+    if volume is None:
+        return _lost(claim, "ClaimLost", "Bound claim has lost its PersistentVolume. Data on the volume is lost!")
+    if not (volume.get("spec") or {}).get("claimRef") or is_for(volume, claim):
+        return _bind(volume, claim)
+    text = "Two claims are bound to the same volume, this one is bound incorrectly"
+    return _lost(claim, "ClaimMisbound", text)
+
+
+def _lost(claim: Object, reason: str, text: str) -> list[Step]:
+    status = claim.get("status") or {}
+    if status.get("phase") == "Lost":
+        return []
+    lost = {key: value for key, value in status.items() if key not in {"accessModes", "capacity"}} | {"phase": "Lost"}
+    return [
+        Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "status": lost}, "status"),
+        Emit(claim, "Warning", reason, text),
+    ]
+
+
+def _annotated(obj: Object, annotations: dict[str, str]) -> Object:
+    return {**obj, "metadata": {**metadata(obj), "annotations": {**annotations_of(obj), **annotations}}}
+
+
+def reference_to(claim: Object) -> Object:
+    """Return the ``claimRef`` of a volume."""
+    return {
+        "kind": "PersistentVolumeClaim",
+        "apiVersion": "v1",
+        "namespace": namespace_of(claim),
+        "name": name_of(claim),
+        "uid": uid_of(claim),
+        "resourceVersion": metadata(claim).get("resourceVersion", ""),
+    }
+
+
+def _bind(volume: Object, claim: Object) -> list[Step]:
+    """Return the next write of the four that bind: the volume first, so that nobody else takes it."""
+    spec = volume.get("spec") or {}
+    reference = spec.get("claimRef") or {}
+    if reference.get("uid") != uid_of(claim):
+        changed = volume if reference else _annotated(volume, {BY_CONTROLLER: "yes"})
+        return [Update(PERSISTENT_VOLUMES, {**changed, "spec": {**spec, "claimRef": reference_to(claim)}})]
+    wanted = claim.get("spec") or {}
+    if wanted.get("volumeName") != name_of(volume) or COMPLETED not in annotations_of(claim):
+        marks = {COMPLETED: "yes"} | ({} if wanted.get("volumeName") else {BY_CONTROLLER: "yes"})
+        changed = _annotated(claim, marks)
+        return [Update(PERSISTENT_VOLUME_CLAIMS, {**changed, "spec": {**wanted, "volumeName": name_of(volume)}})]
+    status = claim.get("status") or {}
+    bound: dict[str, Any] = {"phase": "Bound"}
+    if status.get("phase") != "Bound":
+        bound |= {"accessModes": spec.get("accessModes") or [], "capacity": spec.get("capacity") or {}}
+    if bound.items() <= status.items():
+        return []
+    return [Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "status": {**status, **bound}}, "status")]
+
+
+def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str] = frozenset()) -> list[Step]:
+    """Return the volume's next step.
+
+    Args:
+        volume: the volume.
+        claim: the claim that it names, by namespace and name, if there is one.
+        installed: the provisioners that are installed here.
+    """
+    spec = volume.get("spec") or {}
+    reference = spec.get("claimRef") or {}
+    if not reference or not reference.get("uid"):
+        return _phase(volume, "Available")
+    if claim is None or uid_of(claim) != reference["uid"]:
+        return _release(volume, installed)
+    bound_to = (claim.get("spec") or {}).get("volumeName", "")
+    if bound_to == name_of(volume):
+        return _phase(volume, "Bound")
+    if not bound_to:
+        return []  # the claim's own next step
+    if PROVISIONED_BY in annotations_of(volume) and spec.get("persistentVolumeReclaimPolicy") == "Delete":
+        return _release(volume, installed)
+    if BY_CONTROLLER in annotations_of(volume):
+        kept = {key: value for key, value in annotations_of(volume).items() if key != BY_CONTROLLER}
+        left = {key: value for key, value in spec.items() if key != "claimRef"}
+        free = {**volume, "metadata": {**metadata(volume), "annotations": kept}, "spec": left}
+        return [Update(PERSISTENT_VOLUMES, free)]
+    named = {key: value for key, value in reference.items() if key not in {"uid", "resourceVersion"}}
+    return [Update(PERSISTENT_VOLUMES, {**volume, "spec": {**spec, "claimRef": named}})]
+
+
+def _phase(volume: Object, phase: str, message: str = "") -> list[Step]:
+    status = volume.get("status") or {}
+    if status.get("phase") == phase and status.get("message", "") == message:
+        return []
+    said = {key: value for key, value in status.items() if key not in {"message", "reason", "lastPhaseTransitionTime"}}
+    said |= {"phase": phase} | ({"message": message} if message else {})
+    return [Update(PERSISTENT_VOLUMES, {**volume, "status": said}, "status")]
+
+
+def _release(volume: Object, installed: frozenset[str]) -> list[Step]:
+    """Say that the claim is gone, then do with the storage what the policy says."""
+    if (volume.get("status") or {}).get("phase") not in {"Released", "Failed"}:
+        return _phase(volume, "Released")
+    policy = (volume.get("spec") or {}).get("persistentVolumeReclaimPolicy", "Retain")
+    if policy == "Retain" or (volume.get("status") or {}).get("phase") == "Failed":
+        return []
+    if policy == "Recycle":
+        return _failed(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
+    provisioner = annotations_of(volume).get(PROVISIONED_BY, "")
+    if provisioner in installed:
+        return [Reclaim(volume)]
+    if provisioner:
+        return []  # whoever made it deletes it
+    text = f'error getting deleter volume plugin for volume "{name_of(volume)}": no volume plugin matched'
+    return _failed(volume, "VolumeFailedDelete", text)
+
+
+def _failed(volume: Object, reason: str, text: str) -> list[Step]:
+    return [*_phase(volume, "Failed", text), Emit(volume, "Warning", reason, text)]

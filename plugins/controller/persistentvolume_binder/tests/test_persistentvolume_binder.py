@@ -1,0 +1,257 @@
+"""The persistentvolume-binder: claims find volumes, or get them made, and leave them."""
+
+import pytest
+from hyperkube_controller.persistentvolume_binder import PersistentvolumeBinder
+
+from hyperkube.hookspecs.volume import VolumeFailed
+from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+
+def claim(name="c", size="1Gi", storage_class="", **spec):
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec}
+    if storage_class is not None:
+        wanted["storageClassName"] = storage_class
+    return {
+        "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "d", "uid": f"uid-{name}"},
+        "spec": wanted,
+    }  # fmt: skip
+
+
+def volume(name="v", size="1Gi", storage_class="", annotations=None, labels=None, **spec):
+    spec = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": storage_class, **spec}
+    meta = {"name": name, "annotations": annotations or {}, "labels": labels or {}}
+    return {"kind": "PersistentVolume", "metadata": meta, "spec": spec}
+
+
+def storage_class(provisioner="example.com/disks", **more):
+    return {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": provisioner, **more}
+
+
+class Disks:
+    """A provisioner that remembers what it was asked."""
+
+    def __init__(self, refuse=""):
+        self.made, self.gone, self.refuse = [], [], refuse
+
+    def provision(self, claim, storage_class):
+        if self.refuse:
+            raise VolumeFailed(self.refuse)
+        self.made.append(claim["metadata"]["name"])
+        return {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}}
+
+    def reclaim(self, volume):
+        self.gone.append(volume["metadata"]["name"])
+
+
+class World(ControllerRig):
+    """A bench with claims, volumes, and a class `fast` whose provisioner is at hand."""
+
+    def __init__(self, claims=(), volumes=(), classes=(), pods=(), disks=None):
+        super().__init__(PersistentvolumeBinder)
+        self.disks = disks or Disks()
+        (binder,) = self.plugins
+        binder._installed = frozenset({"example.com/disks"})
+        binder._provisioners["example.com/disks"] = self.disks
+        for resource, objects in (
+            (PERSISTENT_VOLUME_CLAIMS, claims), (PERSISTENT_VOLUMES, volumes), (STORAGE_CLASSES, classes), (PODS, pods),
+        ):  # fmt: skip
+            self.client.seed(resource, *objects)
+        self.settle()
+
+    def claim(self, name="c"):
+        return self.client.get(PERSISTENT_VOLUME_CLAIMS, name, "d")
+
+    def volume(self, name="v"):
+        return self.client.get(PERSISTENT_VOLUMES, name)
+
+    def said(self):
+        self.plugins[0]._recorder.flush()
+        return {event["reason"]: event["message"] for event in self.client.objects(EVENTS)}
+
+
+class TestContract(ControllerContract):
+    plugin = PersistentvolumeBinder
+
+    def populate(self, rig):
+        rig.client.seed(PERSISTENT_VOLUME_CLAIMS, claim())
+        rig.client.seed(PERSISTENT_VOLUMES, volume())
+
+
+def test_a_claim_and_a_volume_find_each_other():
+    world = World([claim()], [volume()])
+
+    bound, found = world.claim(), world.volume()
+    assert bound["spec"]["volumeName"] == "v"
+    assert bound["status"] == {"phase": "Bound", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}}
+    assert bound["metadata"]["annotations"] == {
+        "pv.kubernetes.io/bind-completed": "yes",
+        "pv.kubernetes.io/bound-by-controller": "yes",
+    }
+    assert found["spec"]["claimRef"]["uid"] == "uid-c"
+    assert found["status"]["phase"] == "Bound"
+
+
+def test_the_smallest_that_is_large_enough_is_taken():
+    world = World([claim(size="2Gi")], [volume("small"), volume("huge", "100Gi"), volume("right", "3Gi")])
+
+    assert world.claim()["spec"]["volumeName"] == "right"
+    assert world.volume("small")["status"]["phase"] == "Available"
+
+
+def test_one_volume_is_not_given_twice():
+    world = World([claim("a"), claim("b")], [volume()])
+
+    phases = sorted(world.claim(name).get("status", {}).get("phase", "Pending") for name in "ab")
+    assert phases == ["Bound", "Pending"]
+
+
+@pytest.mark.parametrize(
+    "unfit",
+    [
+        volume(size="1Mi"),
+        volume(storage_class="slow"),
+        volume(accessModes=["ReadOnlyMany"]),
+        volume(volumeMode="Block"),
+        volume(claimRef={"namespace": "d", "name": "another"}),
+    ],
+    ids=["size", "class", "access", "mode", "reserved"],
+)
+def test_volumes_that_do_not_fit(unfit):
+    world = World([claim()], [unfit])
+
+    assert "volumeName" not in world.claim()["spec"]
+    assert world.said()["FailedBinding"] == "no persistent volumes available for this claim and no storage class is set"
+
+
+def test_a_selector_chooses():
+    wanted = claim(selector={"matchLabels": {"tier": "gold"}})
+
+    world = World([wanted], [volume("a"), volume("b", labels={"tier": "gold"})])
+
+    assert world.claim()["spec"]["volumeName"] == "b"
+
+
+def test_a_volume_may_be_reserved_for_a_claim():
+    world = World([claim()], [volume("a"), volume("b", "9Gi", claimRef={"namespace": "d", "name": "c"})])
+
+    assert world.claim()["spec"]["volumeName"] == "b"
+
+
+def test_a_claim_may_name_its_volume():
+    world = World([claim(volumeName="b")], [volume("a"), volume("b")])
+
+    assert world.claim()["status"]["phase"] == "Bound"
+    assert "pv.kubernetes.io/bound-by-controller" not in world.claim()["metadata"]["annotations"]
+
+
+def test_a_named_volume_that_does_not_fit_is_told():
+    world = World([claim(volumeName="v", size="5Gi")], [volume()])
+
+    assert world.said()["VolumeMismatch"] == 'Cannot bind to requested volume "v": requested PV is too small'
+
+
+def test_a_volume_is_made_for_a_claim_with_a_class():
+    world = World([claim(storage_class="fast")], classes=[storage_class()])
+
+    made = world.volume("pvc-uid-c")
+    assert world.disks.made == ["c"]
+    assert world.claim()["status"]["phase"] == "Bound"
+    assert made["status"]["phase"] == "Bound"
+    assert made["spec"]["persistentVolumeReclaimPolicy"] == "Delete"
+    assert made["metadata"]["annotations"]["pv.kubernetes.io/provisioned-by"] == "example.com/disks"
+    assert world.said()["ProvisioningSucceeded"] == "Successfully provisioned volume pvc-uid-c using example.com/disks"
+
+
+def test_a_made_volume_goes_with_its_claim():
+    world = World([claim(storage_class="fast")], classes=[storage_class()])
+
+    world.client.delete(PERSISTENT_VOLUME_CLAIMS, "c", "d")
+    world.settle()
+
+    assert world.disks.gone == ["pvc-uid-c"]
+    assert world.client.objects(PERSISTENT_VOLUMES) == []
+
+
+def test_a_retained_volume_is_released():
+    world = World([claim()], [volume(persistentVolumeReclaimPolicy="Retain")])
+
+    world.client.delete(PERSISTENT_VOLUME_CLAIMS, "c", "d")
+    world.settle()
+
+    assert world.volume()["status"]["phase"] == "Released"
+
+
+def test_a_volume_that_nobody_can_delete_has_failed():
+    world = World([claim()], [volume(persistentVolumeReclaimPolicy="Delete")])
+
+    world.client.delete(PERSISTENT_VOLUME_CLAIMS, "c", "d")
+    world.settle()
+
+    assert world.volume()["status"]["phase"] == "Failed"
+    assert "no volume plugin matched" in world.said()["VolumeFailedDelete"]
+
+
+def test_a_claim_that_waits_for_its_pod():
+    late = storage_class(volumeBindingMode="WaitForFirstConsumer")
+    world = World([claim(storage_class="fast")], classes=[late])
+    before = [*world.disks.made]
+    source = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+
+    world.client.seed(
+        PODS,
+        {"kind": "Pod", "metadata": {"name": "p", "namespace": "d"}, "spec": {"nodeName": "n", "volumes": [source]}},
+    )
+    world.settle()
+
+    assert before == []
+    assert world.said()["WaitForFirstConsumer"] == "waiting for first consumer to be created before binding"
+    assert world.claim()["status"]["phase"] == "Bound"
+
+
+def test_an_external_provisioner_is_waited_for():
+    world = World([claim(storage_class="fast")], classes=[storage_class("ebs.csi.aws.com")])
+
+    assert "external provisioner 'ebs.csi.aws.com'" in world.said()["ExternalProvisioning"]
+    assert world.claim()["metadata"]["annotations"]["volume.kubernetes.io/storage-provisioner"] == "ebs.csi.aws.com"
+
+
+def test_a_claim_that_says_no_class_gets_the_default_one_also_later():
+    world = World([claim(storage_class=None), claim("none", storage_class="")])
+    marked = storage_class()
+    marked["metadata"]["annotations"] = {"storageclass.kubernetes.io/is-default-class": "true"}
+
+    world.client.seed(STORAGE_CLASSES, marked)
+    world.settle()
+
+    assert world.claim()["spec"]["storageClassName"] == "fast"
+    assert world.disks.made == ["c"]
+
+
+def test_failures_to_make_a_volume_are_told_and_retried():
+    disks = Disks("no space")
+    world = World([claim(storage_class="fast")], classes=[storage_class()], disks=disks)
+    text = world.said()["ProvisioningFailed"]
+
+    disks.refuse = ""
+    world.advance(30)
+
+    assert text == 'Failed to provision volume with StorageClass "fast": no space'
+    assert world.claim()["status"]["phase"] == "Bound"
+
+
+def test_a_missing_class_is_told():
+    world = World([claim(storage_class="fast")])
+
+    assert world.said()["ProvisioningFailed"] == 'storageclass.storage.k8s.io "fast" not found'
+
+
+def test_a_claim_whose_volume_vanished_is_lost():
+    world = World([claim()], [volume()])
+
+    world.client.delete(PERSISTENT_VOLUMES, "v")
+    world.settle()
+
+    assert world.claim()["status"] == {"phase": "Lost"}
+    assert world.said()["ClaimLost"] == "Bound claim has lost its PersistentVolume. Data on the volume is lost!"

@@ -1,0 +1,135 @@
+"""podgc: deletes pods that nobody will ever finish.
+
+Those are pods whose node is gone, pods that are being deleted and were never on a node, pods that wait for a node
+which is out of service, and, beyond a number, the oldest of those that have ended.
+Source: kubernetes ``pkg/controller/podgc/gc_controller.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from hyperkube.client.actions import Action, Delete, Patch, perform
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.pods import is_ready, is_terminal
+from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of
+from hyperkube.machinery.times import format_time
+from hyperkube.plugin import Plugin
+
+QUARANTINE = 40.0
+THRESHOLD = 12500
+KEY = "all"
+_NOW = {"gracePeriodSeconds": 0}
+
+
+def node_of(pod: Object) -> str:
+    """Return the node that the pod is assigned to, or the empty string."""
+    return str((pod.get("spec") or {}).get("nodeName", ""))
+
+
+def decide(
+    pods: Sequence[Object], gone_nodes: AbstractSet[str], dead_nodes: AbstractSet[str], threshold: int, now: str
+) -> list[Action]:
+    """Return the deletions that are due.
+
+    Args:
+        pods: all pods.
+        gone_nodes: nodes that pods name and that have not existed for the quarantine.
+        dead_nodes: nodes that are not ready and tainted as out of service.
+        threshold: how many ended pods may stay; 0 for any number.
+        now: the time, as conditions have it.
+    """
+    actions: list[Action] = []
+    for pod in pods:
+        if node_of(pod) in gone_nodes:
+            actions += _end(pod, "PodGC: node no longer exists", now)
+        elif is_being_deleted(pod) and (not node_of(pod) or node_of(pod) in dead_nodes):
+            actions += _end(pod, "", now)
+    ended = [pod for pod in pods if is_terminal(pod) and not is_being_deleted(pod)]
+    if threshold and len(ended) > threshold:
+        ended.sort(key=lambda pod: (metadata(pod).get("creationTimestamp", ""), name_of(pod)))
+        actions += [Delete.of(PODS, pod, _NOW) for pod in ended[: len(ended) - threshold]]
+    return actions
+
+
+def _end(pod: Object, why: str, now: str) -> list[Action]:
+    """Return what marks an unfinished pod as failed, so that a job sees it, and deletes it at once."""
+    actions: list[Action] = []
+    if not is_terminal(pod) and why:
+        status = pod.get("status") or {}
+        others = [entry for entry in status.get("conditions") or [] if entry.get("type") != "DisruptionTarget"]
+        target = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "DeletionByPodGC",
+            "message": why,
+            "lastTransitionTime": now,
+        }
+        patch = {
+            "metadata": {"uid": metadata(pod).get("uid")},
+            "status": {"phase": "Failed", "conditions": [*others, target]},
+        }
+        actions.append(Patch(PODS, name_of(pod), patch, namespace_of(pod), "status"))
+    return [*actions, Delete.of(PODS, pod, _NOW)]
+
+
+class Podgc(Plugin):
+    """Looks when something happened that can leave pods behind; polls nothing."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        self._threshold = int(self.context.options.get("terminated-pod-gc-threshold", THRESHOLD))
+        self._missing: dict[str, float] = {}
+        self._pods = self.informers.informer(PODS)
+        self._nodes = self.informers.informer(NODES)
+        self._pods.add_index("podgc/node", _by_node)
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new))
+        self._nodes.add_handler(
+            on_update=lambda _old, new: self._loop.queue.add(KEY) if _is_dead(new) else None,
+            on_delete=lambda _node: self._loop.queue.add(KEY),
+        )
+        return self._loop
+
+    def _pod_seen(self, pod: Object) -> None:
+        stuck = is_being_deleted(pod) and not node_of(pod)
+        stranded = node_of(pod) and self._nodes.get("", node_of(pod)) is None
+        if stuck or stranded or is_terminal(pod):
+            self._loop.queue.add(KEY)
+
+    def _sync(self, _key: str) -> float | None:
+        now = self.context.clock.monotonic()
+        pods = self._pods.list()
+        missing = {node_of(pod) for pod in pods} - {""} - {name_of(node) for node in self._nodes.list()}
+        self._missing = {name: self._missing.get(name, now) for name in missing}
+        gone = {name for name, since in self._missing.items() if now - since >= QUARANTINE and self._is_gone(name)}
+        dead = {name_of(node) for node in self._nodes.list() if _is_dead(node)}
+        stamp = format_time(self.context.clock.now())
+        perform(self.client, None, decide(pods, gone, dead, self._threshold, stamp))
+        waits = [QUARANTINE - (now - since) for name, since in self._missing.items() if name not in gone]
+        return max(0.0, min(waits)) if waits else None
+
+    def _is_gone(self, name: str) -> bool:
+        """Ask the server: the cache alone is no reason to delete pods."""
+        try:
+            self.client.get(NODES, name)
+        except NotFound:
+            return True
+        return False
+
+
+def _by_node(pod: Object) -> tuple[str, ...]:
+    return (node_of(pod),) if node_of(pod) else ()
+
+
+def _is_dead(node: Object) -> bool:
+    """Tell whether the node is not ready and somebody has declared it out of service."""
+    taints = (node.get("spec") or {}).get("taints") or []
+    declared = any(taint.get("key") == "node.kubernetes.io/out-of-service" for taint in taints)
+    return declared and not is_ready(node)

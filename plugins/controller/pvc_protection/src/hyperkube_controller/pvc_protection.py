@@ -1,0 +1,88 @@
+"""pvc-protection: a claim that is being deleted stays while a pod on a node uses it.
+
+Source: kubernetes ``pkg/controller/volume/pvcprotection/pvc_protection_controller.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube.client.actions import Action, Update, perform
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.pods import spec_of
+from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS
+from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of, split_key
+from hyperkube.plugin import Plugin
+
+FINALIZER = "kubernetes.io/pvc-protection"
+
+
+def claims_of(pod: Object) -> list[str]:
+    """Return the names of the claims that a pod's volumes refer to."""
+    names = []
+    for volume in spec_of(pod).get("volumes") or []:
+        if "persistentVolumeClaim" in volume:
+            names.append(str(volume["persistentVolumeClaim"].get("claimName", "")))
+        elif "ephemeral" in volume:
+            names.append(f"{name_of(pod)}-{volume['name']}")
+    return names
+
+
+def is_used(claim: Object, pods: Iterable[Object]) -> bool:
+    """Tell whether a pod that a kubelet may know of uses the claim."""
+    return any(spec_of(pod).get("nodeName") and name_of(claim) in claims_of(pod) for pod in pods)
+
+
+def decide(claim: Object, *, used: bool) -> list[Action]:
+    """Return the update that puts the finalizer on, or takes it off a deleted claim that nobody uses."""
+    finalizers = list(metadata(claim).get("finalizers") or [])
+    held = FINALIZER in finalizers
+    if not is_being_deleted(claim) and not held:
+        return [_with(claim, [*finalizers, FINALIZER])]
+    if is_being_deleted(claim) and held and not used:
+        return [_with(claim, [name for name in finalizers if name != FINALIZER])]
+    return []
+
+
+def _with(claim: Object, finalizers: list[str]) -> Update:
+    return Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "metadata": {**metadata(claim), "finalizers": finalizers}})
+
+
+class PvcProtection(Plugin):
+    """Holds claims back while pods use them."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
+        self._pods = self.informers.informer(PODS)
+        self._pods.add_index("claim", _by_claim)
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._claims.add_handler(self._loop.enqueue, self._loop.enqueue_update)
+        self._pods.add_handler(on_delete=self._pod_gone)
+        return self._loop
+
+    def _pod_gone(self, pod: Object) -> None:
+        for key in _by_claim(pod):
+            self._loop.queue.add(key)
+
+    def _sync(self, key: str) -> None:
+        claim = self._claims.get(*split_key(key))
+        if claim is None:
+            return
+        perform(self.client, None, decide(claim, used=self._is_used(claim)))
+
+    def _is_used(self, claim: Object) -> bool:
+        """Tell whether the claim is used; that it is not is believed from the server alone."""
+        if not is_being_deleted(claim):
+            return True  # does not matter yet
+        namespace = namespace_of(claim)
+        if is_used(claim, self._pods.by_index("claim", f"{namespace}/{name_of(claim)}")):
+            return True
+        return is_used(claim, self.client.list(PODS, namespace).items)
+
+
+def _by_claim(pod: Object) -> tuple[str, ...]:
+    return tuple(f"{namespace_of(pod)}/{name}" for name in claims_of(pod))

@@ -1,0 +1,37 @@
+"""replicaset: as many pods of a template as the replica set asks for, no more and no fewer.
+
+What it counts, which pod it deletes first and how it starts slowly is in `hyperkube_lib.replicas`.
+"""
+
+from __future__ import annotations
+
+from hyperkube_lib.replicas import ReplicasController, workers_of
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.resources import REPLICA_SETS
+from hyperkube.machinery.labels import Selector, from_label_selector
+from hyperkube.machinery.objects import Object
+from hyperkube.plugin import Plugin
+
+
+def selector_of(replica_set: Object) -> Selector:
+    """Return the compiled ``spec.selector``."""
+    return from_label_selector((replica_set.get("spec") or {}).get("selector"))
+
+
+class Replicaset(Plugin):
+    """Keeps each replica set's pods at ``spec.replicas``."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        workers = workers_of(self.context.options, "concurrent-replicaset-syncs")
+        return ReplicasController(
+            self,
+            REPLICA_SETS,
+            "ReplicaSet",
+            component="replicaset-controller",
+            selector_of=selector_of,
+            workers=workers,
+        )

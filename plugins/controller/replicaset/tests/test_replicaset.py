@@ -1,0 +1,124 @@
+"""The replicaset controller on the bench."""
+
+from hyperkube_controller.replicaset import Replicaset
+
+from hyperkube.kinds.resources import PODS, REPLICA_SETS
+from hyperkube.machinery.errors import Forbidden
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+RS = {
+    "kind": "ReplicaSet",
+    "apiVersion": "apps/v1",
+    "metadata": {"name": "web", "namespace": "d"},
+    "spec": {
+        "replicas": 3,
+        "selector": {"matchLabels": {"app": "web"}},
+        "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+    },
+}
+
+
+def rig(*objects):
+    rig = ControllerRig(Replicaset)
+    for resource, obj in objects:
+        rig.client.seed(resource, obj)
+    rig.settle()
+    return rig
+
+
+def pod(name, owner=None, **labels):
+    owners = [{"kind": "ReplicaSet", "apiVersion": "apps/v1", "name": "web", "uid": owner, "controller": True}]
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "d", "labels": labels, "ownerReferences": owners if owner else []},
+    }
+
+
+class TestContract(ControllerContract):
+    plugin = Replicaset
+
+    def populate(self, rig):
+        rig.client.seed(REPLICA_SETS, RS)
+
+
+def test_it_makes_pods_of_the_template():
+    world = rig((REPLICA_SETS, RS))
+
+    pods = world.client.objects(PODS)
+    assert len(pods) == 3
+    assert pods[0]["metadata"]["name"].startswith("web-")
+    assert pods[0]["metadata"]["labels"] == {"app": "web"}
+    assert pods[0]["spec"] == RS["spec"]["template"]["spec"]
+    (owner,) = pods[0]["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["controller"], owner["blockOwnerDeletion"]) == ("ReplicaSet", True, True)
+
+
+def test_its_status_follows_the_pods():
+    world = rig((REPLICA_SETS, RS))
+    name = world.client.objects(PODS)[0]["metadata"]["name"]
+    ready = {"type": "Ready", "status": "True", "lastTransitionTime": "2029-01-01T00:00:00Z"}
+    world.client.patch(PODS, name, {"status": {"conditions": [ready]}}, "d", subresource="status")
+
+    world.settle()
+
+    (rs,) = world.client.objects(REPLICA_SETS)
+    assert rs["status"] == {
+        "replicas": 3,
+        "fullyLabeledReplicas": 3,
+        "readyReplicas": 1,
+        "availableReplicas": 1,
+        "observedGeneration": 1,
+    }
+
+
+def test_a_lost_pod_is_replaced_and_an_extra_one_deleted():
+    world = rig((REPLICA_SETS, RS))
+    world.client.delete(PODS, world.client.objects(PODS)[0]["metadata"]["name"], "d")
+    world.settle()
+    assert len(world.client.objects(PODS)) == 3
+
+    world.client.patch(REPLICA_SETS, "web", {"spec": {"replicas": 1}}, "d")
+    world.settle()
+    assert len(world.client.objects(PODS)) == 1
+
+
+def test_an_orphan_that_it_selects_is_adopted():
+    world = rig((PODS, pod("stray", app="web")), (REPLICA_SETS, RS))
+
+    pods = world.client.objects(PODS)
+    assert len(pods) == 3
+    assert pods[0]["metadata"]["ownerReferences"][0]["name"] == "web"
+
+
+def test_a_pod_whose_labels_no_longer_fit_is_released_and_replaced():
+    world = rig((REPLICA_SETS, RS))
+    name = world.client.objects(PODS)[0]["metadata"]["name"]
+    world.client.patch(PODS, name, {"metadata": {"labels": {"app": "debug"}}}, "d")
+
+    world.settle()
+
+    pods = world.client.objects(PODS)
+    assert len(pods) == 4
+    assert not next(pod for pod in pods if pod["metadata"]["name"] == name)["metadata"].get("ownerReferences")
+
+
+def test_a_replica_set_that_is_being_deleted_makes_no_pods():
+    going = {**RS, "metadata": {**RS["metadata"], "deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["x"]}}
+
+    assert rig((REPLICA_SETS, going)).client.objects(PODS) == []
+
+
+def test_a_refused_pod_is_tried_once_per_round_not_once_per_replica():
+    world = ControllerRig(Replicaset)
+    world.client.seed(REPLICA_SETS, {**RS, "spec": {**RS["spec"], "replicas": 100}})
+    world.client.fail_next("create", "pods", Forbidden("exceeded quota"))
+
+    world.settle()
+
+    creates = [action for action in world.client.actions if action[:2] == ("create", "pods")]
+    assert len(creates) == 101  # the refused one, then those of the next round
+    (rs,) = world.client.objects(REPLICA_SETS)
+    assert rs["status"]["replicas"] == 100
+    assert "conditions" not in rs["status"]

@@ -1,0 +1,81 @@
+"""root-ca-cert-publisher: pods verify the API server with a config map that is in every namespace.
+
+The config map ``kube-root-ca.crt`` holds the file that ``--root-ca-file`` names; without that flag there is nothing
+to publish. Source: kubernetes ``pkg/controller/certificates/rootcacertpublisher/publisher.go``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hyperkube.client.actions import Action, Create, Update, perform
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES
+from hyperkube.machinery.errors import AlreadyExists, UsageError
+from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted, metadata, name_of, namespace_of
+from hyperkube.plugin import Plugin
+
+NAME = "kube-root-ca.crt"
+KEY = "ca.crt"
+DESCRIPTION = "kubernetes.io/description"
+TEXT = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
+
+
+def decide(namespace: Object, present: Object | None, certificate: str) -> list[Action]:
+    """Return what makes the namespace's config map hold the certificate."""
+    if is_being_deleted(namespace):
+        return []
+    meta = {"name": NAME, "namespace": name_of(namespace), "annotations": {DESCRIPTION: TEXT}}
+    if present is None:
+        made = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta, "data": {KEY: certificate}}
+        return [Create(CONFIG_MAPS, made)]
+    if present.get("data") == {KEY: certificate} and annotations_of(present).get(DESCRIPTION):
+        return []
+    annotations = {**annotations_of(present), DESCRIPTION: TEXT}
+    meta = {**metadata(present), "annotations": annotations}
+    return [Update(CONFIG_MAPS, {**present, "metadata": meta, "data": {KEY: certificate}})]
+
+
+class RootCaCertPublisher(Plugin):
+    """Keeps the CA's config map in every namespace."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop.
+
+        Raises:
+            UsageError: the file cannot be read.
+        """
+        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        file = self.context.options.get("root-ca-file") or ""
+        if not file:
+            return loop
+        try:
+            self._certificate = Path(file).read_text(encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"--root-ca-file: cannot read {file!r}: {error}") from error
+        self._namespaces = self.informers.informer(NAMESPACES)
+        self._config_maps = self.informers.informer(CONFIG_MAPS)
+        self._namespaces.add_handler(loop.enqueue)
+
+        def changed(config_map: Object) -> None:
+            if name_of(config_map) == NAME:
+                loop.queue.add(namespace_of(config_map))
+
+        self._config_maps.add_handler(on_update=lambda _old, new: changed(new), on_delete=changed)
+        return loop
+
+    def _sync(self, name: str) -> None:
+        namespace = self._namespaces.get("", name)
+        if namespace is None:
+            return
+        try:
+            perform(self.client, None, decide(namespace, self._config_maps.get(name, NAME), self._certificate))
+        except AlreadyExists:
+            return  # the cache was behind

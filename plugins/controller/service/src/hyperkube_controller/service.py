@@ -1,0 +1,160 @@
+"""service: asks the cloud for a load balancer for each Service of type LoadBalancer, and gives it back.
+
+Which cloud says ``--cloud-provider``; without one, or with one that has no load balancers, nothing happens. Services
+with a ``loadBalancerClass`` are left to whoever serves that class.
+Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/service/controller.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hyperkube.client.actions import Action, Emit, Patch, perform
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.reconcile import NotYet, ReconcileLoop
+from hyperkube.hookspecs import cloud as cloud_specs
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.cloud import Cloud, LoadBalancers
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.pods import is_ready
+from hyperkube.kinds.resources import NODES, SERVICES
+from hyperkube.machinery.errors import ApiError, HyperkubeError
+from hyperkube.machinery.objects import (
+    Object,
+    is_being_deleted,
+    labels_of,
+    metadata,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
+from hyperkube.plugin import Plugin, PluginHost, load
+
+FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
+EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
+DOOMED = "ToBeDeletedByClusterAutoscaler"
+
+
+def wants_balancer(service: Object) -> bool:
+    """Tell whether the service is to have a balancer of the cloud."""
+    spec = service.get("spec") or {}
+    return spec.get("type") == "LoadBalancer" and not spec.get("loadBalancerClass") and not is_being_deleted(service)
+
+
+def has_finalizer(service: Object) -> bool:
+    """Tell whether the service may have a balancer that is to be given back."""
+    return FINALIZER in (metadata(service).get("finalizers") or [])
+
+
+def targets(nodes: Iterable[Object]) -> list[Object]:
+    """Return the nodes that balancers send traffic to."""
+    return [
+        node
+        for node in nodes
+        if is_ready(node)
+        and not is_being_deleted(node)
+        and EXCLUDED not in labels_of(node)
+        and not any(taint.get("key") == DOOMED for taint in (node.get("spec") or {}).get("taints") or [])
+    ]
+
+
+def claim(service: Object) -> list[Action]:
+    """Return what makes sure, before a balancer exists, that the service does not go without giving it back."""
+    if has_finalizer(service):
+        return []
+    return [_patch(service, finalizers=[*(metadata(service).get("finalizers") or []), FINALIZER])]
+
+
+def ensured(service: Object, balancer: Object) -> list[Action]:
+    """Return what tells the service of its balancer."""
+    if balancer == ((service.get("status") or {}).get("loadBalancer") or {}):
+        return []
+    patch = {"metadata": {"uid": uid_of(service)}, "status": {"loadBalancer": balancer}}
+    return [
+        Patch(SERVICES, name_of(service), patch, namespace_of(service), "status"),
+        Emit(service, "Normal", "EnsuredLoadBalancer", "Ensured load balancer"),
+    ]
+
+
+def released(service: Object) -> list[Action]:
+    """Return what lets a service go whose balancer was given back."""
+    left = [name for name in metadata(service).get("finalizers") or [] if name != FINALIZER]
+    meta = {"uid": uid_of(service), "finalizers": left}
+    patch = {"metadata": meta, "status": {"loadBalancer": {"ingress": None}}}
+    return [
+        Patch(SERVICES, name_of(service), patch, namespace_of(service), "status"),
+        Emit(service, "Normal", "DeletedLoadBalancer", "Deleted load balancer"),
+    ]
+
+
+def _patch(service: Object, *, finalizers: list[str]) -> Patch:
+    patch = {"metadata": {"uid": uid_of(service), "finalizers": finalizers}}
+    return Patch(SERVICES, name_of(service), patch, namespace_of(service), "status")
+
+
+class Service(Plugin):
+    """Keeps balancers for services."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop.
+
+        Raises:
+            PluginNotFound: the cloud provider is not installed.
+        """
+        options = self.context.options
+        self._host: PluginHost | None = None
+        self._cluster = str(options.get("cluster-name") or "kubernetes")
+        self._recorder = EventRecorder(self.client, self.context.clock, "service-controller")
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        name = str(options.get("cloud-provider") or "")
+        if name in {"", "external"}:
+            return self._loop
+        self._host = load("cloud", [name], cloud_specs, lambda plugin: replace(self.context, name=plugin))
+        cloud: Cloud = self._host.hook.cloud_provider()
+        if cloud.load_balancers is None:
+            return self._loop
+        self._balancers: LoadBalancers = cloud.load_balancers
+        self._services = self.informers.informer(SERVICES)
+        self._nodes = self.informers.informer(NODES)
+        self._services.add_handler(self._seen, lambda _old, new: self._seen(new))
+        self._nodes.add_handler(self._nodes_changed, self._node_changed, self._nodes_changed)
+        return self._loop
+
+    def close(self) -> None:
+        """Close the cloud provider."""
+        if self._host is not None:
+            self._host.close()
+
+    def _seen(self, service: Object) -> None:
+        if wants_balancer(service) or has_finalizer(service):
+            self._loop.enqueue(service)
+
+    def _node_changed(self, old: Object, new: Object) -> None:
+        if bool(targets([old])) != bool(targets([new])):
+            self._nodes_changed(new)
+
+    def _nodes_changed(self, _node: Object) -> None:
+        for service in self._services.list():
+            self._seen(service)
+
+    def _sync(self, key: str) -> None:
+        service = self._services.get(*split_key(key))
+        if service is None:
+            return
+        try:
+            if wants_balancer(service):
+                perform(self.client, self._recorder, claim(service))
+                balancer = self._balancers.ensure(self._cluster, service, targets(self._nodes.list()))
+                perform(self.client, self._recorder, ensured(service, balancer))
+            elif has_finalizer(service):
+                self._balancers.ensure_deleted(self._cluster, service)
+                perform(self.client, self._recorder, released(service))
+        except ApiError:
+            raise
+        except HyperkubeError as error:
+            text = f"Error syncing load balancer: {error}"
+            self._recorder.event(service, "Warning", "SyncLoadBalancerFailed", text)
+            raise NotYet(text) from error

@@ -1,0 +1,141 @@
+"""The service controller with a cloud whose balancers are addresses counted up."""
+
+from types import SimpleNamespace
+
+import pytest
+from hyperkube_controller import service as module
+from hyperkube_controller.service import Service
+
+from hyperkube.hookspecs.cloud import Cloud
+from hyperkube.kinds.resources import EVENTS, NODES, SERVICES
+from hyperkube.machinery.errors import HyperkubeError
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+CLOUD = {"cloud-provider": "test"}
+
+
+class Balancers:
+    """An address per service, for ever the same."""
+
+    def __init__(self):
+        self.held, self.nodes, self.full = {}, [], False
+
+    def ensure(self, cluster, service, nodes):
+        if self.full:
+            raise HyperkubeError("no address left")
+        self.nodes = [node["metadata"]["name"] for node in nodes]
+        name = service["metadata"]["name"]
+        self.held.setdefault(name, f"192.0.2.{len(self.held) + 1}")
+        return {"ingress": [{"ip": self.held[name]}]}
+
+    def ensure_deleted(self, cluster, service):
+        self.held.pop(service["metadata"]["name"], None)
+
+
+@pytest.fixture(autouse=True)
+def balancers(monkeypatch):
+    found = Balancers()
+
+    host = SimpleNamespace(hook=SimpleNamespace(cloud_provider=lambda: Cloud(name="test", load_balancers=found)))
+
+    monkeypatch.setattr(module, "load", lambda *_: host)
+    return found
+
+
+def service(kind="LoadBalancer", **spec):
+    meta = {"name": "web", "namespace": "d"}
+    return {"kind": "Service", "apiVersion": "v1", "metadata": meta, "spec": {"type": kind, **spec}, "status": {}}
+
+
+def node(name, ready="True", **labels):
+    status = {"conditions": [{"type": "Ready", "status": ready}]}
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+
+
+class TestContract(ControllerContract):
+    plugin = Service
+    options = CLOUD
+
+    def populate(self, rig):
+        rig.client.seed(SERVICES, service())
+
+
+def run(*services, options=None):
+    rig = ControllerRig(Service, options=CLOUD if options is None else options)
+    rig.client.seed(NODES, node("a"), node("b", "False"), node("c", **{module.EXCLUDED: ""}))
+    rig.client.seed(SERVICES, *services)
+    rig.settle()
+    return rig
+
+
+def said(rig):
+    rig.plugins[0]._recorder.flush()
+    return {event["reason"]: event["message"] for event in rig.client.objects(EVENTS)}
+
+
+def test_a_service_gets_an_address(balancers):
+    rig = run(service())
+
+    (found,) = rig.client.objects(SERVICES)
+    assert found["status"] == {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
+    assert found["metadata"]["finalizers"] == ["service.kubernetes.io/load-balancer-cleanup"]
+    assert balancers.nodes == ["a"]
+    assert said(rig)["EnsuredLoadBalancer"] == "Ensured load balancer"
+
+
+@pytest.mark.parametrize("other", [service("ClusterIP"), service(loadBalancerClass="x/y")], ids=["type", "class"])
+def test_other_services_get_none(balancers, other):
+    run(other)
+
+    assert balancers.held == {}
+
+
+@pytest.mark.parametrize("options", [{}, {"cloud-provider": "external"}], ids=["no cloud", "external"])
+def test_without_a_cloud_nothing_happens(balancers, options):
+    run(service(), options=options)
+
+    assert balancers.held == {}
+
+
+def test_a_deleted_service_gives_it_back(balancers):
+    rig = run(service())
+
+    rig.client.delete(SERVICES, "web", "d")
+    rig.settle()
+
+    assert balancers.held == {}
+    assert rig.client.objects(SERVICES) == []
+
+
+def test_a_service_that_wants_none_any_more_gives_it_back(balancers):
+    rig = run(service())
+
+    rig.client.patch(SERVICES, "web", {"spec": {"type": "ClusterIP"}}, "d")
+    rig.settle()
+
+    (found,) = rig.client.objects(SERVICES)
+    assert balancers.held == {}
+    assert found["metadata"]["finalizers"] == []
+    assert found["status"] == {"loadBalancer": {}}
+
+
+def test_balancers_follow_the_nodes(balancers):
+    rig = run(service())
+
+    rig.client.seed(NODES, node("d"))
+    rig.settle()
+
+    assert balancers.nodes == ["a", "d"]
+
+
+def test_failures_are_told_and_retried(balancers):
+    balancers.full = True
+    rig = run(service())
+    text = said(rig)["SyncLoadBalancerFailed"]
+
+    balancers.full = False
+    rig.advance(10)
+
+    assert text == "Error syncing load balancer: no address left"
+    assert balancers.held

@@ -1,0 +1,104 @@
+"""The serviceaccount-token controller: a token for each secret that asks for one, while its account is there."""
+
+from base64 import b64decode
+
+import jwt
+import pytest
+from hyperkube_controller.serviceaccount_token import ServiceaccountToken
+
+from hyperkube.kinds.resources import SECRETS, SERVICE_ACCOUNTS
+from hyperkube.machinery.errors import UsageError
+from hyperkube.serving.certificates import signing_key
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+
+def account(uid="u1"):
+    return {"kind": "ServiceAccount", "metadata": {"name": "robot", "namespace": "d", "uid": uid}}
+
+
+def secret(kind="kubernetes.io/service-account-token", **annotations):
+    annotations = {"kubernetes.io/service-account.name": "robot", **annotations}
+    return {"kind": "Secret", "metadata": {"name": "s", "namespace": "d", "annotations": annotations}, "type": kind}
+
+
+@pytest.fixture(scope="module")
+def options(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pki")
+    (folder / "sa.key").write_bytes(signing_key()[0])
+    (folder / "ca.crt").write_bytes(b"the CA")
+    return {"service-account-private-key-file": str(folder / "sa.key"), "root-ca-file": str(folder / "ca.crt")}
+
+
+def run(options, *secrets, accounts=None):
+    rig = ControllerRig(ServiceaccountToken, options=options)
+    rig.client.seed(SERVICE_ACCOUNTS, *([account()] if accounts is None else accounts))
+    rig.client.seed(SECRETS, *secrets)
+    rig.settle()
+    return rig
+
+
+class TestContract(ControllerContract):
+    plugin = ServiceaccountToken
+
+    @pytest.fixture(autouse=True)
+    def _key(self, options, monkeypatch):
+        monkeypatch.setattr(type(self), "options", options)
+
+    def populate(self, rig):
+        rig.client.seed(SERVICE_ACCOUNTS, account())
+        rig.client.seed(SECRETS, secret())
+
+
+def test_a_secret_gets_its_token(options):
+    (found,) = run(options, secret()).client.objects(SECRETS)
+
+    data = {key: b64decode(value).decode() for key, value in found["data"].items()}
+    claims = jwt.decode(data["token"], options={"verify_signature": False})
+    assert claims["sub"] == "system:serviceaccount:d:robot"
+    assert claims["kubernetes.io/serviceaccount/secret.name"] == "s"
+    assert (data["ca.crt"], data["namespace"]) == ("the CA", "d")
+    assert found["metadata"]["annotations"]["kubernetes.io/service-account.uid"] == "u1"
+
+
+def test_a_token_stays_as_it_is(options):
+    given = {**secret(**{"kubernetes.io/service-account.uid": "u1"}), "data": {"token": "b2xk"}}
+
+    (found,) = run(options, given).client.objects(SECRETS)
+
+    assert found["data"]["token"] == "b2xk"
+
+
+@pytest.mark.parametrize(
+    ("accounts", "annotations"),
+    [((), {}), ((account("u2"),), {"kubernetes.io/service-account.uid": "u1"})],
+    ids=["gone", "another one of that name"],
+)
+def test_a_secret_goes_with_its_account(options, accounts, annotations):
+    assert run(options, secret(**annotations), accounts=accounts).client.objects(SECRETS) == []
+
+
+def test_a_deleted_account_takes_its_secrets_along(options):
+    rig = run(options, secret())
+
+    rig.client.delete(SERVICE_ACCOUNTS, "robot", "d")
+    rig.settle()
+
+    assert rig.client.objects(SECRETS) == []
+
+
+def test_other_secrets_are_left_alone(options):
+    (found,) = run(options, secret("Opaque"), accounts=()).client.objects(SECRETS)
+
+    assert "data" not in found
+
+
+def test_without_a_key_nothing_happens():
+    (found,) = run({}, secret()).client.objects(SECRETS)
+
+    assert "data" not in found
+
+
+def test_a_missing_key_file_is_an_error():
+    with pytest.raises(UsageError, match="cannot read '/nowhere'"):
+        ControllerRig(ServiceaccountToken, options={"service-account-private-key-file": "/nowhere"})

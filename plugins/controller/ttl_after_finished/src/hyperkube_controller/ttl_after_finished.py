@@ -1,0 +1,71 @@
+"""ttl-after-finished: a job that has ended is deleted after ``ttlSecondsAfterFinished``, and its pods with it.
+
+Source: kubernetes ``pkg/controller/ttlafterfinished/ttlafterfinished_controller.go``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from hyperkube.client.actions import Action, Again, Delete, perform
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.resources import JOBS
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.objects import Object, is_being_deleted, metadata, split_key
+from hyperkube.machinery.times import parse_time
+from hyperkube.plugin import Plugin
+
+
+def finished_at(job: Object) -> datetime | None:
+    """Return when the job got its Complete or Failed condition, or None while it runs."""
+    for entry in (job.get("status") or {}).get("conditions") or []:
+        if entry.get("type") in {"Complete", "Failed"} and entry.get("status") == "True":
+            return parse_time(entry["lastTransitionTime"])
+    return None
+
+
+def decide(job: Object, now: datetime) -> list[Action]:
+    """Return the deletion of a job whose time is over, or when to look again."""
+    seconds = (job.get("spec") or {}).get("ttlSecondsAfterFinished")
+    ended = finished_at(job)
+    if seconds is None or ended is None or is_being_deleted(job):
+        return []
+    left = (ended + timedelta(seconds=seconds) - now).total_seconds()
+    if left > 0:
+        return [Again(left)]
+    version = metadata(job)["resourceVersion"]
+    options = {"propagationPolicy": "Foreground", "preconditions": {"resourceVersion": version}}
+    return [Delete.of(JOBS, job, options)]
+
+
+class TtlAfterFinished(Plugin):
+    """Deletes jobs whose time after their end is over."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop."""
+        self._jobs = self.informers.informer(JOBS)
+        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+
+        def seen(job: Object) -> None:
+            if (job.get("spec") or {}).get("ttlSecondsAfterFinished") is not None and finished_at(job) is not None:
+                loop.enqueue(job)
+
+        self._jobs.add_handler(seen, lambda _old, new: seen(new))
+        return loop
+
+    def _sync(self, key: str) -> float | None:
+        job = self._jobs.get(*split_key(key))
+        if job is None:
+            return None
+        actions = decide(job, self.context.clock.now())
+        if any(isinstance(action, Delete) for action in actions):
+            namespace, name = split_key(key)
+            try:
+                job = self.client.get(JOBS, name, namespace)  # its time may have been prolonged
+            except NotFound:
+                return None
+            actions = decide(job, self.context.clock.now())
+        return perform(self.client, None, actions)

@@ -1,0 +1,49 @@
+"""The ttl-after-finished controller: not before the end, not before the time."""
+
+import pytest
+from hyperkube_controller.ttl_after_finished import TtlAfterFinished
+
+from hyperkube.kinds.resources import JOBS
+from hyperkube.testing.contracts.controller import ControllerContract
+from hyperkube.testing.controller_rig import ControllerRig
+
+
+def job(ttl=100, condition="Complete"):
+    ended = {"type": condition, "status": "True", "lastTransitionTime": "2030-01-01T00:00:00Z"}
+    return {
+        "kind": "Job",
+        "metadata": {"name": "j", "namespace": "d"},
+        "spec": {} if ttl is None else {"ttlSecondsAfterFinished": ttl},
+        "status": {"conditions": [ended] if condition else []},
+    }
+
+
+class TestContract(ControllerContract):
+    plugin = TtlAfterFinished
+
+    def populate(self, rig):
+        rig.client.seed(JOBS, job(ttl=0))
+
+
+@pytest.mark.parametrize("condition", ["Complete", "Failed"])
+def test_an_ended_job_goes_when_its_time_is_over(condition):
+    rig = ControllerRig(TtlAfterFinished)
+    rig.client.seed(JOBS, job(condition=condition))
+    rig.settle()
+    rig.advance(90)
+    assert not rig.client.objects(JOBS)[0]["metadata"].get("deletionTimestamp")
+
+    rig.advance(11)
+
+    assert rig.client.objects(JOBS)[0]["metadata"]["deletionTimestamp"]
+
+
+@pytest.mark.parametrize("kept", [job(ttl=None), job(condition="")], ids=["no time", "not ended"])
+def test_others_stay(kept):
+    rig = ControllerRig(TtlAfterFinished)
+    rig.client.seed(JOBS, kept)
+    rig.settle()
+
+    rig.advance(10_000)
+
+    assert not rig.client.objects(JOBS)[0]["metadata"].get("deletionTimestamp")

@@ -1,0 +1,67 @@
+"""What goes wrong with an expression: before it runs, and while it runs.
+
+::
+
+    CelError                 an expression's fault: tell its author
+    ├── CompilationFailed    it can never run: syntax, an unknown name, types that do not fit; carries `Issue` rows
+    └── EvaluationError      this evaluation has no value: a missing key, an overflow
+        ├── NoSuchOverload   an operator or function got values of kinds it does not take
+        └── CostExceeded     it did more work than the limit allows; the evaluation was cut
+
+The texts are cel-go's, which Kubernetes hands on to its clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class CelError(Exception):
+    """Something is wrong with an expression; ``str()`` is what its author should read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One thing that is wrong at one place: `offset` counts characters from the start of the expression."""
+
+    offset: int
+    message: str
+
+    def shown(self, source: str) -> str:
+        """Return the message with the line it is about and a mark under the place."""
+        before = source[: self.offset]
+        line_number = before.count("\n")
+        column = len(before) - (before.rfind("\n") + 1)
+        line = source.split("\n")[line_number]
+        return f"ERROR: <input>:{line_number + 1}:{column + 1}: {self.message}\n | {line}\n | {'.' * column}^"
+
+
+class CompilationFailed(CelError):
+    """The expression cannot be compiled.
+
+    Attributes:
+        issues: what is wrong, in order of discovery.
+    """
+
+    def __init__(self, source: str, issues: Sequence[Issue]) -> None:
+        super().__init__("\n".join(issue.shown(source) for issue in issues))
+        self.issues = tuple(issues)
+
+
+class EvaluationError(CelError):
+    """This evaluation has no value."""
+
+
+class NoSuchOverload(EvaluationError):
+    """An operator or function got values of kinds it does not take."""
+
+    def __init__(self, name: str = "", kinds: Sequence[str] = ()) -> None:
+        super().__init__(f"no such overload: {name}({', '.join(kinds)})" if name else "no such overload")
+
+
+class CostExceeded(EvaluationError):
+    """The evaluation was cut because it did too much work."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")

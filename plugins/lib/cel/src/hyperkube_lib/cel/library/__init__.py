@@ -1,0 +1,1 @@
+"""The function libraries: the language's own, cel-go's extensions and those of Kubernetes."""

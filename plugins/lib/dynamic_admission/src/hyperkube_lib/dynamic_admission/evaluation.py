@@ -1,0 +1,109 @@
+"""Expressions that belong together, evaluated for one request within one budget.
+
+Source: kubernetes apiserver ``pkg/admission/plugin/cel/{condition,composition}.go``,
+``pkg/admission/plugin/webhook/matchconditions/matcher.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from hyperkube_lib.cel import OBJECT_COST_BUDGET, CostExceeded, Environment, EvaluationError, Program
+from hyperkube_lib.cel.admission import QUESTION, WrongExpression, compile_as
+from hyperkube_lib.cel.values import LazyMap
+
+from hyperkube.machinery.objects import Object
+
+Compiled = Program | WrongExpression
+_OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+class Failed(Exception):
+    """An expression gave no value; ``str()`` is Kubernetes' text."""
+
+
+class OutOfBudget(Failed):
+    """There is nothing left to spend: evaluate no more."""
+
+
+def compiled(scope: Environment, source: str, wanted: tuple[Any, ...]) -> Compiled:
+    """Compile an expression, or keep why it cannot be."""
+    try:
+        return compile_as(scope, source, wanted)
+    except WrongExpression as error:
+        return error
+
+
+class Evaluation:
+    """The expressions of one policy for one request: names, variables made when needed, and the budget."""
+
+    def __init__(self, names: Mapping[str, Any], variables: Mapping[str, Compiled]) -> None:
+        self._names = dict(names)
+        self._left = OBJECT_COST_BUDGET
+        makers = {name: self._maker(name, program) for name, program in variables.items()}
+        self._names["variables"] = LazyMap(makers)
+
+    def _maker(self, name: str, program: Compiled) -> Callable[[], Any]:
+        def make() -> Any:
+            if isinstance(program, WrongExpression):
+                raise EvaluationError(f'composited variable "{name}" fails to compile: {program}')
+            try:
+                return self._spend(program)
+            except CostExceeded:
+                raise
+            except EvaluationError as error:
+                raise EvaluationError(f'composited variable "{name}" fails to evaluate: {error}') from error
+
+        return make
+
+    def _spend(self, program: Program) -> Any:
+        value, cost = program.measure(self._names)
+        self._left -= cost
+        return value
+
+    def value(self, program: Compiled, **more: Any) -> Any:
+        """Return the value of an expression; `more` are further names.
+
+        Raises:
+            OutOfBudget: the budget is spent.
+            Failed: there is no value.
+        """
+        if isinstance(program, WrongExpression):
+            raise Failed(f"compilation error: {program}")
+        self._names.update(more)
+        try:
+            value = self._spend(program)
+        except CostExceeded as error:
+            raise OutOfBudget(_OUT_OF_BUDGET) from error
+        except EvaluationError as error:
+            raise Failed(f"expression '{program.source}' resulted in error: {error}") from error
+        if self._left < 0:
+            raise OutOfBudget(_OUT_OF_BUDGET)
+        return value
+
+
+class Conditions:
+    """Match conditions: all must hold for a webhook or policy to be asked."""
+
+    def __init__(self, scope: Environment, declared: Sequence[Object]) -> None:
+        self._programs = [compiled(scope, str(one.get("expression") or ""), QUESTION) for one in declared]
+
+    def hold(self, evaluation: Evaluation) -> bool:
+        """Tell whether all hold; one that does not outweighs those that fail.
+
+        Raises:
+            Failed: none is false, but some have no value.
+        """
+        failures: list[str] = []
+        for program in self._programs:
+            try:
+                if evaluation.value(program) is not True:
+                    return False
+            except OutOfBudget:
+                raise
+            except Failed as error:
+                failures.append(str(error))
+        if failures:
+            raise Failed(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+        return True

@@ -1,0 +1,192 @@
+"""Webhooks: which are about a request, and what asking one of them means.
+
+Source: kubernetes apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``,
+``pkg/admission/configuration``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import orjson
+from hyperkube_lib.dynamic_admission.matching import MatchFailed, is_own_configuration, rule_matches, selectors_match
+from hyperkube_lib.dynamic_admission.namespaces import Namespaces
+from hyperkube_lib.dynamic_admission.reviews import (
+    Answer,
+    InvalidAnswer,
+    chosen_version,
+    read_answer,
+    rejection,
+    review,
+)
+
+from hyperkube.client.client import Client
+from hyperkube.client.informer import Informer, InformerFactory
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.authz import Authorizer
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, BadRequest, Forbidden, InternalError
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, name_of, resource_version_of
+
+if TYPE_CHECKING:
+    from hyperkube_lib.dynamic_admission.calls import Caller
+    from hyperkube_lib.dynamic_admission.evaluation import Conditions
+
+_DEFAULT_TIMEOUT = 10
+
+
+class NoAnswer(Exception):
+    """A webhook could not be asked; ``str()`` is Kubernetes' text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """One webhook of a configuration; `index` counts those of its sort."""
+
+    configuration: str
+    index: int
+    declared: Object
+    conditions: Conditions | None
+
+    @property
+    def name(self) -> str:
+        """Its name, which refusals carry."""
+        return str(self.declared["name"])
+
+    @property
+    def fails_open(self) -> bool:
+        """Whether a request passes when this webhook cannot be asked."""
+        return self.declared.get("failurePolicy") == "Ignore"
+
+
+class Webhooks:
+    """The webhooks of one sort of configuration."""
+
+    def __init__(
+        self,
+        resource: GroupVersionResource,
+        client: Client,
+        informers: InformerFactory,
+        clock: Clock,
+        authorizer: Authorizer | None,
+    ) -> None:
+        self._configurations: Informer = informers.informer(resource)
+        self._namespaces = Namespaces(client, informers)
+        self._authorizer = authorizer
+        self._client = client
+        self._clock = clock
+        self._caller: Caller | None = None
+        self._compiled: dict[str, tuple[str, list[Conditions | None]]] = {}
+
+    def has_synced(self) -> bool:
+        """Tell whether all are known."""
+        return self._configurations.has_synced() and self._namespaces.informer.has_synced()
+
+    def matching(self, request: AdmissionRequest) -> Iterator[Webhook]:
+        """Yield the webhooks that are about a request, as it is when each one's turn comes.
+
+        Raises:
+            ApiError: it cannot be told, and the webhook fails closed.
+        """
+        if not len(self._configurations) or is_own_configuration(request):
+            return
+        index = 0
+        for configuration in sorted(self._configurations.list(), key=name_of):
+            conditions = self._conditions(configuration)
+            for place, declared in enumerate(configuration.get("webhooks") or ()):
+                webhook = Webhook(name_of(configuration), index, declared, conditions[place])
+                index += 1
+                if self._is_meant(webhook, request):
+                    yield webhook
+
+    def _conditions(self, configuration: Object) -> list[Conditions | None]:
+        name, version = name_of(configuration), resource_version_of(configuration)
+        known = self._compiled.get(name)
+        if known is None or known[0] != version:
+            known = self._compiled[name] = (version, [_compile(one) for one in configuration.get("webhooks") or ()])
+        return known[1]
+
+    def _is_meant(self, webhook: Webhook, request: AdmissionRequest) -> bool:
+        declared = webhook.declared
+        if not any(rule_matches(rule, request) for rule in declared.get("rules") or ()):
+            return False
+        try:
+            if not selectors_match(declared, request, self._namespaces):
+                return False
+        except MatchFailed as error:
+            raise InternalError.because(str(error)) from error
+        return webhook.conditions is None or self._conditions_hold(webhook, webhook.conditions, request)
+
+    def _conditions_hold(self, webhook: Webhook, conditions: Conditions, request: AdmissionRequest) -> bool:
+        from hyperkube_lib.dynamic_admission.context import names
+        from hyperkube_lib.dynamic_admission.evaluation import Evaluation, Failed
+
+        try:
+            return conditions.hold(Evaluation(names(request, self._authorizer), {}))
+        except Failed as error:
+            if webhook.fails_open:
+                return False
+            raise Forbidden(str(error)) from error
+
+    def ask(self, webhook: Webhook, request: AdmissionRequest, *, mutating: bool) -> Answer:
+        """Ask a webhook, and take over its warnings and audit annotations.
+
+        Raises:
+            ApiError: it refuses, or must not be asked in a dry run.
+            NoAnswer: it could not be asked.
+        """
+        answer = self.answer(webhook, request, mutating=mutating)
+        self.note(webhook, request, answer)
+        return answer
+
+    def answer(self, webhook: Webhook, request: AdmissionRequest, *, mutating: bool) -> Answer:
+        """Ask a webhook and only that: safe to call for one request on many threads."""
+        from hyperkube_lib.dynamic_admission.calls import Caller, CallFailed, Resolver
+
+        declared = webhook.declared
+        if request.dry_run and declared.get("sideEffects") not in {"None", "NoneOnDryRun"}:
+            raise BadRequest(f'admission webhook "{webhook.name}" does not support dry run')
+        if self._caller is None:
+            self._caller = Caller(Resolver(self._client), self._clock)
+        uid = str(uuid4())
+        try:
+            version = chosen_version(declared)
+            body = orjson.dumps(review(request, version, uid))
+            timeout = int(declared.get("timeoutSeconds") or _DEFAULT_TIMEOUT)
+            received = self._caller.post(declared.get("clientConfig") or {}, body, timeout)
+            return read_answer(received, version, uid, mutating=mutating)
+        except CallFailed as error:
+            raise NoAnswer(f'failed calling webhook "{webhook.name}": failed to call webhook: {error}') from error
+        except InvalidAnswer as error:
+            raise NoAnswer(f'failed calling webhook "{webhook.name}": {error}') from error
+
+    def note(self, webhook: Webhook, request: AdmissionRequest, answer: Answer) -> None:
+        """Take over an answer's warnings and annotations.
+
+        Raises:
+            ApiError: it is a refusal.
+        """
+        request.annotations.update({f"{webhook.name}/{key}": value for key, value in answer.annotations.items()})
+        request.warnings.extend(text for text in answer.warnings if text not in request.warnings)
+        if not answer.allowed:
+            raise rejection(webhook.name, answer.status)
+
+
+def _compile(declared: Object) -> Conditions | None:
+    conditions: list[Any] = declared.get("matchConditions") or []
+    if not conditions:
+        return None
+    from hyperkube_lib.cel.admission import environment
+    from hyperkube_lib.dynamic_admission.evaluation import Conditions
+
+    scope = environment(params=False, authorizer=True, patches=False)
+    return Conditions(scope, conditions)
+
+
+def closed(error: NoAnswer) -> ApiError:
+    """Return the refusal for a webhook that could not be asked and fails closed."""
+    return InternalError.because(str(error))

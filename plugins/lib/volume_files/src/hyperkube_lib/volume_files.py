@@ -1,0 +1,183 @@
+"""Files of a volume that are made from API objects: which there are, and how they change all at once.
+
+The folder holds a link ``..data`` to a folder with the files, and a link per visible name through it; a change makes a
+new folder and moves ``..data`` over, so that a reader sees all of the old or all of the new.
+Source of the layout: kubernetes ``pkg/volume/util/atomic_writer.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest
+from hyperkube.kinds.pod_fields import FieldUnknown, field_value, resource_value
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.objects import Object, name_of, namespace_of
+
+DATA = "..data"
+DEFAULT_MODE = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One file: its content and its permission bits."""
+
+    content: bytes
+    mode: int
+
+
+Files = dict[str, File]
+
+
+def write_files(folder: str, files: Mapping[str, File]) -> bool:
+    """Make `files` (relative path → file) the content of `folder`; tell whether anything changed.
+
+    Raises:
+        VolumeFailed: a path leads out of the folder.
+    """
+    root = Path(folder)
+    for path in files:
+        if Path(path).is_absolute() or ".." in Path(path).parts or path.startswith(".."):
+            raise VolumeFailed(f"invalid path {path!r}: must be relative and not contain '..'")
+    current = root / DATA
+    if current.is_symlink() and _read(current) == dict(files):
+        return False
+    fresh = Path(tempfile.mkdtemp(prefix="..", dir=root))
+    fresh.chmod(0o755)
+    for path, file in files.items():
+        target = fresh / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(file.content)
+        target.chmod(file.mode)
+    old = current.readlink() if current.is_symlink() else None
+    link = root / "..data_tmp"
+    link.unlink(missing_ok=True)
+    link.symlink_to(fresh.name)
+    link.replace(current)
+    _link_names(root, {Path(path).parts[0] for path in files})
+    if old:
+        shutil.rmtree(root / old, ignore_errors=True)
+    return True
+
+
+def _read(folder: Path) -> Files:
+    found: Files = {}
+    for where, _, names in os.walk(folder.resolve()):
+        for name in names:
+            path = Path(where) / name
+            relative = str(path.relative_to(folder.resolve()))
+            found[relative] = File(path.read_bytes(), path.stat().st_mode & 0o777)
+    return found
+
+
+def _link_names(root: Path, names: set[str]) -> None:
+    for entry in root.iterdir():
+        if entry.is_symlink() and not entry.name.startswith("..") and entry.name not in names:
+            entry.unlink()
+    for name in names:
+        link = root / name
+        if not link.is_symlink():
+            link.symlink_to(Path(DATA) / name)
+
+
+def clear_folder(folder: str) -> None:
+    """Remove a volume's folder with everything in it; no error if it is gone."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def config_map_data(obj: Object) -> dict[str, bytes]:
+    """Return the data of a ConfigMap, text and binary."""
+    data = {key: value.encode() for key, value in (obj.get("data") or {}).items()}
+    return data | {key: base64.b64decode(value) for key, value in (obj.get("binaryData") or {}).items()}
+
+
+def secret_data(obj: Object) -> dict[str, bytes]:
+    """Return the decoded data of a Secret."""
+    return {key: base64.b64decode(value) for key, value in (obj.get("data") or {}).items()}
+
+
+def keyed_files(source: Object, data: Mapping[str, bytes], default_mode: int, what: str) -> Files:
+    """Return the files of a source with ``items``, or all keys without them.
+
+    Raises:
+        VolumeFailed: an item's key is not there and the source is not optional.
+    """
+    items = source.get("items")
+    if not items:
+        return {key: File(content, default_mode) for key, content in data.items()}
+    files: Files = {}
+    for item in items:
+        if item["key"] in data:
+            files[item["path"]] = File(data[item["key"]], item.get("mode") or default_mode)
+        elif not source.get("optional"):
+            raise VolumeFailed(f"references non-existent {what} key: {item['key']}")
+    return files
+
+
+def config_map_files(request: VolumeRequest, source: Object, default_mode: int) -> Files:
+    """Return the files of a ``configMap`` source; none when an optional one is missing.
+
+    Raises:
+        NotFound: the ConfigMap is not there.
+        VolumeFailed: a key is not there.
+    """
+    try:
+        obj = request.get_config_map(namespace_of(request.pod), source["name"])
+    except NotFound:
+        if source.get("optional"):
+            return {}
+        raise
+    return keyed_files(source, config_map_data(obj), default_mode, "config")
+
+
+def secret_files(request: VolumeRequest, source: Object, name: str, default_mode: int) -> Files:
+    """Return the files of a ``secret`` source; none when an optional one is missing.
+
+    Raises:
+        NotFound: the Secret is not there.
+        VolumeFailed: a key is not there.
+    """
+    try:
+        obj = request.get_secret(namespace_of(request.pod), name)
+    except NotFound:
+        if source.get("optional"):
+            return {}
+        raise
+    return keyed_files(source, secret_data(obj), default_mode, "secret")
+
+
+def downward_files(request: VolumeRequest, items: Iterable[Object], default_mode: int) -> Files:
+    """Return the files of a ``downwardAPI`` source.
+
+    Raises:
+        VolumeFailed: a field cannot be asked for.
+    """
+    files: Files = {}
+    allocatable = (request.node.get("status") or {}).get("allocatable") or {}
+    for item in items:
+        try:
+            if "fieldRef" in item:
+                text = field_value(item["fieldRef"]["fieldPath"], request.pod, {})
+            else:
+                reference = item["resourceFieldRef"]
+                text = resource_value(reference, _container(request.pod, reference["containerName"]), allocatable)
+        except FieldUnknown as error:
+            raise VolumeFailed(str(error)) from error
+        files[item["path"]] = File(text.encode(), item.get("mode") or default_mode)
+    return files
+
+
+def _container(pod: Object, name: str) -> Object:
+    for container in [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or [])]:
+        if container["name"] == name:
+            found: Object = container
+            return found
+    raise VolumeFailed(f"container {name} of pod {name_of(pod)!r} not found")

@@ -1,0 +1,19 @@
+"""The noop network."""
+
+from hyperkube_network.noop import Noop
+
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.network import NetworkContract
+
+
+class TestContract(NetworkContract):
+    distinct = False
+
+    def build(self, state):
+        return Noop(PluginContext(name="noop")).network_build()
+
+
+def test_pods_have_the_nodes_address():
+    network = Noop(PluginContext(name="noop", options={"node-ip": "10.1.2.3"})).network_build()
+
+    assert network.setup(NetworkContract.pod(1)).ips == ("10.1.2.3",)

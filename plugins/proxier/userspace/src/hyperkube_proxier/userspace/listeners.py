@@ -1,0 +1,163 @@
+"""The sockets: listeners that come and go on one event loop with a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import socket
+import threading
+from collections.abc import Coroutine, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+from hyperkube_proxier.userspace.balancer import Balancer
+from hyperkube_proxier.userspace.relay import DatagramRelay, relay_connection
+
+Result = TypeVar("Result")
+
+TURNS_TO_CLOSE = 3
+"""Loop turns after which every transport that was closed has let its socket go."""
+
+
+class Place(NamedTuple):
+    """Where to listen."""
+
+    protocol: str
+    ip: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.protocol} {self.ip}:{self.port}"
+
+
+class _Stream:
+    """A TCP listener and its connections."""
+
+    def __init__(self, balancer: Balancer) -> None:
+        self.balancer = balancer
+        self._server: asyncio.Server | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def open(self, bound: socket.socket) -> None:
+        self._server = await asyncio.start_server(self._serve, sock=bound)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        await relay_connection(reader, writer, self.balancer)
+
+    async def close(self) -> None:
+        if self._server is not None:
+            self._server.close()
+
+    def cut(self) -> None:
+        """End the connections too."""
+        for task in list(self._tasks):
+            task.cancel()
+
+
+class _Datagrams:
+    """A UDP listener."""
+
+    def __init__(self, balancer: Balancer) -> None:
+        self.balancer = balancer
+        self._relay: DatagramRelay | None = None
+
+    async def open(self, bound: socket.socket) -> None:
+        relay = self._relay = DatagramRelay(lambda: self.balancer)
+        await asyncio.get_running_loop().create_datagram_endpoint(lambda: relay, sock=bound)
+
+    async def close(self) -> None:
+        if self._relay is not None:
+            self._relay.close()
+
+    def cut(self) -> None:
+        """Nothing more: datagrams have no connections."""
+
+
+class Listeners:
+    """All listeners of one proxier; its methods are called from one thread, the loop runs on another."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="userspace-proxier", daemon=True)
+        self._open: dict[Place, _Stream | _Datagrams] = {}
+
+    def start(self) -> None:
+        """Start the loop's thread."""
+        self._thread.start()
+
+    def converge(self, wanted: Mapping[Place, Balancer]) -> dict[Place, str]:
+        """Open what is missing, close what is not wanted; return why a place could not be opened."""
+        return self._call(self._converge(wanted))
+
+    def close(self) -> None:
+        """Close everything and end the thread."""
+        self._call(self._close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(2.0)
+        self._loop.close()
+
+    def _call(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10.0)
+
+    async def _converge(self, wanted: Mapping[Place, Balancer]) -> dict[Place, str]:
+        refused = {}
+        for place in [place for place in self._open if place not in wanted]:
+            await self._open.pop(place).close()
+        for place, balancer in wanted.items():
+            listener = self._open.get(place)
+            if listener is not None:
+                listener.balancer = balancer
+                continue
+            try:
+                bound = _bind(place)
+            except OSError as error:
+                refused[place] = _why(place, error)
+                continue
+            opened = _Datagrams(balancer) if place.protocol == "UDP" else _Stream(balancer)
+            await opened.open(bound)
+            self._open[place] = opened
+        return refused
+
+    async def _close(self) -> None:
+        for listener in self._open.values():
+            listener.cut()
+            await listener.close()
+        self._open.clear()
+        pending = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+        for task in pending:
+            task.cancel()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(*pending, return_exceptions=True), 1.0)
+        for _ in range(TURNS_TO_CLOSE):
+            await asyncio.sleep(0)
+
+
+def _bind(place: Place) -> socket.socket:
+    family = socket.AF_INET6 if ":" in place.ip else socket.AF_INET
+    if place.protocol == "SCTP":
+        raise OSError(errno.EPROTONOSUPPORT, "SCTP is not relayed by this proxier")
+    kind = socket.SOCK_DGRAM if place.protocol == "UDP" else socket.SOCK_STREAM
+    bound = socket.socket(family, kind)
+    try:
+        if kind == socket.SOCK_STREAM:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setblocking(False)
+        bound.bind((place.ip, place.port))
+        if kind == socket.SOCK_STREAM:
+            bound.listen(128)
+    except OSError:
+        bound.close()
+        raise
+    return bound
+
+
+def _why(place: Place, error: OSError) -> str:
+    if error.errno == errno.EACCES:
+        return f"cannot listen on {place} without privilege (ports below 1024 need it)"
+    if error.errno == errno.EADDRNOTAVAIL:
+        return f"cannot listen on {place}: the address is not one of this machine"
+    return f"cannot listen on {place}: {error.strerror or error}"

@@ -1,0 +1,91 @@
+"""The userspace proxier relays, balances, and says what it cannot bind."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import pytest
+from hyperkube_proxier.userspace import UserspaceProxier
+from hyperkube_proxier.userspace.balancer import Balancer
+
+from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName
+from hyperkube.testing.contracts.proxier import ProxierContract
+
+
+@pytest.fixture
+def proxier():
+    built = UserspaceProxier(["127.0.0.1"], lambda: 0.0)
+    yield built
+    built.close()
+
+
+class TestContract(ProxierContract):
+    def build(self):
+        return UserspaceProxier(["127.0.0.1"], lambda: 0.0)
+
+
+def test_a_privileged_port_is_reported_with_its_service(proxier, monkeypatch):
+    def refuse(place):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("hyperkube_proxier.userspace.listeners._bind", refuse)
+    port = ServicePort(
+        name=ServicePortName("default", "web", "http"), protocol="TCP", cluster_ips=("127.99.0.1",), port=80,
+        backends=(Backend("127.0.0.1", 9, True),),
+    )  # fmt: skip
+
+    lines = proxier.sync({port.name: port})
+
+    assert lines == [
+        "default/web:http: cannot listen on TCP 127.99.0.1:80 without privilege (ports below 1024 need it)"
+    ]
+
+
+def test_udp_answers_come_back_to_the_client(proxier):
+    backend = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    backend.bind(("127.0.0.1", 0))
+
+    def echo():
+        data, client = backend.recvfrom(100)
+        backend.sendto(data.upper(), client)
+
+    threading.Thread(target=echo, daemon=True).start()
+    name = ServicePortName("default", "dns", "")
+    port = ServicePort(
+        name=name, protocol="UDP", cluster_ips=("127.98.0.1",), port=5353,
+        backends=(Backend(*backend.getsockname(), True),),
+    )  # fmt: skip
+    assert proxier.sync({name: port}) == []
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(5)
+        client.sendto(b"hello", ("127.98.0.1", 5353))
+
+        answer = client.recv(100)
+
+    backend.close()
+    assert answer == b"HELLO"
+
+
+def test_a_client_with_affinity_stays_until_it_has_been_silent_for_long():
+    now = [0.0]
+    balancer = Balancer(lambda: now[0])
+    balancer.update([("a", 1), ("b", 1)], 60)
+
+    first = balancer.choose("client")
+    now[0] = 60.0
+    again = balancer.choose("client")
+    now[0] = 121.0
+    later = balancer.choose("client")
+
+    assert again == first
+    assert later != first
+
+
+def test_backends_take_turns():
+    balancer = Balancer(lambda: 0.0)
+    balancer.update([("a", 1), ("b", 1), ("c", 1)], 0)
+
+    chosen = {balancer.choose("client") for _ in range(3)}
+
+    assert chosen == {("a", 1), ("b", 1), ("c", 1)}

@@ -1,0 +1,53 @@
+"""The process runtime: pods as plain processes of this machine, for machines without root, daemons or images.
+
+A container is a process group with a small watcher beside it, so that it outlives the kubelet and nothing of its end
+is lost. Its only image is ``host``: the machine itself. Containers run as the user who runs the node, see the whole
+machine, share its network (each pod is given an address of its own to bind to) and know of no limits: creating a pod
+equals being that user. Where the kernel allows it, volumes appear at their mount paths in a private view of the file
+system; everywhere they appear under ``$HYPERKUBE_ROOT``, the container's working folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.runtime import Runtime
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import Plugin
+
+__all__ = ["Process", "ProcessSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSettings:
+    """Settings of the process runtime.
+
+    Attributes:
+        private_views: whether to try to give containers a private view with their volumes at the mount paths.
+    """
+
+    private_views: bool = True
+
+
+class Process(Plugin):
+    """Builds the process runtime under ``--root-dir``."""
+
+    @hookimpl
+    def runtime_build(self) -> Runtime:
+        """Build it, taking up the containers of earlier runs.
+
+        Raises:
+            UsageError: the folder cannot be used.
+        """
+        from hyperkube_runtime.process.runtime import ProcessRuntime
+
+        root = Path(self.context.options.get("root-dir") or "/var/lib/kubelet").absolute() / "process"
+        settings = self.settings(ProcessSettings)
+        try:
+            return ProcessRuntime(
+                root, clock=self.context.clock, logger=self.context.logger, private_views=settings.private_views
+            )
+        except OSError as error:
+            raise UsageError(f"the process runtime cannot use the folder {str(root)!r}: {error.strerror}") from error

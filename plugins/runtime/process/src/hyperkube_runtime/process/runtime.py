@@ -1,0 +1,390 @@
+"""The runtime whose containers are process groups of this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import platform
+import secrets
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hyperkube_runtime.process import usage, user
+from hyperkube_runtime.process.folders import ContainerRecord, SandboxRecord, load_sandboxes, prepare_container
+from hyperkube_runtime.process.watchers import Changes, Nursery, WatchedProcess, connect, hear, tell
+
+from hyperkube.hookspecs.runtime import (
+    ContainerNotFound,
+    ContainerSpec,
+    ContainerStatus,
+    ContainerUsage,
+    Image,
+    ImageNotPresent,
+    RuntimeFailed,
+    SandboxSpec,
+    SandboxStatus,
+)
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.objects import Object
+
+HOST_IMAGE = Image(id="host", tags=("host:latest",), digests=(), size=0)
+_HOST_REFERENCES = frozenset({"host", "host:latest", "docker.io/library/host", "docker.io/library/host:latest"})
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def refuse_image(reference: str) -> RuntimeFailed:
+    """Return the error for any image but ``host``, which says what to do instead."""
+    return RuntimeFailed(
+        f"image {reference!r} cannot be run by the process runtime: set image: host and give a command, "
+        "or start with --container-runtime=cri",
+        "ErrImagePull",
+    )
+
+
+class ProcessRuntime:
+    """Sandboxes and containers as records in a folder and processes of this machine; see `Runtime`."""
+
+    name = "process"
+
+    def __init__(self, root: Path, *, clock: Clock, logger: logging.Logger, private_views: bool = True) -> None:
+        """Keep everything under `root`, and take up what an earlier run left there.
+
+        Args:
+            root: created when missing, for the owner only.
+            clock: gives the creation times.
+            logger: for what cannot be told to a caller.
+            private_views: mount volumes at their mount paths where the machine allows it.
+        """
+        self._sandbox_folder = root / "sandboxes"
+        self._container_folder = root / "containers"
+        for folder in (root, self._sandbox_folder, self._container_folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        root.chmod(0o711)
+        self._root = root
+        self._clock = clock
+        self._logger = logger
+        self._private_views = private_views
+        self._lock = threading.Lock()
+        self._listeners: list[Callable[[str], None]] = []
+        self._nursery = Nursery(root / "watchers.log")
+        self._changes = Changes(root, self._changed, logger)
+        self._sandboxes = {record.id: record for record in load_sandboxes(self._sandbox_folder)}
+        self._containers: dict[str, ContainerRecord] = {}
+        for path in sorted(self._container_folder.iterdir()):
+            record = ContainerRecord.load(path)
+            if record is None:
+                continue
+            self._containers[record.id] = record
+            if record.state == "running":
+                self._changes.follow(record.note["shim_pid"], record.id)
+
+    def subscribe(self, notify: Callable[[str], None]) -> None:
+        """Call `notify` with a pod's uid whenever one of its containers changed; see `NotifiesChanges`."""
+        self._listeners.append(notify)
+
+    def _changed(self, container_id: str) -> None:
+        record = self._containers.get(container_id)
+        if record is None:
+            return
+        record.refresh()
+        sandbox = self._sandboxes.get(record.sandbox_id)
+        if sandbox is not None:
+            for notify in self._listeners:
+                notify(sandbox.uid)
+
+    def pod(self, uid: str) -> tuple[Sequence[SandboxStatus], Sequence[ContainerStatus]]:
+        """Return the sandboxes and containers of one pod."""
+        with self._lock:
+            sandboxes = [record.status() for record in self._sandboxes.values() if record.uid == uid]
+            ids = {sandbox.id for sandbox in sandboxes}
+            return sandboxes, [record.status() for record in self._containers.values() if record.sandbox_id in ids]
+
+    def version(self) -> str:
+        """Return the kernel's version: that is what runs the containers."""
+        return platform.release()
+
+    def status(self) -> str:
+        """Return the empty string: there is no daemon that could be down."""
+        return ""
+
+    # sandboxes
+
+    def run_sandbox(self, spec: SandboxSpec) -> str:
+        """Note a sandbox; it has no process of its own."""
+        record = SandboxRecord.of(secrets.token_hex(32), spec, self._clock.now().timestamp())
+        record.save(self._sandbox_folder)
+        with self._lock:
+            self._sandboxes[record.id] = record
+        return record.id
+
+    def assign_addresses(self, sandbox_id: str, ips: Sequence[str]) -> None:
+        """Remember the addresses that the node's network gave a sandbox; see `TakesAddresses`."""
+        record = self._sandbox(sandbox_id)
+        record.ips = list(ips)
+        record.save(self._sandbox_folder)
+
+    def _sandbox(self, sandbox_id: str) -> SandboxRecord:
+        record = self._sandboxes.get(sandbox_id)
+        if record is None:
+            raise ContainerNotFound(f"sandbox {sandbox_id!r} not found")
+        return record
+
+    def _members(self, sandbox_id: str) -> list[ContainerRecord]:
+        with self._lock:
+            return [record for record in self._containers.values() if record.sandbox_id == sandbox_id]
+
+    def stop_sandbox(self, sandbox_id: str) -> None:
+        """Kill its containers and note that it is not ready."""
+        record = self._sandboxes.get(sandbox_id)
+        if record is None:
+            return
+        for member in self._members(sandbox_id):
+            self.stop_container(member.id, 0)
+        if record.ready:
+            record.ready = False
+            record.save(self._sandbox_folder)
+
+    def remove_sandbox(self, sandbox_id: str) -> None:
+        """Forget it and its containers."""
+        self.stop_sandbox(sandbox_id)
+        for member in self._members(sandbox_id):
+            self.remove_container(member.id)
+        with self._lock:
+            self._sandboxes.pop(sandbox_id, None)
+        (self._sandbox_folder / f"{sandbox_id}.json").unlink(missing_ok=True)
+
+    def sandboxes(self) -> Sequence[SandboxStatus]:
+        """Return all sandboxes."""
+        with self._lock:
+            return [record.status() for record in self._sandboxes.values()]
+
+    # containers
+
+    def create_container(self, sandbox_id: str, spec: ContainerSpec) -> str:
+        """Make a container's folder.
+
+        Raises:
+            ImageNotPresent: the image is not ``host``.
+            RuntimeFailed: it has no command, or asks for a user that we cannot become.
+        """
+        sandbox = self._sandbox(sandbox_id)
+        if self.image(spec.image) is None:
+            raise ImageNotPresent(str(refuse_image(spec.image)), "ErrImageNeverPull")
+        argv = [*spec.command, *spec.args]
+        if not argv:
+            raise RuntimeFailed("no command specified: image 'host' has none of its own", "CreateContainerError")
+        container_id = secrets.token_hex(32)
+        folder = self._container_folder / container_id
+        rootfs = str(folder / "rootfs")
+        identity = user.settle(spec.security)
+        settled: dict[str, Any] = {
+            "sandbox": sandbox_id,
+            "argv": argv,
+            "env": _environment(spec, sandbox.hostname, rootfs, identity.get("user", os.getuid())),
+            "cwd": spec.working_dir or rootfs,
+            "log": str(Path(sandbox.log_directory) / spec.log_path),
+            "hostname": sandbox.hostname,
+            "namespaces": self._private_views,
+            "events": str(self._root),
+            "created_at": self._clock.now().timestamp(),
+            **identity,
+        }
+        record = prepare_container(folder, spec, settled)
+        if identity:
+            os.chown(rootfs, identity["user"], identity["group"])
+        with self._lock:
+            self._containers[container_id] = record
+        return container_id
+
+    def _container(self, container_id: str) -> ContainerRecord:
+        record = self._containers.get(container_id)
+        if record is None:
+            raise ContainerNotFound(f"container {container_id!r} not found")
+        return record
+
+    def start_container(self, container_id: str) -> None:
+        """Have a watcher start it; nothing happens to one that was started before.
+
+        Raises:
+            RuntimeFailed: there is no such program, or its view could not be made.
+        """
+        record = self._container(container_id)
+        if record.note:
+            return
+        try:
+            self._nursery.watch_over(record.folder)
+        finally:
+            record.refresh()
+        self._changes.follow(record.note["shim_pid"], record.id)
+
+    def stop_container(self, container_id: str, grace_seconds: float) -> None:
+        """Send TERM to its process group and KILL after `grace_seconds`; the watcher keeps the time."""
+        record = self._containers.get(container_id)
+        if record is None or record.state != "running":
+            return
+        try:
+            with connect(record.folder) as line:
+                tell(line, {"do": "stop", "grace": grace_seconds})
+                hear(line, None)
+        except ContainerNotFound:
+            self._logger.debug("container %s ended before it could be stopped", container_id)
+        self._changed(container_id)
+
+    def remove_container(self, container_id: str) -> None:
+        """Delete an ended container's folder; a running one is killed first."""
+        record = self._containers.get(container_id)
+        if record is None:
+            return
+        self.stop_container(container_id, 0)
+        with self._lock:
+            self._containers.pop(container_id, None)
+        record.remove()
+
+    def containers(self) -> Sequence[ContainerStatus]:
+        """Return all containers, from memory: watchers tell of every change."""
+        with self._lock:
+            records = list(self._containers.values())
+        return [record.status() for record in records]
+
+    def container(self, container_id: str) -> ContainerStatus:
+        """Return one container."""
+        return self._container(container_id).status()
+
+    def reopen_log(self, container_id: str) -> None:
+        """Have the watcher go on in a fresh log file."""
+        with connect(self._container(container_id).folder) as line:
+            tell(line, {"do": "reopen"})
+            hear(line, None)
+
+    def usage(self) -> Sequence[ContainerUsage]:
+        """Return what the running containers use."""
+        with self._lock:
+            running = {r.note["shim_pid"]: r.id for r in self._containers.values() if r.state == "running"}
+        return usage.measure(running)
+
+    # streams
+
+    def exec(self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool) -> WatchedProcess:
+        """Start a command beside the container's process: same folder, environment, user and view.
+
+        Raises:
+            ContainerNotFound: it runs no more.
+            RuntimeFailed: there is no such program.
+        """
+        line = connect(self._container(container_id).folder)
+        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+            ours.callback(line.close)
+            process, ends = _streams(line, theirs, ours, stdin=stdin, tty=tty)
+            tell(line, {"do": "exec", "argv": list(command), "tty": tty}, ends)
+            heard, _ = hear(line, None) or ({}, [])
+            if not heard:  # the watcher ended while it was being asked
+                raise ContainerNotFound(f"container {container_id!r} is not running any more")
+            if "pid" not in heard:
+                raise RuntimeFailed(f"failed to exec in container: {heard['error']}", "ExecFailed")
+            ours.pop_all()
+        return process
+
+    def attach(self, container_id: str, *, stdin: bool) -> WatchedProcess:
+        """Connect to what the container says from now on and, if it was started for it, to its input."""
+        record = self._container(container_id)
+        line = connect(record.folder)
+        out, out_end = os.pipe2(os.O_CLOEXEC)
+        err, err_end = (None, None) if record.spec["tty"] else os.pipe2(os.O_CLOEXEC)
+        ends = [end for end in (out_end, err_end) if end is not None]
+        try:
+            tell(line, {"do": "attach", "stdin": stdin}, ends)
+            _, given = hear(line, None) or ({}, [])
+        finally:
+            for end in ends:
+                os.close(end)
+        entry = given[0] if given else None
+        tty = os.dup(entry) if entry is not None and record.spec["tty"] else -1
+        return WatchedProcess(line, entry, out, err, tty)
+
+    def port_forward(self, sandbox_id: str, port: int) -> int:
+        """Connect to a port of the pod's address, or of 127.0.0.1 for a program that knows no other.
+
+        Raises:
+            RuntimeFailed: nobody listens.
+        """
+        problem: OSError | None = None
+        for address in (*self._sandbox(sandbox_id).ips[:1], "127.0.0.1"):
+            try:
+                return socket.create_connection((address, port), timeout=5).detach()
+            except OSError as error:
+                problem = problem or error
+        raise RuntimeFailed(f"failed to connect to localhost:{port} inside the pod: {problem}") from problem
+
+    # images
+
+    def images(self) -> Sequence[Image]:
+        """Return the one image: the machine itself."""
+        return [HOST_IMAGE]
+
+    def image(self, reference: str) -> Image | None:
+        """Return the machine for ``host``, else None."""
+        return HOST_IMAGE if reference in _HOST_REFERENCES else None
+
+    def pull_image(self, reference: str, credentials: Object | None) -> Image:
+        """Return the machine for ``host``.
+
+        Raises:
+            RuntimeFailed: any other image; the text says what to do.
+        """
+        if self.image(reference) is None:
+            raise refuse_image(reference)
+        return HOST_IMAGE
+
+    def remove_image(self, image_id: str) -> None:
+        """Leave the machine where it is."""
+
+    def close(self) -> None:
+        """Stop listening; watchers and containers go on."""
+        self._changes.close()
+        self._nursery.close()
+
+
+def _streams(
+    line: socket.socket, theirs: contextlib.ExitStack, ours: contextlib.ExitStack, *, stdin: bool, tty: bool
+) -> tuple[WatchedProcess, list[int]]:
+    """Make the streams of a command: our process, and the three ends to send; the stacks close what is kept here."""
+
+    def keep(descriptor: int, stack: contextlib.ExitStack) -> int:
+        stack.callback(os.close, descriptor)
+        return descriptor
+
+    if tty:
+        master, slave = os.openpty()
+        keep(master, ours)
+        keep(slave, theirs)
+        entry = keep(os.dup(master), ours) if stdin else None
+        return WatchedProcess(line, entry, keep(os.dup(master), ours), None, master), [slave, slave, slave]
+    out, out_end = os.pipe2(os.O_CLOEXEC)
+    err, err_end = os.pipe2(os.O_CLOEXEC)
+    for descriptor, stack in ((out, ours), (err, ours), (out_end, theirs), (err_end, theirs)):
+        keep(descriptor, stack)
+    if not stdin:
+        nothing = keep(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), theirs)
+        return WatchedProcess(line, None, out, err, -1), [nothing, out_end, err_end]
+    source, entry_end = os.pipe2(os.O_CLOEXEC)
+    keep(source, theirs)
+    return WatchedProcess(line, keep(entry_end, ours), out, err, -1), [source, out_end, err_end]
+
+
+def _environment(spec: ContainerSpec, hostname: str, rootfs: str, uid: int) -> list[tuple[str, str]]:
+    """Return the container's variables over the few that an image would bring."""
+    base = {
+        "PATH": os.environ.get("PATH", _DEFAULT_PATH),
+        "HOME": user.home(uid),
+        "HOSTNAME": hostname,
+        "HYPERKUBE_ROOT": rootfs,
+    }
+    if spec.tty:
+        base["TERM"] = "xterm"
+    if "LANG" in os.environ:
+        base["LANG"] = os.environ["LANG"]
+    return list((base | dict(spec.env)).items())

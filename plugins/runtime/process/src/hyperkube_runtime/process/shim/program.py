@@ -1,0 +1,103 @@
+# ruff: noqa: PTH112 - pathlib would cost each container's watcher memory and start-up time
+"""Starting a program the way a container's process starts: own session, own streams, and a clear word if it cannot."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import socket
+import termios
+from typing import NamedTuple
+
+from . import kernel
+
+
+class StartFailed(Exception):
+    """The program could not be started; the text is the one that container runtimes give."""
+
+
+class Program(NamedTuple):
+    """What to start; `user`, `group` and `groups` are None to stay who we are."""
+
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str
+    user: int | None = None
+    group: int | None = None
+    groups: list[int] | None = None
+
+
+def start(program: Program, streams: tuple[int, int, int], *, tty: bool) -> int:
+    """Start `program` with the three descriptors as its stdin, stdout and stderr; return its pid.
+
+    Raises:
+        StartFailed: there is no such program, folder or right.
+    """
+    report, told = os.pipe2(os.O_CLOEXEC)
+    pid = os.fork()
+    if pid == 0:
+        os.close(report)
+        _become(program, streams, told, tty=tty)
+    os.close(told)
+    with os.fdopen(report, "rb") as reader:
+        problem = reader.read()
+    if problem:
+        os.waitpid(pid, 0)
+        raise StartFailed(problem.decode(errors="replace"))
+    return pid
+
+
+def _become(program: Program, streams: tuple[int, int, int], told: int, *, tty: bool) -> None:
+    """Turn this forked child into the program; never returns."""
+    try:
+        os.setsid()
+        moved = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, 10) for stream in streams]
+        for number, stream in enumerate(moved):
+            os.dup2(stream, number)
+        if tty:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
+            signal.signal(ignored, signal.SIG_DFL)
+        os.umask(0o022)
+        os.chdir(program.cwd)  # before the user changes: the way there may be ours alone
+        if program.groups is not None:
+            os.setgroups(program.groups)
+        if program.group is not None:
+            os.setgid(program.group)
+        if program.user is not None:
+            os.setuid(program.user)
+        kernel.die_with_parent(signal.SIGKILL)
+        os.execvpe(program.argv[0], program.argv, program.env)  # noqa: S606  no shell is meant
+    except OSError as error:
+        os.write(told, _explain(program, error).encode())
+    except ValueError as error:
+        os.write(told, f'exec: "{program.argv[0]}": {error}'.encode())
+    finally:
+        os._exit(127)
+
+
+def _explain(program: Program, error: OSError) -> str:
+    name = program.argv[0]
+    if not os.path.isdir(program.cwd):
+        return f"chdir to cwd ({program.cwd!r}) set in config.json failed: {os.strerror(error.errno or 0).lower()}"
+    if error.errno == errno.ENOENT and "/" not in name:
+        return f'exec: "{name}": executable file not found in $PATH'
+    if error.errno == errno.ENOENT:
+        return f'exec: "{name}": stat {name}: no such file or directory'
+    return f'exec: "{name}": {os.strerror(error.errno or 0).lower()}'
+
+
+def receive(line: socket.socket, most: int) -> tuple[bytes, list[int]]:
+    """Return the next message of a connection and its descriptors, which no started program inherits."""
+    message, descriptors, _, _ = socket.recv_fds(line, 1 << 20, most)
+    for descriptor in descriptors:
+        os.set_inheritable(descriptor, False)  # recv_fds of Python 3.11 drops the flag that would do this
+    return message, list(descriptors)
+
+
+def exit_code(status: int) -> int:
+    """Return the exit code of a wait status; a signal counts as 128 plus its number."""
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code

@@ -1,0 +1,380 @@
+# ruff: noqa: PTH119, PTH120, PTH123, PTH208 - pathlib would cost each container's watcher memory and start-up time
+"""The parent of one container: log, commands, end.
+
+Commands are JSON messages on the socket ``shim.sock`` in the container's folder, one connection per command:
+``stop`` (grace), ``reopen``, ``exec`` (argv, tty; three descriptors), ``attach`` (stdin; two descriptors). The end of a
+connection takes back what it asked for: an exec is killed, an attached client let go.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import select
+import signal
+import socket
+from collections.abc import Callable
+from time import monotonic, time  # this process has no cluster clock: it runs beside it
+from typing import Any
+
+from . import identity, kernel, mounts
+from .logs import LogFile
+from .program import Program, StartFailed, exit_code, receive, start
+
+CHUNK = 65536
+SOCKET = "shim.sock"
+STATUS = "status.json"
+START_ERROR = 128
+
+
+class Connection:
+    """A client's connection: at most one command runs on it."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self.socket = connected
+        self.exec_pid = 0
+        self.outputs: dict[bytes, int] = {}
+        self.feeds = False
+
+    def answer(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
+        """Send one message; a client that is gone needs none."""
+        try:
+            socket.send_fds(self.socket, [json.dumps(message).encode()], list(descriptors))
+        except OSError:
+            return
+
+
+class Watcher:
+    """Runs one container from its start to the note of its end."""
+
+    def __init__(self, folder: int, spec: dict[str, Any]) -> None:
+        self._folder = folder
+        self._spec = spec
+        self._program = Program(
+            spec["argv"], dict(spec["env"]), spec["cwd"], spec.get("user"), spec.get("group"), spec.get("groups")
+        )
+        self._poll = select.poll()
+        self._ready: dict[int, Callable[[], object]] = {}
+        self._connections: set[Connection] = set()
+        self._pid = 0
+        self._ended: int | None = None
+        self._terminated = False
+        self._deadline: float | None = None
+        self._stdin = -1
+        self._streams: dict[int, bytes] = {}
+        self._status: dict[str, Any] = {}
+        log_folder = os.open(os.path.dirname(spec["log"]), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._log = LogFile(log_folder, os.path.basename(spec["log"]))
+        self._events = os.open(spec["events"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def begin(self) -> int:
+        """Start the container's process and note it; return its pid.
+
+        Raises:
+            StartFailed: it could not be started.
+            OSError: its view of the machine could not be made.
+        """
+        self._listen()
+        view = self._private_view()
+        kernel.adopt_orphans()
+        self._watch_children()
+        self._pid = self._start_main()
+        self._status = {
+            "boot": identity.boot_id(),
+            "shim_pid": os.getpid(),
+            "shim_start": identity.start_time(os.getpid()),
+            "pid": self._pid,
+            "view": view,
+            "started_at": time(),
+        }
+        self._note()
+        return self._pid
+
+    def _listen(self) -> None:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(SOCKET)
+        listener.listen(16)
+        listener.setblocking(False)
+        self._on(listener.fileno(), lambda: self._accept(listener))
+
+    def _private_view(self) -> str:
+        """Mount the volumes in namespaces of our own, or, where the machine allows none, go without."""
+        if not self._spec["namespaces"]:
+            return "shared"
+        try:
+            mounts.enter("mount" if os.geteuid() == 0 else "user", self._spec["hostname"])
+        except OSError:
+            return "shared"  # the links under HYPERKUBE_ROOT lead to the volumes all the same
+        view = mounts.View(self._spec["scratch"])
+        for source, target, read_only in self._spec["mounts"]:
+            view.add(source, target, read_only=read_only)
+        return "private"
+
+    def _watch_children(self) -> None:
+        wake, woken = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        self._on(wake, lambda: self._reap(wake))
+
+    def _start_main(self) -> int:
+        if self._spec["tty"]:
+            master, slave = os.openpty()
+            self._stdin = master
+            pid = start(self._program, (slave, slave, slave), tty=True)
+            os.close(slave)
+            self._follow(master, b"stdout")
+            return pid
+        out, out_end = os.pipe2(os.O_CLOEXEC)
+        err, err_end = os.pipe2(os.O_CLOEXEC)
+        if self._spec["stdin"]:
+            source, self._stdin = os.pipe2(os.O_CLOEXEC)
+        else:
+            source = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
+        pid = start(self._program, (source, out_end, err_end), tty=False)
+        for descriptor in (source, out_end, err_end):
+            os.close(descriptor)
+        self._follow(out, b"stdout")
+        self._follow(err, b"stderr")
+        return pid
+
+    def _follow(self, descriptor: int, stream: bytes) -> None:
+        os.set_blocking(descriptor, False)
+        self._streams[descriptor] = stream
+        self._on(descriptor, lambda: self._read(descriptor))
+
+    def _on(self, descriptor: int, call: Callable[[], object]) -> None:
+        self._ready[descriptor] = call
+        self._poll.register(descriptor, select.POLLIN)
+
+    def _off(self, descriptor: int) -> None:
+        del self._ready[descriptor]
+        self._poll.unregister(descriptor)
+
+    def watch(self) -> None:
+        """Serve until the container ended, then note how."""
+        while self._ended is None:
+            wait = None
+            if self._deadline is not None:
+                wait = max(0.0, self._deadline - monotonic()) * 1000
+            for descriptor, _ in self._poll.poll(wait):
+                call = self._ready.get(descriptor)
+                if call is not None:
+                    call()
+            if self._deadline is not None and monotonic() >= self._deadline:
+                self._deadline = None
+                self._signal(signal.SIGKILL)
+        self._finish(self._ended)
+
+    def _signal(self, number: int) -> None:
+        try:
+            os.killpg(self._pid, number)
+        except (ProcessLookupError, PermissionError):
+            return  # already gone; its end is on the way
+
+    def _reap(self, wake: int) -> None:
+        os.read(wake, 4096)
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self._pid:
+                self._ended = exit_code(status)
+            for connection in self._connections:
+                if connection.exec_pid == pid:
+                    connection.exec_pid = 0
+                    connection.answer({"exit": exit_code(status)})
+
+    def _read(self, descriptor: int) -> bool:
+        """Take what a stream of the container has to say; tell whether there may be more."""
+        try:
+            data = os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:  # a terminal whose last user is gone
+            data = b""
+        stream = self._streams[descriptor]
+        if not data:
+            self._off(descriptor)
+            del self._streams[descriptor]
+            self._log.end(stream)
+            return False
+        self._log.write(stream, data)
+        for connection in self._connections:
+            if stream in connection.outputs:
+                _offer(connection.outputs[stream], data)
+        return True
+
+    def _accept(self, listener: socket.socket) -> None:
+        connected, _ = listener.accept()
+        connection = Connection(connected)
+        self._connections.add(connection)
+        self._on(connected.fileno(), lambda: self._command(connection))
+
+    def _command(self, connection: Connection) -> None:
+        try:
+            raw, descriptors = receive(connection.socket, 3)
+        except OSError:
+            raw, descriptors = b"", []
+        if not raw:
+            self._drop(connection)
+            return
+        request = json.loads(raw)
+        if request["do"] == "stop":
+            self._stop(float(request["grace"]))
+        elif request["do"] == "reopen":
+            self._log.reopen()
+            connection.answer({})
+        elif request["do"] == "exec":
+            self._exec(connection, request, descriptors)
+        elif request["do"] == "attach":
+            self._attach(connection, request, descriptors)
+        else:
+            connection.answer({"error": f"unknown command {request['do']!r}"})
+
+    def _stop(self, grace: float) -> None:
+        if not self._terminated and grace > 0:
+            self._terminated = True
+            self._signal(signal.SIGTERM)
+            self._signal(signal.SIGCONT)
+        deadline = monotonic() + grace
+        self._deadline = deadline if self._deadline is None else min(deadline, self._deadline)
+
+    def _exec(self, connection: Connection, request: dict[str, Any], streams: list[int]) -> None:
+        program = self._program._replace(argv=request["argv"])
+        try:
+            connection.exec_pid = start(program, (streams[0], streams[1], streams[2]), tty=request["tty"])
+            connection.answer({"pid": connection.exec_pid})
+        except StartFailed as error:
+            connection.answer({"error": str(error)})
+        for descriptor in streams:
+            os.close(descriptor)
+
+    def _attach(self, connection: Connection, request: dict[str, Any], outputs: list[int]) -> None:
+        for stream, descriptor in zip((b"stdout", b"stderr"), outputs, strict=False):
+            os.set_blocking(descriptor, False)
+            connection.outputs[stream] = descriptor
+        if request["stdin"] and self._stdin >= 0:
+            connection.feeds = True
+            connection.answer({"stdin": True}, (self._stdin,))
+        else:
+            connection.answer({"stdin": False})
+
+    def _drop(self, connection: Connection) -> None:
+        self._off(connection.socket.fileno())
+        self._connections.discard(connection)
+        connection.socket.close()
+        for descriptor in connection.outputs.values():
+            os.close(descriptor)
+        if connection.exec_pid:
+            try:
+                os.killpg(connection.exec_pid, signal.SIGKILL)
+            except ProcessLookupError:
+                connection.exec_pid = 0
+        if connection.feeds and self._spec["stdin_once"] and not self._spec["tty"] and self._stdin >= 0:
+            os.close(self._stdin)
+            self._stdin = -1
+
+    def _finish(self, code: int) -> None:
+        """End what the container left behind, take its last words, and note the end."""
+        self._signal(signal.SIGKILL)
+        _end_descendants()
+        for descriptor in list(self._streams):
+            while self._read(descriptor):
+                continue
+        for stream in list(self._streams.values()):
+            self._log.end(stream)
+        self._status.update(exit_code=code, finished_at=time())
+        self._note()
+        for connection in self._connections:
+            connection.answer({"exit": 137 if connection.exec_pid else code})
+
+    def fail(self, why: str) -> None:
+        """Note that the container never started."""
+        now = time()
+        self._status.update(
+            boot=identity.boot_id(),
+            started_at=now,
+            finished_at=now,
+            exit_code=START_ERROR,
+            reason="StartError",
+            message=why,
+        )
+        self._note()
+
+    def _note(self) -> None:
+        fresh = STATUS + ".new"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        with os.fdopen(os.open(fresh, flags, 0o600, dir_fd=self._folder), "w") as out:
+            json.dump(self._status, out)
+        os.rename(fresh, STATUS, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as teller:
+            teller.setblocking(False)
+            try:
+                teller.sendto(self._spec["id"].encode(), f"/proc/self/fd/{self._events}/events.sock")
+            except OSError:
+                return  # no kubelet is listening: it will read the note when it is back
+
+
+def _offer(descriptor: int, data: bytes) -> None:
+    """Give an attached client what came out; one that does not keep up misses some, the log has it all."""
+    try:
+        os.write(descriptor, data)
+    except OSError:
+        return
+
+
+def _end_descendants() -> None:
+    """Kill and reap all processes below this one, also those that hid in sessions of their own."""
+    while True:
+        for pid in _children():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    me = str(os.getpid())
+    found: list[int] = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
+                    parent = stat.read().rpartition(")")[2].split()[1]
+            except OSError:
+                continue
+            if parent == me:
+                found.append(int(entry))
+    return found
+
+
+def run(path: str, reply: int) -> None:
+    """Watch over the container whose folder is `path`; answer on `reply` once it runs or cannot."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.setsid()
+    os.chdir(path)
+    folder = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    lock = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(reply, "w") as answer:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            answer.write(json.dumps({"error": "the container runs already"}) + "\n")
+            return
+        with open("spec.json", encoding="utf-8") as source:
+            watcher = Watcher(folder, json.load(source))
+        try:
+            answer.write(json.dumps({"pid": watcher.begin()}) + "\n")
+        except (StartFailed, OSError) as error:
+            watcher.fail(str(error))
+            answer.write(json.dumps({"error": str(error)}) + "\n")
+            return
+    watcher.watch()

@@ -1,0 +1,246 @@
+"""The kubelet's end of the line to the watchers: start one, send it a command, hear of changes."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import termios
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from hyperkube_runtime.process.shim.program import receive
+
+from hyperkube.hookspecs.runtime import ContainerNotFound, RuntimeFailed
+
+_ANSWER_SECONDS = 30.0
+_NURSERY = "import sys; sys.path.insert(0, sys.argv[1]); from shim.nursery import main; main()"
+
+
+class Nursery:
+    """The warm interpreter that forks watchers; started when first needed and again should it end."""
+
+    def __init__(self, errors: Path) -> None:
+        """Let what goes wrong in a watcher be written to the file `errors`."""
+        self._errors = errors
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None
+
+    def watch_over(self, folder: Path) -> int:
+        """Start the container of a folder and return its pid.
+
+        Raises:
+            RuntimeFailed: it could not be started; the text says why.
+        """
+        answer, told = os.pipe2(os.O_CLOEXEC)
+        try:
+            self._send(str(folder), told)
+        finally:
+            os.close(told)
+        with os.fdopen(answer, "rb", buffering=0) as reader:
+            ready, _, _ = select.select([reader], [], [], _ANSWER_SECONDS)
+            raw = reader.readline() if ready else b""
+        if not raw:
+            raise RuntimeFailed(f"the container's watcher did not start; see {self._errors}", "RunContainerError")
+        told_us: dict[str, Any] = json.loads(raw)
+        if "error" in told_us:
+            raise RuntimeFailed(f"failed to start container: {told_us['error']}", "RunContainerError")
+        return int(told_us["pid"])
+
+    def _send(self, message: str, descriptor: int) -> None:
+        with self._lock:
+            for last_try in (False, True):
+                if self._line is None:
+                    self._line = self._open()
+                try:
+                    socket.send_fds(self._line, [message.encode()], [descriptor])
+                except OSError:
+                    self._close()
+                    if last_try:
+                        raise
+                else:
+                    return
+
+    def _open(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs, self._errors.open("ab") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _NURSERY, str(Path(__file__).parent)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=errors,
+                cwd="/",
+                start_new_session=True,
+            )
+        return ours
+
+    def _close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+        if self._process is not None:
+            self._process.wait()
+            self._process = None
+
+    def close(self) -> None:
+        """Hang up; the watchers go on."""
+        with self._lock:
+            self._close()
+
+
+def connect(folder: Path) -> socket.socket:
+    """Connect to the watcher of a container.
+
+    Raises:
+        ContainerNotFound: it runs no more.
+    """
+    line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            line.connect(f"/proc/self/fd/{descriptor}/shim.sock")  # a socket's own path may have 107 bytes only
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        line.close()
+        raise ContainerNotFound(f"container {folder.name!r} is not running") from error
+    return line
+
+
+def tell(line: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+    """Send one command.
+
+    Raises:
+        ContainerNotFound: the container ended meanwhile.
+    """
+    try:
+        socket.send_fds(line, [json.dumps(message).encode()], list(descriptors))
+    except OSError as error:
+        raise ContainerNotFound("the container is not running any more") from error
+
+
+def hear(line: socket.socket, timeout: float | None) -> tuple[dict[str, Any], list[int]] | None:
+    """Return the watcher's next message and descriptors, None after `timeout` seconds; empty when it hung up."""
+    ready, _, _ = select.select([line], [], [], timeout)
+    if not ready:
+        return None
+    try:
+        raw, descriptors = receive(line, 1)
+    except OSError:
+        return {}, []
+    return (json.loads(raw) if raw else {}), descriptors
+
+
+class WatchedProcess:
+    """A command in a container, or the container itself when attached to; see `hyperkube.hookspecs.runtime.Process`."""
+
+    def __init__(
+        self, line: socket.socket, stdin: int | None, stdout: int | None, stderr: int | None, tty: int
+    ) -> None:
+        """Take the connection over; `tty` is the terminal's descriptor, or -1."""
+        self._line = line
+        self.stdin = stdin
+        self.stdout = stdout
+        self.stderr = stderr
+        self._tty = tty
+        self._code: int | None = None
+
+    def resize(self, width: int, height: int) -> None:
+        """Set the terminal's size."""
+        if self._tty >= 0:
+            fcntl.ioctl(self._tty, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """Return the exit code, or None when it has not ended in time."""
+        if self._code is None:
+            heard = hear(self._line, timeout)
+            if heard is None:
+                return None
+            self._code = int(heard[0].get("exit", 137))
+            self._let_go()
+        return self._code
+
+    def kill(self) -> None:
+        """Hang up: the watcher kills a command, and lets go of an attached client."""
+        if self._code is None:
+            self._code = 137
+            self._let_go()
+
+    def _let_go(self) -> None:
+        with contextlib.suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)  # wakes another thread that waits on it
+        self._line.close()
+        if self._tty >= 0:
+            os.close(self._tty)
+            self._tty = -1
+
+
+class Changes:
+    """Hears, on one thread, which containers changed: by their watchers' word, or by a watcher's sudden end."""
+
+    def __init__(self, root: Path, changed: Callable[[str], None], logger: logging.Logger) -> None:
+        """Call `changed` with a container's id; it is called on this object's thread."""
+        self._changed = changed
+        self._logger = logger
+        self._poll = select.poll()
+        self._watched: dict[int, str] = {}
+        path = root / "events.sock"
+        path.unlink(missing_ok=True)
+        self._ears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            self._ears.bind(f"/proc/self/fd/{folder}/events.sock")
+        finally:
+            os.close(folder)
+        self._poll.register(self._ears, select.POLLIN)
+        self._closed = threading.Event()
+        self._stop, self._stopped = os.pipe2(os.O_CLOEXEC)
+        self._poll.register(self._stop, select.POLLIN)
+        self._thread = threading.Thread(target=self._run, name="process-changes", daemon=True)
+        self._thread.start()
+
+    def follow(self, pid: int, container_id: str) -> None:
+        """Notice when the watcher `pid` ends; no error if it has already."""
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return
+        self._watched[descriptor] = container_id
+        self._poll.register(descriptor, select.POLLIN)
+        os.write(self._stopped, b".")  # a poll under way does not see what is registered meanwhile
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            for descriptor, _ in self._poll.poll():
+                if descriptor == self._stop:
+                    os.read(self._stop, 4096)
+                    continue
+                if descriptor == self._ears.fileno():
+                    container_id = self._ears.recv(4096).decode()
+                else:
+                    self._poll.unregister(descriptor)
+                    container_id = self._watched.pop(descriptor)
+                    os.close(descriptor)
+                try:
+                    self._changed(container_id)
+                except Exception:
+                    self._logger.exception("container %s: its change could not be taken in", container_id)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._closed.set()
+        os.write(self._stopped, b".")
+        self._thread.join()
+        for descriptor in (*self._watched, self._stop, self._stopped):
+            os.close(descriptor)
+        self._ears.close()

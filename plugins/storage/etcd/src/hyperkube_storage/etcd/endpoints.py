@@ -1,0 +1,231 @@
+"""Connections to the members of an etcd cluster: one in use, the others for when it fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
+
+from hyperkube.machinery.errors import UsageError
+from hyperkube.storage.store import (
+    FutureRevision,
+    LeaseNotFound,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
+
+Answer = TypeVar("Answer")
+
+CALL_SECONDS = 5.0
+"""Deadline of every call."""
+
+_GRPC_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),
+    ("grpc.max_send_message_length", -1),
+    ("grpc.keepalive_time_ms", 30_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+)
+
+
+class CompactedAway(StoreError):
+    """etcd says that a revision is compacted, without telling up to which; the store makes a `Compacted` of it."""
+
+
+class ServerAddress(NamedTuple):
+    """Where a member listens."""
+
+    host: str
+    port: int
+    secure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How to reach etcd and who to be there.
+
+    Attributes:
+        servers: URLs; the first that answers is used.
+        ca_file: authorities that sign the servers' certificates; https needs it.
+        cert_file: this client's certificate.
+        key_file: its key.
+        user: name to log in with, empty for none.
+        password: that goes with it.
+    """
+
+    servers: Sequence[str]
+    ca_file: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    user: str = ""
+    password: str = ""
+
+    def addresses(self) -> list[ServerAddress]:
+        """Return where the servers listen.
+
+        Raises:
+            UsageError: no server, a URL that is not one, or https without a CA file.
+        """
+        if not self.servers:
+            raise UsageError("--etcd-servers must be specified")
+        addresses = []
+        for server in self.servers:
+            url = urlsplit(server if "://" in server else f"http://{server}")
+            if url.scheme not in {"http", "https"} or not url.hostname:
+                raise UsageError(f"etcd server {server!r} is not a URL such as http://127.0.0.1:2379")
+            if url.scheme == "https" and not self.ca_file:
+                raise UsageError(f"etcd server {server!r} needs --etcd-cafile")
+            addresses.append(ServerAddress(url.hostname, url.port or 2379, url.scheme == "https"))
+        if bool(self.cert_file) != bool(self.key_file):
+            raise UsageError("--etcd-certfile and --etcd-keyfile go together")
+        return addresses
+
+    def connect(self, address: ServerAddress) -> Any:
+        """Return an etcd3 client, logged in if there is a user."""
+        from hyperkube_storage.etcd.etcdrpc import etcd3_client
+
+        return etcd3_client(
+            host=f"[{address.host}]" if ":" in address.host else address.host,
+            port=address.port,
+            ca_cert=self.ca_file if address.secure else None,
+            cert_cert=(self.cert_file or None) if address.secure else None,
+            cert_key=(self.key_file or None) if address.secure else None,
+            user=self.user or None,
+            password=self.password or None,
+            timeout=CALL_SECONDS,
+            grpc_options=_GRPC_OPTIONS,
+        )
+
+
+class Endpoints:
+    """Calls on whichever member answers.
+
+    Raises:
+        UsageError: the access is not usable.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._addresses = access.addresses()
+        self._lock = threading.Lock()
+        self._current = 0
+        self._client: Any = None
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+    def client(self) -> Any:
+        """Return the client in use, connecting first if there is none.
+
+        Raises:
+            StoreError: logging in failed.
+        """
+        import grpc
+
+        with self._lock:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            if self._client is None:
+                try:
+                    self._client = self._access.connect(self._addresses[self._current])
+                except grpc.RpcError as error:
+                    self._current = (self._current + 1) % len(self._addresses)
+                    raise translate(error) from error
+            return self._client
+
+    def leave(self, client: Any) -> None:
+        """Use the next member from now on, unless somebody has already left this client."""
+        with self._lock:
+            if self._client is not client:
+                return
+            self._client = None
+            self._current = (self._current + 1) % len(self._addresses)
+        # Calls that others have under way on it end by themselves: the channel goes with its last user.
+
+    def read(self, call: Callable[[Any], Answer]) -> Answer:
+        """Make a call that may be repeated, on each member until one answers.
+
+        Raises:
+            StoreError: what etcd answered, or that nobody does.
+        """
+        return self._call(call, repeat_all=True)
+
+    def write(self, call: Callable[[Any], Answer]) -> Answer:
+        """Make a call that may only be repeated when it surely was not carried out.
+
+        Raises:
+            StoreUnavailable: nobody answers, or it is not known whether it was done.
+            StoreError: what etcd answered.
+        """
+        return self._call(call, repeat_all=False)
+
+    def close(self) -> None:
+        """Close the connection in use; later calls are refused."""
+        with self._lock:
+            self._closed = True
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _call(self, call: Callable[[Any], Answer], *, repeat_all: bool) -> Answer:
+        import grpc
+
+        failed: StoreError = StoreUnavailable("no etcd server answers")
+        for _ in range(len(self._addresses) + 1):
+            try:
+                client = self.client()
+            except StoreUnavailable as error:
+                failed = error
+                if self._closed:
+                    raise
+                continue
+            try:
+                return call(client)
+            except grpc.RpcError as error:
+                failed = translate(error)
+                if not (elsewhere(error) or logged_out(error)):
+                    raise failed from error
+                self.leave(client)
+                if not (repeat_all or logged_out(error) or never_sent(error)):
+                    raise failed from error
+            except ValueError as error:  # grpc: another thread closed the channel
+                raise StoreUnavailable("the store is closed") from error
+        raise failed
+
+
+def elsewhere(error: Any) -> bool:
+    """Tell whether another member might answer better."""
+    import grpc
+
+    return error.code() in {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
+
+
+def never_sent(error: Any) -> bool:
+    """Tell whether the server surely did not get the call."""
+    return "failed to connect" in (error.details() or "") or "Connection refused" in (error.details() or "")
+
+
+def logged_out(error: Any) -> bool:
+    """Tell whether the token of the login is not valid any more."""
+    import grpc
+
+    return error.code() is grpc.StatusCode.UNAUTHENTICATED and "invalid auth token" in (error.details() or "")
+
+
+def translate(error: Any) -> StoreError:
+    """Return etcd's answer as a Store's error. Source of the texts: etcd ``api/v3rpc/rpctypes/error.go``."""
+    details = error.details() or str(error.code())
+    if "has been compacted" in details:
+        return CompactedAway(details)
+    if "is a future revision" in details:
+        return FutureRevision(details)
+    if "requested lease not found" in details:
+        return LeaseNotFound(details)
+    if "database space exceeded" in details:
+        return StoreFull(details)
+    if "request is too large" in details or "too many operations" in details:
+        return StoreError(details)
+    return StoreUnavailable(details)

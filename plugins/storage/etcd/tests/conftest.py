@@ -1,0 +1,81 @@
+"""A real etcd per session on free ports; tests that need it skip where the program is missing."""
+
+import shutil
+import socket
+import subprocess
+
+import pytest
+from hyperkube_storage.etcd import Access, EtcdStore
+
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.storage.store import StoreUnavailable
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class EtcdServer:
+    """An etcd that can be stopped and started again on the same data."""
+
+    def __init__(self, folder, *flags, scheme="http", **access):
+        self.folder = folder
+        self.url = f"{scheme}://127.0.0.1:{free_port()}"
+        self.access = Access([self.url], **access)
+        self._peer = f"http://127.0.0.1:{free_port()}"
+        self._flags = flags
+        self._process = None
+        self.start()
+
+    def start(self):
+        command = [
+            "etcd", f"--data-dir={self.folder}", "--name=one", "--logger=zap",
+            f"--listen-client-urls={self.url}", f"--advertise-client-urls={self.url}",
+            f"--listen-peer-urls={self._peer}", f"--initial-advertise-peer-urls={self._peer}",
+            f"--initial-cluster=one={self._peer}", "--heartbeat-interval=20", "--election-timeout=200", *self._flags,
+        ]  # fmt: skip
+        with (self.folder.parent / f"{self.folder.name}.log").open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
+        clock = SystemClock()
+        store = EtcdStore(self.access, history_seconds=0)
+        deadline = clock.monotonic() + 20
+        while True:
+            try:
+                store.revision()
+                break
+            except StoreUnavailable:
+                if clock.monotonic() > deadline:
+                    raise
+                clock.sleep(0.1)
+        store.close()
+
+    def stop(self):
+        self._process.kill()
+        self._process.wait()
+
+
+@pytest.fixture(scope="session")
+def etcd(tmp_path_factory):
+    if shutil.which("etcd") is None:
+        pytest.skip("the program etcd is not installed (Debian package etcd-server)")
+    server = EtcdServer(tmp_path_factory.mktemp("etcd") / "data")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def start_etcd(tmp_path):
+    """Return what starts an etcd with flags and an access of its own."""
+    if shutil.which("etcd") is None:
+        pytest.skip("the program etcd is not installed (Debian package etcd-server)")
+    servers = []
+
+    def start(*flags, **access):
+        servers.append(EtcdServer(tmp_path / "data", *flags, **access))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.stop()

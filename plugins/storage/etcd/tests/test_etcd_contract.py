@@ -1,0 +1,24 @@
+import pytest
+from hyperkube_storage.etcd import Access, EtcdStore
+
+from hyperkube.storage.store import Delete
+from hyperkube.testing.contracts.storage import DurableStoreContract
+
+pytestmark = [pytest.mark.etcd, pytest.mark.slow]
+
+
+def wipe(store):
+    for item in store.range("", "\U0010ffff", keys_only=True).items:
+        store.txn([], [Delete(item.key)])
+
+
+class TestEtcdStore(DurableStoreContract):
+    @pytest.fixture
+    def open_store(self, etcd):
+        def open_one():
+            return EtcdStore(Access([etcd.url]), history_seconds=0)
+
+        store = open_one()
+        wipe(store)
+        store.close()
+        return open_one

@@ -1,0 +1,35 @@
+"""memory: the cluster forgets everything when it stops.
+
+For tests, demonstrations and throw-away clusters; nothing touches the disk, so nothing has to be cleaned up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.plugin import Plugin
+from hyperkube.storage.memory import MemoryStore
+from hyperkube.storage.retention import DEFAULT_SECONDS
+from hyperkube.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySettings:
+    """Settings of this plugin.
+
+    Attributes:
+        history_seconds: how long replaced versions of an object stay readable.
+    """
+
+    history_seconds: float = DEFAULT_SECONDS
+
+
+class Memory(Plugin):
+    """Opens an empty store in this process."""
+
+    @hookimpl
+    def storage_open(self) -> Store:
+        """Return a new, empty store."""
+        settings = self.settings(MemorySettings)
+        return MemoryStore(self.context.clock, history_seconds=settings.history_seconds)

@@ -1,0 +1,55 @@
+"""sqlite: the whole cluster in one file, durable before the answer; the default where nobody runs an etcd."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperkube_storage.sqlite.store import SqliteStore
+from hyperkube_storage.sqlite.upkeep import FileUpkeep
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.storage import Upkeep
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import Plugin
+from hyperkube.storage.retention import DEFAULT_SECONDS
+from hyperkube.storage.store import Store
+
+FILE_NAME = "storage.db"
+"""The name of the file in ``--data-dir``; SQLite keeps ``-wal`` and ``-shm`` files beside it while it is open."""
+
+__all__ = ["FILE_NAME", "Sqlite", "SqliteSettings", "SqliteStore"]
+
+
+@dataclass(frozen=True, slots=True)
+class SqliteSettings:
+    """Settings of this plugin.
+
+    Attributes:
+        path: the file; empty for ``storage.db`` in ``--data-dir``.
+        history_seconds: how long replaced versions of an object stay readable.
+    """
+
+    path: str = ""
+    history_seconds: float = DEFAULT_SECONDS
+
+
+class Sqlite(Plugin):
+    """Opens the file that the settings or ``--data-dir`` name."""
+
+    @hookimpl
+    def storage_open(self) -> Store:
+        """Open the file, making it and its folder if need be."""
+        settings = self.settings(SqliteSettings)
+        return SqliteStore(self._path(settings), self.context.clock, history_seconds=settings.history_seconds)
+
+    @hookimpl
+    def storage_upkeep(self) -> Upkeep | None:
+        """Return what takes care of the file."""
+        return FileUpkeep(self._path(self.settings(SqliteSettings)))
+
+    def _path(self, settings: SqliteSettings) -> Path:
+        folder = self.context.options.get("data-dir")
+        if not settings.path and not folder:
+            raise UsageError("storage plugin 'sqlite' needs --data-dir")
+        return Path(settings.path) if settings.path else Path(str(folder)) / FILE_NAME

@@ -1,0 +1,194 @@
+"""The file: one process at a time, private to its owner, flushed before a commit returns.
+
+Rows are versions of keys and only ever appended or, by compaction, removed. A row's id is its revision and its place
+within the transaction, so that the order of the table is the order of history and no second index is needed; each row
+names the one it replaced.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hyperkube.machinery.errors import UsageError
+from hyperkube.storage.store import StoreError, StoreFull, StoreUnavailable
+
+APPLICATION_ID = 0x68794B75  # "hyKu"
+FORMAT = 2
+"""Raised when an older hyperkube could not read the file any more. 2: rows have checksums."""
+
+PLACE_BITS = 20
+"""Bits of a row's id that count the keys within one transaction; the revision is above them."""
+
+IDLE_READERS = 4
+CACHE_KIB = 512
+"""SQLite's page cache per connection; what is hot is in the watch cache already."""
+
+_TABLES = """
+BEGIN IMMEDIATE;
+CREATE TABLE history (
+  id INTEGER PRIMARY KEY,      -- revision << 20 | place within the transaction
+  previous INTEGER NOT NULL,   -- the row that this one replaced, 0 for a creation
+  key TEXT NOT NULL,
+  created INTEGER NOT NULL,    -- the revision of the key's creation
+  version INTEGER NOT NULL,    -- 0 marks a deletion
+  lease INTEGER NOT NULL,
+  value BLOB NOT NULL,
+  sum INTEGER                  -- CRC-32 of all the others; NULL in rows of format 1
+);
+CREATE TABLE lease (id INTEGER PRIMARY KEY AUTOINCREMENT, expires REAL NOT NULL);
+CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO state VALUES ('compacted', 0), ('cleaned', 0);
+"""
+_UPGRADE = "BEGIN IMMEDIATE; ALTER TABLE history ADD COLUMN sum INTEGER;"
+_STAMP = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
+
+
+def failure(error: sqlite3.Error) -> StoreError:
+    """Return what a failed statement means for the writer or reader."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull("the disk is full")
+    return StoreUnavailable(f"the storage file cannot be used: {error}")
+
+
+def unusable(path: Path, error: sqlite3.Error) -> UsageError:
+    """Return what a user is told about a file that fails while it is opened."""
+    damaged = getattr(error, "sqlite_errorcode", 0) & 0xFF in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+    return UsageError(f"storage file {str(path)!r} {'is damaged' if damaged else 'cannot be used'}: {error}")
+
+
+_CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
+
+
+class Database:
+    """An open and locked storage file.
+
+    Raises:
+        UsageError: the file is in use, unreadable, not writable, damaged, foreign or of a newer format.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._readers: list[sqlite3.Connection] = []
+        self._readers_lock = threading.Lock()
+        self._closed = False
+        self._lock_file = self.lock(path)
+        try:
+            self.writer = self._connect()
+            self._prepare()
+        except sqlite3.Error as error:
+            self._unlock()
+            raise unusable(path, error) from error
+        except UsageError:
+            self._unlock()
+            raise
+
+    @contextmanager
+    def reader(self) -> Iterator[sqlite3.Connection]:
+        """Lend a connection for reading.
+
+        Raises:
+            StoreUnavailable: the file cannot be read.
+        """
+        with self._readers_lock:
+            if self._closed:
+                raise StoreUnavailable("the store is closed")
+            connection = self._readers.pop() if self._readers else None
+        try:
+            connection = connection or self._connect()
+            yield connection
+        except sqlite3.Error as error:
+            raise failure(error) from error
+        finally:
+            if connection is not None:
+                self._take_back(connection)
+
+    def checkpoint(self) -> None:
+        """Copy the write-ahead log into the file, beside the writer and without keeping it waiting."""
+        with self.reader() as connection:
+            connection.execute(_CHECKPOINT).fetchall()
+
+    def finish_checkpoint(self) -> None:
+        """Copy what was written since `checkpoint`, in the writer's turn, so that the log starts anew.
+
+        A log that is written over is half as dear to flush as one that grows.
+        """
+        self.writer.execute(_CHECKPOINT).fetchall()
+
+    def close(self) -> None:
+        """Close all connections, which empties the write-ahead log, and let others have the file."""
+        with self._readers_lock:
+            self._closed = True
+            for connection in (*self._readers, self.writer):
+                connection.close()
+            self._readers.clear()
+        self._unlock()
+
+    @staticmethod
+    def lock(path: Path) -> int:
+        """Create folder and file for their owner alone and take the lock that tells other processes to stay away.
+
+        Returns the open lock file; closing it gives the lock back.
+
+        Raises:
+            UsageError: another process has it, or the place cannot be written to.
+        """
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise UsageError(f"storage file {str(path)!r} cannot be used: {error.strerror}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            owner = os.pread(file, 20, 0).decode(errors="replace").strip() or "unknown"
+            os.close(file)
+            raise UsageError(f"storage file {str(path)!r} is in use by process {owner}") from error
+        os.truncate(file, 0)
+        os.pwrite(file, str(os.getpid()).encode(), 0)
+        return file
+
+    def _unlock(self) -> None:
+        os.close(self._lock_file)
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(self.path, timeout=5.0, isolation_level=None, check_same_thread=False)
+        connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        return connection
+
+    def _prepare(self) -> None:
+        """Make the tables in a new file, or check that this is one that we can read."""
+        (application,) = self.writer.execute("PRAGMA application_id").fetchone()
+        (version,) = self.writer.execute("PRAGMA user_version").fetchone()
+        (tables,) = self.writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        name = str(self.path)
+        if tables == 0:
+            self.writer.execute("PRAGMA journal_mode = WAL")
+            self.writer.executescript(_TABLES + _STAMP)
+        elif application != APPLICATION_ID:
+            raise UsageError(f"storage file {name!r} is a database of another program")
+        elif version > FORMAT:
+            raise UsageError(f"storage file {name!r} has format {version}, this hyperkube reads up to {FORMAT}")
+        elif version < FORMAT:
+            self.writer.executescript(_UPGRADE + _STAMP)
+        self.writer.execute("PRAGMA journal_mode = WAL")  # without effect unless it is a restored backup
+        # A read-only file opens without complaint: find out now, not at the first write.
+        self.writer.execute("UPDATE state SET value = value WHERE name = 'compacted'")
+
+    def _take_back(self, connection: sqlite3.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        with self._readers_lock:
+            if len(self._readers) < IDLE_READERS and not self._closed:
+                self._readers.append(connection)
+                return
+        connection.close()

@@ -1,0 +1,164 @@
+"""What is in memory of the file: where each live key's latest version is, and what a batch of writes would change."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Container, Iterable
+from typing import NamedTuple
+from zlib import crc32
+
+from hyperkube_storage.sqlite.database import PLACE_BITS
+
+from hyperkube.storage.store import Compare, Delete, LeaseNotFound, Put
+
+
+class Entry(NamedTuple):
+    """The latest version of a live key."""
+
+    row: int
+    created: int
+    version: int
+    lease: int
+
+    @property
+    def revision(self) -> int:
+        """The revision of the last write."""
+        return self.row >> PLACE_BITS
+
+
+class Row(NamedTuple):
+    """One row of the table ``history``."""
+
+    id: int
+    previous: int
+    key: str
+    created: int
+    version: int
+    lease: int
+    value: bytes
+
+    @property
+    def revision(self) -> int:
+        """The revision of the write."""
+        return self.id >> PLACE_BITS
+
+    @property
+    def checksum(self) -> int:
+        """The CRC-32 that is stored with the row: SQLite has none of its own."""
+        head = f"{self.id} {self.previous} {self.created} {self.version} {self.lease} {self.key}"
+        return crc32(self.value, crc32(head.encode()))
+
+
+class Index:
+    """The live keys in order, and which of them go with a lease."""
+
+    def __init__(self, entries: dict[str, Entry]) -> None:
+        self._entries = entries
+        self._keys = sorted(entries)
+        self._leased: dict[int, set[str]] = {}
+        for key, entry in entries.items():
+            if entry.lease:
+                self._leased.setdefault(entry.lease, set()).add(key)
+        self.get = entries.get
+
+    def keys(self, start: str, end: str) -> list[str]:
+        """Return the keys in ``[start, end)`` in order."""
+        return self._keys[bisect_left(self._keys, start) : bisect_left(self._keys, end)]
+
+    def count(self, start: str, end: str) -> int:
+        """Return the number of keys in ``[start, end)``."""
+        return bisect_left(self._keys, end) - bisect_left(self._keys, start)
+
+    def leased(self, lease: int) -> set[str]:
+        """Return the keys that go with a lease."""
+        return set(self._leased.get(lease, ()))
+
+    def change(self, key: str, entry: Entry | None) -> None:
+        """Set or remove one key."""
+        old = self._entries.get(key)
+        if old is not None and old.lease:
+            self._leased[old.lease].discard(key)
+            if not self._leased[old.lease]:
+                del self._leased[old.lease]
+        if entry is None:
+            if old is not None:  # a batch may create a key and delete it again
+                del self._entries[key]
+                del self._keys[bisect_left(self._keys, key)]
+            return
+        self._entries[key] = entry
+        if old is None:
+            insort(self._keys, key)
+        if entry.lease:
+            self._leased.setdefault(entry.lease, set()).add(key)
+
+
+class Batch:
+    """Transactions that are being decided, on top of the index; nothing of it counts until the file has it.
+
+    Args:
+        index: what is committed.
+        revision: the store's.
+        leases: the ids that exist.
+    """
+
+    def __init__(self, index: Index, revision: int, leases: Container[int]) -> None:
+        self._index = index
+        self._leases = leases
+        self._ended: set[int] = set()
+        self.revision = revision
+        self.changes: dict[str, Entry | None] = {}
+        self.rows: list[Row] = []
+
+    def entry(self, key: str) -> Entry | None:
+        """Return a key's latest version as the batch leaves it so far."""
+        return self.changes[key] if key in self.changes else self._index.get(key)
+
+    def holds(self, compare: Iterable[Compare]) -> bool:
+        """Tell whether all comparisons are true."""
+        for condition in compare:
+            entry = self.entry(condition.key)
+            if condition.mod_revision != (entry.revision if entry else 0):
+                return False
+        return True
+
+    def apply(self, operations: Iterable[Put | Delete]) -> int:
+        """Add one transaction; return the revision after it.
+
+        Raises:
+            LeaseNotFound: a lease does not exist; nothing was added.
+        """
+        operations = list(operations)
+        for operation in operations:
+            lease = operation.lease if isinstance(operation, Put) else 0
+            if lease and (lease not in self._leases or lease in self._ended):
+                raise LeaseNotFound(f"lease {lease} not found")
+        revision, place = self.revision + 1, 0
+        for operation in operations:
+            row_id = revision << PLACE_BITS | place
+            place += self._put(row_id, operation) if isinstance(operation, Put) else self._delete(row_id, operation.key)
+        if place:
+            self.revision = revision
+        return self.revision
+
+    def end_lease(self, lease: int) -> None:
+        """Add the deletion of a lease's keys; the rest of the batch does not know the lease any more."""
+        keys = {key for key in self._index.leased(lease) if key not in self.changes}
+        keys |= {key for key, entry in self.changes.items() if entry is not None and entry.lease == lease}
+        self.apply(Delete(key) for key in sorted(keys))
+        self._ended.add(lease)
+
+    def _put(self, row_id: int, operation: Put) -> bool:
+        old = self.entry(operation.key)
+        created, version = (old.created, old.version + 1) if old else (row_id >> PLACE_BITS, 1)
+        self.changes[operation.key] = Entry(row_id, created, version, operation.lease)
+        previous = old.row if old else 0
+        self.rows.append(Row(row_id, previous, operation.key, created, version, operation.lease, operation.value))
+        return True
+
+    def _delete(self, row_id: int, key: str) -> bool:
+        old = self.entry(key)
+        if old is None:
+            return False
+        self.changes[key] = None
+        self.rows.append(Row(row_id, old.row, key, old.created, 0, 0, b""))
+        return True

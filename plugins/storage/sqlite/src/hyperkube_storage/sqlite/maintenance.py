@@ -1,0 +1,112 @@
+"""What the store does in the background, on one thread: end leases, forget history, copy the log into the file."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING
+
+from hyperkube_storage.sqlite import rows
+
+from hyperkube.storage.retention import Retention
+from hyperkube.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from hyperkube_storage.sqlite.store import SqliteStore
+
+CHECKPOINT_BYTES = 8 * 1024 * 1024
+"""Size of the log at which it is copied into the file."""
+
+ROWS_AT_A_TIME = 500
+"""Rows looked at in one step of compaction, so that writers hardly notice it."""
+
+RETRY_SECONDS = 1.0
+
+logger = logging.getLogger("hyperkube.storage")
+
+
+class Maintenance:
+    """The background of one store.
+
+    Args:
+        history_seconds: how long history is kept; 0 for until somebody compacts.
+        cleaned: the row id up to which what compaction hid has been removed.
+    """
+
+    def __init__(self, store: SqliteStore, history_seconds: float, cleaned: int) -> None:
+        self._store = store
+        self._retention = Retention(history_seconds) if history_seconds else None
+        self._next_compaction = store.clock.monotonic()
+        self._cleaned = cleaned
+        self._unflushed = 0
+        self._closing = False
+        self._bell = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sqlite-maintenance", daemon=True)
+
+    def start(self) -> None:
+        """Begin; called once, when the store is complete."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Look whether there is something to do."""
+        self._bell.set()
+
+    def wrote(self, size: int) -> None:
+        """Note that `size` bytes went into the log; called by the writer."""
+        self._unflushed += size
+        if self._unflushed > CHECKPOINT_BYTES:
+            self._bell.set()
+
+    def close(self) -> None:
+        """End the thread after what it is doing."""
+        self._closing = True
+        self._bell.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        clock, wait = self._store.clock, self._wait_seconds()
+        while True:
+            clock.wait(self._bell, wait)
+            self._bell.clear()
+            if self._closing:
+                return
+            try:
+                self._step()
+                wait = self._wait_seconds()
+            except StoreError as error:
+                logger.warning("maintenance of the storage file failed and will be tried again: %s", error)
+                wait = RETRY_SECONDS
+
+    def _wait_seconds(self) -> float | None:
+        clock = self._store.clock
+        waits: list[float] = []
+        if (ends := self._store.next_lease_end()) is not None:
+            waits.append(max(ends - clock.now().timestamp(), 0.0))
+        if self._retention is not None:
+            waits.append(max(self._next_compaction - clock.monotonic(), 0.0))
+        return min(waits, default=None)
+
+    def _step(self) -> None:
+        self._store.end_leases()
+        self._forget_history()
+        while self._store.compacted > 0 and self._cleaned < rows.last_row(self._store.compacted) and not self._closing:
+            self._remove_hidden_rows()
+        if self._unflushed > CHECKPOINT_BYTES:
+            self._unflushed = 0
+            self._store.checkpoint()
+
+    def _forget_history(self) -> None:
+        now = self._store.clock.monotonic()
+        if self._retention is None or now < self._next_compaction:
+            return
+        self._next_compaction = now + self._retention.seconds
+        old = self._retention.pass_over(now, self._store.revision())
+        if old > self._store.compacted:
+            self._store.compact(old)
+
+    def _remove_hidden_rows(self) -> None:
+        compacted = self._store.compacted
+        with self._store.database.reader() as connection:
+            ids, cleaned = rows.hidden(connection, self._cleaned, compacted, ROWS_AT_A_TIME)
+        self._store.remove_rows(ids, cleaned)
+        self._cleaned = cleaned

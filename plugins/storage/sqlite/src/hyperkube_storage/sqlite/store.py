@@ -1,0 +1,334 @@
+"""SqliteStore: the Store in one SQLite file.
+
+In memory is only where each live key's latest version is; values stay on disk, since the watch cache above holds what
+is hot. Durable before the answer, many writes to one flush (`group_commit`); checkpoints, compaction and leases are
+looked after in the background (`maintenance`).
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from itertools import groupby
+from pathlib import Path
+
+from hyperkube_storage.sqlite import rows
+from hyperkube_storage.sqlite.database import Database, failure
+from hyperkube_storage.sqlite.group_commit import GroupCommit
+from hyperkube_storage.sqlite.index import Batch, Index, Row
+from hyperkube_storage.sqlite.maintenance import Maintenance
+from hyperkube_storage.sqlite.work import EndLease, FinishCheckpoint, GrantLease, Statement, Transaction, Work
+
+from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.storage.feed import Feed, QueueWatch, Subscription, after_revision
+from hyperkube.storage.memory import FIRST_REVISION, check_distinct
+from hyperkube.storage.retention import DEFAULT_SECONDS
+from hyperkube.storage.store import (
+    Compacted,
+    Compare,
+    Delete,
+    EventBatch,
+    FutureRevision,
+    KeyValue,
+    Put,
+    RangeResult,
+    StoreError,
+    StoreEvent,
+    StoreUnavailable,
+    TxnResult,
+)
+
+FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+"""After these nobody knows what is on the disk: the store refuses everything until it is opened again."""
+
+ROW_OVERHEAD = 4096
+"""Bytes that a row adds to the log beside its value, roughly: pages are written whole."""
+
+
+class SqliteStore:
+    """A `Store` in a file; it also calls its readers (`Subscribable`).
+
+    Args:
+        path: made with its folder if it does not exist; one process at a time.
+        clock: leases end by its wall time, so they go on ending while the store is closed.
+        history_seconds: how long replaced versions are kept at least; 0 keeps them until `compact` is called.
+
+    Raises:
+        UsageError: the file is in use, unreadable, not writable, damaged, foreign or of a newer format.
+    """
+
+    def __init__(self, path: Path, clock: Clock | None = None, *, history_seconds: float = DEFAULT_SECONDS) -> None:
+        self.clock = clock or SystemClock()
+        self.database = Database(path)
+        self._lock = threading.Lock()
+        found = rows.load(self.database)
+        self._index = Index(found.entries)
+        self._revision = max(found.revision, FIRST_REVISION)
+        self._compacted = found.compacted
+        self._leases = found.leases
+        self._feed = Feed()
+        self._watches: set[QueueWatch] = set()
+        self._failed: StoreError | None = None
+        self._closing = self._closed = False
+        self._commits: GroupCommit[Work] = GroupCommit(self._commit)
+        self._maintenance = Maintenance(self, history_seconds, found.cleaned)
+        self._maintenance.start()
+
+    def revision(self) -> int:
+        """Return the revision of the last write."""
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        return self._revision
+
+    def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
+        """Return one key, now or at `revision`."""
+        if revision:
+            items = self.range(key, key + "\x00", revision=revision).items
+            return items[0] if items else None
+        with self.database.reader() as connection:
+            while (entry := self._index.get(key)) is not None:
+                if (row := rows.read(connection, entry.row)) is not None:
+                    return rows.key_value(row)
+                if self._index.get(key) is entry:  # else it was replaced and compacted meanwhile
+                    raise StoreUnavailable(f"the storage file has lost key {key!r}")
+            return None
+
+    def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
+        """Return the keys in ``[start, end)`` in byte order, now or at `revision`."""
+        with self.database.reader() as connection:
+            with self._lock:
+                now = self._revision
+                self._check_readable(revision)
+                keys = self._index.keys(start, end)
+                past = 0 < revision < now
+                latest = {key: self._index.get(key) for key in (keys if past or not limit else keys[:limit])}
+                rows.begin_snapshot(connection)
+            found = {key: entry.row for key, entry in latest.items() if entry is not None}
+            if past:
+                found = rows.rewind(connection, found, start, end, revision, now)
+            count = len(found) if past else len(keys)
+            chosen = list(found.values())[: limit or None]
+            items = rows.read_items(connection, chosen, keys_only=keys_only)
+            return RangeResult(items, now, count, more=len(items) < count)
+
+    def count(self, start: str, end: str) -> int:
+        """Return the number of live keys in ``[start, end)``."""
+        with self._lock:
+            self._check_readable(0)
+            return self._index.count(start, end)
+
+    def txn(self, compare: Sequence[Compare], success: Sequence[Put | Delete]) -> TxnResult:
+        """Compare, then apply all of `success` in one revision, or nothing; durable when it returns."""
+        check_distinct(success)
+        work = Transaction(compare, success)
+        self._do(work)
+        if work.succeeded:
+            return TxnResult(succeeded=True, revision=work.revision)
+        return TxnResult(succeeded=False, revision=work.revision, current=self._current(work))
+
+    def expecting_write(self) -> AbstractContextManager[None]:
+        """Say that this thread is about to write: whoever writes meanwhile waits a moment to share the flush."""
+        return self._commits.expecting()
+
+    def watch(self, start: str, end: str, *, revision: int) -> QueueWatch:
+        """Watch ``[start, end)`` for changes after `revision`, also those that already happened."""
+        with self.database.reader() as connection:
+            with self._lock:
+                self._check_readable(0)
+                failed = Compacted(revision, self._compacted) if revision < self._compacted else None
+                watch = QueueWatch(progress=self._report_progress, closed=self._forget_watch, failure=failed)
+                watch.subscription = self._subscribe(start, end, after_revision(revision, watch.put), previous=True)
+                self._watches.add(watch)
+                now = self._revision
+                rows.begin_snapshot(connection)
+            if failed is None and revision < now:
+                watch.begin_with(EventBatch(rows.read_events(connection, start, end, revision, now), now))
+        return watch
+
+    def subscribe(
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
+    ) -> Subscription:
+        """Call `deliver` with every change after now, in the thread that writes."""
+        with self._lock:
+            self._check_readable(0)
+            return self._subscribe(start, end, deliver, previous=previous)
+
+    def grant_lease(self, seconds: int) -> int:
+        """Create a lease that ends `seconds` from now, also if the store is closed meanwhile."""
+        work = GrantLease(self.clock.now().timestamp() + seconds, self._leases)
+        self._do(work)
+        self._maintenance.wake()
+        return work.last_row
+
+    def compact(self, revision: int) -> None:
+        """Refuse reads before `revision` from now on; the space is freed in the background."""
+        with self._lock:
+            if revision <= self._compacted:
+                return
+            self._check_readable(revision)
+        self._do(Statement("UPDATE state SET value = max(value, ?) WHERE name = 'compacted'", [(revision,)]))
+        with self._lock:
+            self._compacted = max(self._compacted, revision)
+        self._maintenance.wake()
+
+    def close(self) -> None:
+        """Finish the writes under way, end the watches, empty the log and unlock the file; idempotent."""
+        with self._lock:
+            closing, self._closing = self._closing, True
+        if closing:
+            return
+        self._maintenance.close()
+        with self._lock:
+            self._closed = True
+            watches = list(self._watches)
+        self._commits.run(Work())  # whoever came before is done now, whoever comes after is refused
+        for watch in watches:
+            watch.close()
+        self.database.close()
+
+    def next_lease_end(self) -> float | None:
+        """Return the wall time in epoch seconds at which the next lease ends."""
+        with self._lock:
+            return min(self._leases.values(), default=None)
+
+    def end_leases(self) -> None:
+        """End the leases whose time has come."""
+        now = self.clock.now().timestamp()
+        with self._lock:
+            due = [lease for lease, expires in self._leases.items() if expires <= now]
+        for lease in due:
+            self._do(EndLease(lease, self._leases))
+
+    @property
+    def compacted(self) -> int:
+        """The revision that was compacted last."""
+        return self._compacted
+
+    def remove_rows(self, ids: Sequence[int], cleaned: int) -> None:
+        """Remove rows that nobody can read any more, and remember how far that was done."""
+        if ids:
+            self._do(Statement("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids]))
+        self._do(Statement("UPDATE state SET value = ? WHERE name = 'cleaned'", [(cleaned,)]))
+
+    def checkpoint(self) -> None:
+        """Copy the log into the file: most of it beside the writers, the rest in their way."""
+        self.database.checkpoint()
+        self._do(FinishCheckpoint(self.database))
+
+    def _do(self, work: Work) -> None:
+        self._commits.run(work)
+        if work.error is not None:
+            raise work.error
+
+    def _commit(self, batch_of_work: Sequence[Work]) -> None:
+        """Decide, write and publish a batch; the only thing that changes the file, one thread at a time."""
+        if self._closed or self._failed:
+            for work in batch_of_work:
+                work.error = self._failed or StoreUnavailable("the store is closed")
+            return
+        batch = Batch(self._index, self._revision, self._leases)
+        for work in batch_of_work:
+            work.decide(batch)
+        try:
+            events = self._events(batch.rows) if self._feed else ()
+            if batch.rows or any(work.writes for work in batch_of_work):
+                self._write(batch.rows, batch_of_work)
+        except sqlite3.Error as error:
+            self._fail(error, batch_of_work)
+        except StoreError as error:
+            for work in batch_of_work:
+                work.error = error
+        else:
+            self._publish(batch, events, batch_of_work)
+
+    def _write(self, new: Sequence[Row], batch_of_work: Sequence[Work]) -> None:
+        writer = self.database.writer
+        if 0 < len(new) <= rows.MOST_AT_ONCE and not any(work.writes for work in batch_of_work):
+            rows.insert_at_once(writer, new)
+            return
+        writer.execute("BEGIN IMMEDIATE")
+        writer.executemany("INSERT INTO history VALUES (?, ?, ?, ?, ?, ?, ?, ?)", [(*row, row.checksum) for row in new])
+        for work in batch_of_work:
+            work.write(writer)
+        writer.execute("COMMIT")
+
+    def _fail(self, error: sqlite3.Error, batch_of_work: Sequence[Work]) -> None:
+        """Undo what was begun and tell everybody; after a failure of the disk itself, refuse all that follows."""
+        reason = failure(error)
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in FATAL:
+            self._failed = reason
+        try:
+            if self.database.writer.in_transaction:
+                self.database.writer.execute("ROLLBACK")
+        except sqlite3.Error as second:
+            self._failed = failure(second)
+        for work in batch_of_work:
+            work.error = reason
+
+    def _publish(self, batch: Batch, events: Sequence[StoreEvent], batch_of_work: Sequence[Work]) -> None:
+        with self._lock:
+            for key, entry in batch.changes.items():
+                self._index.change(key, entry)
+            self._revision = batch.revision
+            for work in batch_of_work:
+                work.done()
+            for revision, group in groupby(events, key=lambda event: event.revision):
+                self._feed.publish(tuple(group), revision)
+        for work in batch_of_work:
+            work.finish()
+        self._maintenance.wrote(sum(len(row.value) + ROW_OVERHEAD for row in batch.rows))
+
+    def _events(self, new: Sequence[Row]) -> Sequence[StoreEvent]:
+        """Return the new rows as events; previous values are read from the disk only if somebody wants them."""
+        known = {row.id: row for row in new}
+        if self._feed.needs_previous:
+            with self.database.reader() as connection:
+                return [rows.event(row, rows.previous_of(connection, row, known)) for row in new]
+        previous = {row.id: known.get(row.previous) or self._without_value(row) for row in new}
+        return [rows.event(row, previous[row.id]) for row in new]
+
+    def _without_value(self, row: Row) -> Row | None:
+        entry = self._index.get(row.key) if row.previous else None
+        return Row(entry.row, 0, row.key, entry.created, entry.version, entry.lease, b"") if entry else None
+
+    def _current(self, work: Transaction) -> list[KeyValue | None]:
+        """Return what a failed transaction compared with; a version compacted meanwhile is read as it is now."""
+        with self.database.reader() as connection:
+            found = [entry and rows.read(connection, entry.row) for entry in work.current]
+        return [
+            rows.key_value(row) if row else (self.get(condition.key) if entry else None)
+            for condition, entry, row in zip(work.compare, work.current, found, strict=True)
+        ]
+
+    def _check_readable(self, revision: int) -> None:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        if revision > self._revision:
+            raise FutureRevision(f"revision {revision} does not exist yet, the current one is {self._revision}")
+        if 0 < revision < self._compacted:
+            raise Compacted(revision, self._compacted)
+
+    def _subscribe(
+        self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool
+    ) -> Subscription:
+        subscription = Subscription(
+            start, end, deliver, revision=self._revision, previous=previous, close=self._unsubscribe
+        )
+        self._feed.add(subscription)
+        return subscription
+
+    def _unsubscribe(self, subscription: Subscription) -> None:
+        with self._lock:
+            self._feed.remove(subscription)
+
+    def _report_progress(self, watch: QueueWatch) -> None:
+        with self._lock:
+            watch.report(self._revision)
+
+    def _forget_watch(self, watch: QueueWatch) -> None:
+        with self._lock:
+            self._watches.discard(watch)
+            if watch.subscription is not None:
+                self._feed.remove(watch.subscription)

@@ -1,0 +1,169 @@
+"""Care for a storage file from outside: check it, compact it, copy it under load, put a copy back."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from hyperkube_storage.sqlite import rows
+from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, unusable
+
+from hyperkube.machinery.errors import UsageError
+
+_SIDE_FILES = ("-wal", "-shm")
+
+
+class FileUpkeep:
+    """Care for the file at `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def check(self) -> str:
+        """Read every page and every row; say what is there.
+
+        Raises:
+            UsageError: there is no such file, or something in it is wrong.
+        """
+        with _reading(self._path) as connection:
+            return _check(self._path, connection)
+
+    def compact(self) -> str:
+        """Forget all history and shrink the file.
+
+        Raises:
+            UsageError: a server uses the file, or it is damaged.
+        """
+        _must_exist(self._path)
+        before = self._path.stat().st_size
+        database = Database(self._path)
+        try:
+            _forget(database)
+        except sqlite3.Error as error:
+            raise unusable(self._path, error) from error
+        finally:
+            database.close()
+        return f"compacted: {before} bytes before, {self._path.stat().st_size} bytes now"
+
+    def backup(self, target: Path, *, force: bool) -> str:
+        """Copy one state of the file, also while it is written to.
+
+        Raises:
+            UsageError: the target exists (without `force`) or cannot be written, or the file is damaged.
+        """
+        _free(target, force=force)
+        with _reading(self._path) as connection:
+            _copy(connection, target)
+        with _reading(target) as connection:
+            return f"saved to {str(target)!r}: {_check(target, connection)}"
+
+    def restore(self, source: Path, *, force: bool) -> str:
+        """Put a backup in the file's place.
+
+        Raises:
+            UsageError: the backup is damaged, or there is a store already (without `force`) or a server that uses it.
+        """
+        with _reading(source) as connection:
+            found = _check(source, connection)
+            _free(self._path, force=force)
+            with _alone(self._path):
+                for ending in _SIDE_FILES:  # they belong to the file that goes
+                    self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+                _copy(connection, self._path)
+        return f"restored to {str(self._path)!r}: {found}"
+
+
+def _must_exist(path: Path) -> None:
+    if not path.is_file():
+        raise UsageError(f"storage file {str(path)!r} does not exist")
+
+
+def _free(target: Path, *, force: bool) -> None:
+    if target.exists() and not force:
+        raise UsageError(f"{str(target)!r} exists: give --force to replace it")
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    """Lend a connection that cannot write; whatever fails means that the file is unusable."""
+    _must_exist(path)
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise unusable(path, error) from error
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Hold the lock that a server would hold."""
+    lock = Database.lock(path)
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _copy(connection: sqlite3.Connection, target: Path) -> None:
+    """Write what the connection sees to a file beside the target, then rename it: whole or not at all."""
+    partial = target.with_name(f"{target.name}.partial")
+    try:
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial.unlink(missing_ok=True)
+        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        with closing(sqlite3.connect(partial)) as copy:
+            connection.backup(copy)  # in one step, which is one snapshot
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file is all there is; a server makes it WAL again
+        with partial.open("rb") as file:
+            os.fsync(file.fileno())
+        partial.rename(target)
+        folder = os.open(target.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
+    except OSError as error:
+        raise UsageError(f"{str(target)!r} cannot be written: {error.strerror}") from error
+    finally:
+        for ending in ("", *_SIDE_FILES):
+            with suppress(OSError):
+                partial.with_name(partial.name + ending).unlink()
+
+
+def _check(path: Path, connection: sqlite3.Connection) -> str:
+    """Return what a file holds.
+
+    Raises:
+        UsageError: it is not a whole storage file.
+        sqlite3.Error: it cannot even be read.
+    """
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION_ID:
+        raise UsageError(f"storage file {str(path)!r} is a database of another program")
+    if version > FORMAT:
+        raise UsageError(f"storage file {str(path)!r} has format {version}, this hyperkube reads up to {FORMAT}")
+    connection.execute("BEGIN")
+    problems = [text for (text,) in connection.execute("PRAGMA integrity_check(1)") if text != "ok"]
+    problem = " ".join(problems[0].split()) if problems else rows.first_fault(connection)
+    if problem:
+        raise UsageError(f"storage file {str(path)!r} is damaged: {problem}")
+    keys, versions, last = connection.execute(
+        "SELECT count(DISTINCT key), count(*), coalesce(max(id), 0) FROM history"
+    ).fetchone()
+    connection.execute("ROLLBACK")
+    return f"ok, revision {last >> PLACE_BITS}, {keys} keys in {versions} versions, {path.stat().st_size} bytes"
+
+
+def _forget(database: Database) -> None:
+    """Remove all versions but the last of each live key."""
+    found = rows.load(database)
+    writer = database.writer
+    writer.execute("BEGIN IMMEDIATE")
+    ids, _ = rows.hidden(writer, found.cleaned, found.revision, -1)
+    writer.executemany("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids])
+    writer.execute("UPDATE state SET value = ? WHERE name = 'compacted'", (found.revision,))
+    writer.execute("UPDATE state SET value = ? WHERE name = 'cleaned'", (rows.last_row(found.revision),))
+    writer.execute("COMMIT")
+    writer.execute("VACUUM")

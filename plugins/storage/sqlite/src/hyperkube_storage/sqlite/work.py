@@ -1,0 +1,131 @@
+"""The kinds of work that the writer does for those who wait: each decides on a batch, then adds its statements."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from hyperkube_storage.sqlite.database import Database, failure
+from hyperkube_storage.sqlite.index import Batch, Entry
+
+from hyperkube.storage.store import Compare, Delete, LeaseNotFound, Put, StoreError
+
+
+class Work:
+    """One piece of work and its outcome."""
+
+    def __init__(self) -> None:
+        self.error: StoreError | None = None
+
+    def decide(self, batch: Batch) -> None:
+        """Add what the work changes to the batch."""
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Execute statements of its own within the batch's transaction."""
+
+    @property
+    def writes(self) -> bool:
+        """Tell whether the work has statements of its own."""
+        return False
+
+    def done(self) -> None:
+        """Note that the work is durable; called with the store's lock held."""
+
+    def finish(self) -> None:
+        """Do what belongs in the writer's turn but outside its transaction."""
+
+
+class Transaction(Work):
+    """Compare, then write."""
+
+    def __init__(self, compare: Sequence[Compare], success: Sequence[Put | Delete]) -> None:
+        super().__init__()
+        self.compare = compare
+        self.success = success
+        self.succeeded = False
+        self.revision = 0
+        self.current: list[Entry | None] = []
+
+    def decide(self, batch: Batch) -> None:
+        """Apply the operations if the comparisons hold, else note what is."""
+        self.succeeded = batch.holds(self.compare)
+        try:
+            if self.succeeded:
+                batch.apply(self.success)
+            else:
+                self.current = [batch.entry(condition.key) for condition in self.compare]
+        except LeaseNotFound as error:
+            self.error = error
+        self.revision = batch.revision
+
+
+class Statement(Work):
+    """A change of what is not history.
+
+    Args:
+        sql: one statement.
+        parameters: one row of them, or several.
+    """
+
+    def __init__(self, sql: str, parameters: Sequence[Sequence[int | float]]) -> None:
+        super().__init__()
+        self._sql = sql
+        self._parameters = parameters
+        self.last_row = 0
+
+    @property
+    def writes(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Execute it."""
+        if len(self._parameters) == 1:
+            self.last_row = connection.execute(self._sql, self._parameters[0]).lastrowid or 0
+        else:
+            connection.executemany(self._sql, self._parameters)
+
+
+class GrantLease(Statement):
+    """Remember a lease."""
+
+    def __init__(self, expires: float, leases: dict[int, float]) -> None:
+        super().__init__("INSERT INTO lease (expires) VALUES (?)", [(expires,)])
+        self._expires = expires
+        self._leases = leases
+
+    def done(self) -> None:
+        """Let writes use the lease."""
+        self._leases[self.last_row] = self._expires
+
+
+class EndLease(Statement):
+    """Delete a lease's keys and forget the lease."""
+
+    def __init__(self, lease: int, leases: dict[int, float]) -> None:
+        super().__init__("DELETE FROM lease WHERE id = ?", [(lease,)])
+        self._lease = lease
+        self._leases = leases
+
+    def decide(self, batch: Batch) -> None:
+        """Delete its keys."""
+        batch.end_lease(self._lease)
+
+    def done(self) -> None:
+        """Let no write use the lease any more."""
+        self._leases.pop(self._lease, None)
+
+
+class FinishCheckpoint(Work):
+    """Complete a checkpoint while nobody writes."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__()
+        self._database = database
+
+    def finish(self) -> None:
+        """Copy the rest of the log."""
+        try:
+            self._database.finish_checkpoint()
+        except sqlite3.Error as error:
+            self.error = failure(error)

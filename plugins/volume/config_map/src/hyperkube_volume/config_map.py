@@ -1,0 +1,44 @@
+"""configMap: the keys of a ConfigMap as files, which follow it when it changes."""
+
+from __future__ import annotations
+
+from hyperkube_lib.volume_files import DEFAULT_MODE, clear_folder, config_map_files, write_files
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.volume import VolumeRequest, Volumes
+from hyperkube.machinery.objects import Object
+from hyperkube.plugin import Plugin
+
+__all__ = ["ConfigMapVolume"]
+
+
+class ConfigMapFolders:
+    """Writes config maps out; see `Volumes`."""
+
+    def supports(self, volume: Object) -> bool:
+        """Handle ``configMap``."""
+        return "configMap" in volume
+
+    def setup(self, request: VolumeRequest) -> str:
+        """Write what is there now.
+
+        Raises:
+            NotFound: the ConfigMap is not there and not optional.
+            VolumeFailed: one of its keys is not there.
+        """
+        source = request.volume["configMap"]
+        write_files(request.path, config_map_files(request, source, source.get("defaultMode") or DEFAULT_MODE))
+        return request.path
+
+    def teardown(self, request: VolumeRequest) -> None:
+        """Remove the files."""
+        clear_folder(request.path)
+
+
+class ConfigMapVolume(Plugin):
+    """The configMap volumes."""
+
+    @hookimpl
+    def volume_kinds(self) -> Volumes:
+        """Return the kind."""
+        return ConfigMapFolders()

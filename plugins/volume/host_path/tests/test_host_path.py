@@ -1,0 +1,42 @@
+"""hostPath volumes."""
+
+from typing import ClassVar
+
+import pytest
+from hyperkube_volume.host_path import HostPaths
+
+from hyperkube.hookspecs.volume import VolumeFailed
+from hyperkube.testing.contracts.volume import VolumeContract
+
+
+class TestContract(VolumeContract):
+    volume: ClassVar = {"hostPath": {"path": "/"}}
+
+    def kind(self):
+        return HostPaths()
+
+
+def setup(tmp_path, **source):
+    return HostPaths().setup(TestContract().request(tmp_path / "v", {"name": "v", "hostPath": source}))
+
+
+@pytest.mark.parametrize("kind", ["DirectoryOrCreate", "FileOrCreate"])
+def test_it_is_made_when_its_type_says_so(tmp_path, kind):
+    path = tmp_path / "new"
+
+    assert setup(tmp_path, path=str(path), type=kind) == str(path)
+    assert path.is_dir() == (kind == "DirectoryOrCreate")
+
+
+@pytest.mark.parametrize("kind", ["Directory", "Socket", "CharDevice", "BlockDevice"])
+def test_it_must_be_of_its_type(tmp_path, kind):
+    path = tmp_path / "file"
+    path.touch()
+
+    with pytest.raises(VolumeFailed, match="hostPath type check failed"):
+        setup(tmp_path, path=str(path), type=kind)
+
+
+def test_a_missing_path_is_told(tmp_path):
+    with pytest.raises(VolumeFailed, match="does not exist on this node"):
+        setup(tmp_path, path=str(tmp_path / "nosuch"))

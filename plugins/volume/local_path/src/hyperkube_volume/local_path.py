@@ -1,0 +1,107 @@
+"""local: a folder of one node; and the provisioner that makes such folders for claims, without any privilege.
+
+A storage class with the provisioner ``hyperkube.dev/local-path`` gets folders below ``--local-path-dir`` of the
+controller manager, which has to run on the machine of the pods, as it does under ``hyperkube up``. Sizes are noted, not
+enforced. Source of the ``local`` kind: kubernetes ``pkg/volume/local/local.go``.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
+from hyperkube.machinery.objects import Object, annotations_of, name_of, uid_of
+from hyperkube.plugin import Plugin
+
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+HOSTNAME = "kubernetes.io/hostname"
+
+
+class LocalFolders:
+    """Passes folders of the node on, and makes them; see `Volumes` and `Provisions`."""
+
+    def __init__(self, base: Path | None = None) -> None:
+        """Make folders below `base`; without one this only mounts."""
+        self._base = base
+
+    def supports(self, volume: Object) -> bool:
+        """Handle ``local``."""
+        return "local" in volume
+
+    def setup(self, request: VolumeRequest) -> str:
+        """Return the folder.
+
+        Raises:
+            VolumeFailed: it is not on this node.
+        """
+        path = Path(request.volume["local"]["path"])
+        if not path.exists():
+            raise VolumeFailed(f'path "{path}" does not exist')
+        return str(path)
+
+    def teardown(self, request: VolumeRequest) -> None:
+        """Leave the folder: it outlives the pod."""
+
+    def provision(self, claim: Object, storage_class: Object) -> Object:
+        """Make a folder and return the volume of it.
+
+        Raises:
+            VolumeFailed: the claim asks for a block device, or the folder cannot be made.
+        """
+        del storage_class
+        spec = claim.get("spec") or {}
+        if spec.get("volumeMode") == "Block":
+            raise VolumeFailed("a folder is no block device")
+        path = self._root() / f"pvc-{uid_of(claim)}"
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            path.chmod(0o777)
+        except OSError as error:
+            raise VolumeFailed(f"cannot make {str(path)!r}: {error.strerror}") from error
+        node = annotations_of(claim).get(SELECTED_NODE)
+        where = {"operator": "In", "values": [node]} if node else {"operator": "Exists"}
+        return {
+            "metadata": {},
+            "spec": {
+                "capacity": {"storage": spec["resources"]["requests"]["storage"]},
+                "accessModes": spec.get("accessModes") or ["ReadWriteOnce"],
+                "volumeMode": "Filesystem",
+                "local": {"path": str(path)},
+                "nodeAffinity": {
+                    "required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": HOSTNAME, **where}]}]}
+                },
+            },
+        }
+
+    def reclaim(self, volume: Object) -> None:
+        """Remove the folder of a volume, provided that it is one that was made here.
+
+        Raises:
+            VolumeFailed: the volume is of another folder, or it cannot be removed.
+        """
+        path = Path(((volume.get("spec") or {}).get("local") or {}).get("path", ""))
+        if path != self._root() / name_of(volume) or not name_of(volume).startswith("pvc-"):
+            raise VolumeFailed(f"{str(path)!r} was not made by this provisioner")
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise VolumeFailed(f"cannot remove {str(path)!r}: {error.strerror}") from error
+
+    def _root(self) -> Path:
+        if self._base is None:
+            raise VolumeFailed("--local-path-dir does not say where to make volumes")
+        return self._base
+
+
+class LocalPath(Plugin):
+    """The local volumes."""
+
+    @hookimpl
+    def volume_kinds(self) -> Volumes:
+        """Return the kind."""
+        base = str(self.context.options.get("local-path-dir") or "")
+        return LocalFolders(Path(base).absolute() if base else None)

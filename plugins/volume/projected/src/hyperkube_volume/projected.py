@@ -1,0 +1,85 @@
+"""projected: config maps, secrets, fields and service account tokens, all in one folder.
+
+Every pod gets one of these: its service account's token, the cluster's CA and its namespace.
+"""
+
+from __future__ import annotations
+
+from hyperkube_lib.volume_files import (
+    DEFAULT_MODE,
+    File,
+    Files,
+    clear_folder,
+    config_map_files,
+    downward_files,
+    secret_files,
+    write_files,
+)
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
+from hyperkube.machinery.objects import Object
+from hyperkube.plugin import Plugin
+
+__all__ = ["Projected"]
+
+TOKEN_SECONDS = 3600
+TOKEN_MODE = 0o600
+
+
+class ProjectedFolders:
+    """Joins several sources; see `Volumes`."""
+
+    def supports(self, volume: Object) -> bool:
+        """Handle ``projected``."""
+        return "projected" in volume
+
+    def setup(self, request: VolumeRequest) -> str:
+        """Write what the sources have now; a later source wins over an earlier one.
+
+        Raises:
+            NotFound: a source is not there and not optional.
+            VolumeFailed: a key is not there, or a source is of an unknown kind.
+        """
+        projected = request.volume["projected"] or {}
+        mode = projected.get("defaultMode") or DEFAULT_MODE
+        files: Files = {}
+        for source in projected.get("sources") or []:
+            files |= self._files(request, source, mode)
+        write_files(request.path, files)
+        return request.path
+
+    def _files(self, request: VolumeRequest, source: Object, mode: int) -> Files:
+        if "configMap" in source:
+            return config_map_files(request, source["configMap"], mode)
+        if "secret" in source:
+            return secret_files(request, source["secret"], source["secret"]["name"], mode)
+        if "downwardAPI" in source:
+            return downward_files(request, source["downwardAPI"].get("items") or [], mode)
+        if "serviceAccountToken" in source:
+            wanted = source["serviceAccountToken"]
+            status = request.request_token(
+                wanted.get("audience", ""), int(wanted.get("expirationSeconds") or TOKEN_SECONDS)
+            )
+            return {wanted["path"]: File(status["token"].encode(), _token_mode(request.pod, mode))}
+        raise VolumeFailed(f"projected source {sorted(source)} is not supported by this kubelet")
+
+    def teardown(self, request: VolumeRequest) -> None:
+        """Remove the files."""
+        clear_folder(request.path)
+
+
+def _token_mode(pod: Object, mode: int) -> int:
+    """Return 0600 unless another user than the kubelet's must be able to read the token."""
+    contexts = [pod["spec"].get("securityContext") or {}]
+    contexts += [container.get("securityContext") or {} for container in pod["spec"].get("containers") or []]
+    return mode if any("runAsUser" in context or "fsGroup" in context for context in contexts) else TOKEN_MODE
+
+
+class Projected(Plugin):
+    """The projected volumes."""
+
+    @hookimpl
+    def volume_kinds(self) -> Volumes:
+        """Return the kind."""
+        return ProjectedFolders()

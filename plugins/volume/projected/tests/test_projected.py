@@ -1,0 +1,51 @@
+"""projected volumes."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hyperkube_volume.projected import ProjectedFolders
+
+from hyperkube.hookspecs.volume import VolumeFailed
+from hyperkube.testing.contracts.volume import VolumeContract
+
+SOURCES = [
+    {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+    {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+    {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+    {"secret": {"name": "s", "optional": True}},
+]
+
+
+class TestContract(VolumeContract):
+    volume: ClassVar = {"projected": {"defaultMode": 0o644, "sources": SOURCES}}
+    config_maps: ClassVar = {"kube-root-ca.crt": {"data": {"ca.crt": "PEM"}}}
+
+    def kind(self):
+        return ProjectedFolders()
+
+
+def test_the_sources_are_joined_in_one_folder(tmp_path):
+    path = Path(ProjectedFolders().setup(TestContract().request(tmp_path / "v")))
+
+    found = {file.name: file.read_text() for file in path.iterdir() if not file.name.startswith("..")}
+    assert found == {"token": "token for all, 3607s", "ca.crt": "PEM", "namespace": "ns"}
+    assert (path / "token").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_later_source_wins(tmp_path):
+    contract = TestContract()
+    sources = [SOURCES[1], {"downwardAPI": {"items": [{"path": "ca.crt", "fieldRef": {"fieldPath": "metadata.name"}}]}}]
+
+    path = Path(
+        ProjectedFolders().setup(contract.request(tmp_path / "v", {"name": "v", "projected": {"sources": sources}}))
+    )
+
+    assert (path / "ca.crt").read_text() == "p"
+
+
+def test_an_unknown_source_is_told(tmp_path):
+    volume: ClassVar = {"name": "v", "projected": {"sources": [{"clusterTrustBundle": {}}]}}
+
+    with pytest.raises(VolumeFailed, match="clusterTrustBundle"):
+        ProjectedFolders().setup(TestContract().request(tmp_path / "v", volume))

@@ -1,0 +1,52 @@
+"""ClusterAutoscalerProvider: the usual set, but pods fill nodes up, so that empty ones can be given back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.scheduling import AlgorithmProvider
+from hyperkube.plugin import Plugin
+
+PROVIDER = AlgorithmProvider(
+    name="ClusterAutoscalerProvider",
+    queue_sort="PrioritySort",
+    pre_enqueue=("SchedulingGates",),
+    filters=(
+        "NodeUnschedulable",
+        "NodeName",
+        "TaintToleration",
+        "NodeAffinity",
+        "NodePorts",
+        "NodeResourcesFit",
+        "VolumeRestrictions",
+        "NodeVolumeLimits",
+        "VolumeBinding",
+        "VolumeZone",
+        "PodTopologySpread",
+        "InterPodAffinity",
+    ),
+    post_filters=("DefaultPreemption",),
+    scores={
+        "TaintToleration": 3,
+        "NodeAffinity": 2,
+        "PodTopologySpread": 2,
+        "InterPodAffinity": 2,
+        "NodeResourcesMostAllocated": 1,
+        "NodeResourcesBalancedAllocation": 1,
+        "ImageLocality": 1,
+    },
+    reserves=("VolumeBinding",),
+    pre_binds=("VolumeBinding",),
+    binds=("DefaultBinder",),
+)
+"""Order and weights: kubernetes ``pkg/scheduler/apis/config/v1/default_plugins.go``."""
+
+
+class ClusterAutoscalerProvider(Plugin):
+    """Offers the set under its name for ``--algorithm-provider``."""
+
+    @hookimpl
+    def scheduling_providers(self) -> Sequence[AlgorithmProvider]:
+        """Offer the set."""
+        return [PROVIDER]

@@ -1,0 +1,19 @@
+"""The set names plugins that exist and carries its own name."""
+
+from hyperkube_scheduler.cluster_autoscaler_provider import ClusterAutoscalerProvider
+
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.algorithm_provider import ProviderContract
+
+
+def test_it_offers_one_set_under_its_own_name():
+    (provider,) = ClusterAutoscalerProvider(PluginContext(name="ClusterAutoscalerProvider")).scheduling_providers()
+
+    assert provider.name == "ClusterAutoscalerProvider"
+    assert "NodeResourcesMostAllocated" in provider.scores
+    assert all(weight > 0 for weight in provider.scores.values())
+    assert len(provider.plugin_names()) == len(set(provider.plugin_names()))
+
+
+class TestContract(ProviderContract):
+    plugin = ClusterAutoscalerProvider

@@ -1,0 +1,251 @@
+"""DefaultPreemption: make room for a pod by deleting pods of lower priority, as few and as unimportant as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.informer import Informer
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.scheduling import Filtered, NodeTable, Nomination, PodInfo, PostFilterPlugin, Trial
+from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, PODS
+from hyperkube.machinery.errors import ApiError, Conflict, NotFound
+from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, labels_of, name_of, namespace_of, uid_of
+
+NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+BY_SCHEDULER = "PreemptionByScheduler"
+OFFSET = 2**31
+"""Added to each priority before they are summed, so that fewer victims of negative priority still cost less."""
+SYNC_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A node and the pods to be deleted there, the most important first."""
+
+    index: int
+    victims: Sequence[Object]
+    violations: int
+
+    def cost(self) -> tuple[int, int, int, int, str]:
+        """Return what makes one candidate better than another: the smaller, the better.
+
+        Budgets violated, the highest priority, the sum of priorities, the number of pods; then the latest start.
+        """
+        priorities = [priority(pod) for pod in self.victims]
+        total = sum(value + OFFSET for value in priorities)
+        highest = max(priorities)
+        started = min(_started(pod) for pod in self.victims if priority(pod) == highest)
+        latest_first = "".join(chr(0x10FFFF - ord(letter)) for letter in started)
+        return self.violations, highest, total, len(self.victims), latest_first
+
+
+class DefaultPreemption(PostFilterPlugin):
+    """Tries each node where evicting may help, and takes the cheapest.
+
+    Settings: ``minCandidateNodesPercentage`` (10), ``minCandidateNodesAbsolute`` (100).
+    Source: kubernetes ``pkg/scheduler/framework/preemption/preemption.go``,
+    ``plugins/defaultpreemption/default_preemption.go``.
+    """
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        settings = context.settings if context is not None else {}
+        self._percentage = int(settings.get("minCandidateNodesPercentage", 10))
+        self._absolute = int(settings.get("minCandidateNodesAbsolute", 100))
+        self._random = Random()  # noqa: S311  spreads the search, guards nothing
+        self._budgets: Informer | None = None
+
+    def post_filter(
+        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], trial: Trial
+    ) -> Callable[[], Nomination] | Nomination:
+        """Choose victims with the table locked; delete them without."""
+        if not len(nodes):
+            return Nomination(None)
+        why_not = self._not_eligible(pod, nodes, refused)
+        if why_not:
+            return Nomination(None, f"preemption: {why_not}")
+        helpless = _unresolvable(refused, len(nodes))
+        columns = [index for index in range(len(nodes)) if not helpless[index]]
+        verdicts = {NOT_HELPFUL: len(nodes) - len(columns)}
+        candidates = self._candidates(pod, nodes, columns, trial, verdicts, refused) if columns else []
+        if not candidates:
+            rows = sorted(f"{count} {text}" for text, count in verdicts.items() if count)
+            return Nomination(None, f"preemption: 0/{len(nodes)} nodes are available: {', '.join(rows)}.")
+        best = min(candidates, key=Candidate.cost)
+        node = nodes.names[best.index]
+        return lambda: self._evict(pod.pod, node, best.victims)
+
+    def _not_eligible(self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered]) -> str:
+        if pod.pod.get("spec", {}).get("preemptionPolicy") == "Never":
+            return "not eligible due to preemptionPolicy=Never."
+        nominated = (pod.pod.get("status") or {}).get("nominatedNodeName")
+        if nominated and nominated in nodes.names:
+            index = list(nodes.names).index(nominated)
+            if _unresolvable(refused, len(nodes))[index]:
+                return ""
+            if any(priority(each) < pod.priority and _ends_for_us(each) for each in nodes.pods(index)):
+                return "not eligible due to a terminating pod on the nominated node."
+        return ""
+
+    def _candidates(
+        self,
+        pod: PodInfo,
+        nodes: NodeTable,
+        columns: Sequence[int],
+        trial: Trial,
+        verdicts: dict[str, int],
+        refused: Mapping[str, Filtered],
+    ) -> list[Candidate]:
+        """Try nodes from a random one on until there are enough, at least one of which violates no budget."""
+        enough = min(len(columns), max(len(columns) * self._percentage // 100, self._absolute))
+        offset = self._random.randrange(len(columns))
+        budgets: Sequence[Object] | None = None
+        found: list[Candidate] = []
+        for index in (*columns[offset:], *columns[:offset]):
+            lower = [each for each in nodes.pods(index) if priority(each) < pod.priority]
+            if not lower:
+                verdicts[NO_VICTIMS] = verdicts.get(NO_VICTIMS, 0) + 1
+                continue
+            budgets = self._all_budgets() if budgets is None else budgets
+            candidate = victims_on(index, lower, budgets, trial)
+            if candidate is None:
+                for text in _reasons(refused, index):
+                    verdicts[text] = verdicts.get(text, 0) + 1
+                continue
+            found.append(candidate)
+            if len(found) >= enough and any(not each.violations for each in found):
+                break
+        return found
+
+    def _all_budgets(self) -> Sequence[Object]:
+        if self.context is None or self.context.informers is None:
+            return ()
+        if self._budgets is None:
+            self._budgets = self.context.informers.informer(POD_DISRUPTION_BUDGETS)
+        self._budgets.wait_synced(SYNC_SECONDS)
+        return self._budgets.list()
+
+    def _evict(self, pod: Object, node: NodeName, victims: Sequence[Object]) -> Nomination:
+        """Delete the victims, telling each why; one that cannot be deleted leaves the pod where it is."""
+        name = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
+        recorder = EventRecorder(self.client, self.context.clock, name)
+        for victim in victims:
+            if is_being_deleted(victim):
+                continue
+            try:
+                self._delete(victim, name)
+            except NotFound:
+                continue
+            except (ApiError, OSError) as error:
+                self.context.logger.warning("cannot preempt %s: %s", name_of(victim), error)
+                return Nomination(None, f"preemption: {error}")
+            recorder.event(victim, "Normal", "Preempted", f"Preempted by pod {uid_of(pod)} on node {node}")
+        return Nomination(node)
+
+    def _delete(self, victim: Object, scheduler: str) -> None:
+        row = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": BY_SCHEDULER,
+            "message": f"{scheduler}: preempting to accommodate a higher priority pod",
+        }
+        conditions = with_condition((victim.get("status") or {}).get("conditions") or [], row, self.context.clock.now())
+        name, namespace = name_of(victim), namespace_of(victim)
+        self.client.patch(PODS, name, {"status": {"conditions": conditions}}, namespace, subresource="status")
+        try:
+            self.client.delete(PODS, name, namespace, options={"preconditions": {"uid": uid_of(victim)}})
+        except Conflict as error:
+            raise NotFound(f"pod {name} is another one by now") from error
+
+
+def victims_on(index: int, lower: Sequence[Object], budgets: Sequence[Object], trial: Trial) -> Candidate | None:
+    """Return the fewest pods of lower priority whose deletion makes the pod fit; None if not even all of them do.
+
+    All are taken away, then put back one by one, those with a budget at stake and the important ones first.
+    """
+    for each in lower:
+        trial.remove(index, each)
+    if not trial.fits(index):
+        for each in lower:
+            trial.put_back(index, each)
+        return None
+    violating, others = by_budget(sorted(lower, key=importance), budgets)
+    victims: list[Object] = []
+    violations = 0
+    for each in (*violating, *others):
+        trial.put_back(index, each)
+        if not trial.fits(index):
+            trial.remove(index, each)
+            victims.append(each)
+            violations += any(each is other for other in violating)
+    for each in victims:
+        trial.put_back(index, each)
+    if not victims:
+        return None
+    return Candidate(index, sorted(victims, key=importance), violations)
+
+
+def by_budget(pods: Sequence[Object], budgets: Sequence[Object]) -> tuple[list[Object], list[Object]]:
+    """Split pods into those whose disruption a budget no longer allows, and the others; the order stays."""
+    allowed = [int((budget.get("status") or {}).get("disruptionsAllowed") or 0) for budget in budgets]
+    violating: list[Object] = []
+    others: list[Object] = []
+    for pod in pods:
+        violated = False
+        for number, budget in enumerate(budgets):
+            if _covers(budget, pod):
+                allowed[number] -= 1
+                violated = violated or allowed[number] < 0
+        (violating if violated else others).append(pod)
+    return violating, others
+
+
+def _covers(budget: Object, pod: Object) -> bool:
+    if namespace_of(budget) != namespace_of(pod) or not labels_of(pod):
+        return False
+    selector = from_label_selector((budget.get("spec") or {}).get("selector"))
+    if selector.is_empty or not selector.matches(labels_of(pod)):
+        return False
+    return name_of(pod) not in ((budget.get("status") or {}).get("disruptedPods") or {})
+
+
+def priority(pod: Object) -> int:
+    """Return ``spec.priority``, 0 where there is none."""
+    return int(pod.get("spec", {}).get("priority") or 0)
+
+
+def importance(pod: Object) -> tuple[int, str]:
+    """Return a key by which more important pods come first: higher priority, then longer running."""
+    return -priority(pod), _started(pod)
+
+
+def _started(pod: Object) -> str:
+    """Return when a pod started; one that has not counts as starting later than any."""
+    return str((pod.get("status") or {}).get("startTime") or "9999")
+
+
+def _ends_for_us(pod: Object) -> bool:
+    rows = (pod.get("status") or {}).get("conditions") or ()
+    return is_being_deleted(pod) and any(
+        row["type"] == "DisruptionTarget" and row["status"] == "True" and row.get("reason") == BY_SCHEDULER
+        for row in rows
+    )
+
+
+def _unresolvable(refused: Mapping[str, Filtered], count: int) -> list[bool]:
+    helpless = [False] * count
+    for said in refused.values():
+        if said.unresolvable is not None:
+            for index in said.unresolvable.nonzero()[0]:
+                helpless[int(index)] = True
+    return helpless
+
+
+def _reasons(refused: Mapping[str, Filtered], index: int) -> list[str]:
+    return [text for said in refused.values() for text, mask in said.reasons.items() if mask[index]]

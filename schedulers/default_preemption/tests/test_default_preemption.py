@@ -1,0 +1,120 @@
+"""As few and as unimportant pods as can be make room, budgets permitting."""
+
+import numpy as np
+from hyperkube_scheduler.default_preemption import DefaultPreemption, by_budget, victims_on
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.hookspecs.scheduling import Filtered, Nomination
+from hyperkube.kinds.resources import PODS
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.scheduling import pod_info, table
+
+
+def pod(name, priority, cpu=1, labels=None, **spec):
+    container = {"name": "c", "resources": {"requests": {"cpu": str(cpu)}}}
+    meta = {"name": name, "namespace": "default", "uid": name, "labels": labels or {}}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": meta,
+        "spec": {"priority": priority, "containers": [container], **spec},
+        "status": {"startTime": f"2030-01-01T00:00:{len(name):02}Z"},
+    }
+
+
+class Room:
+    """A trial in which a pod fits if its cpu does."""
+
+    def __init__(self, nodes, wanted):
+        self.nodes, self.wanted = nodes, wanted
+
+    def remove(self, index, each):
+        self.nodes.remove_pod(f"default/{each['metadata']['name']}", self.nodes.names[index])
+
+    def put_back(self, index, each):
+        self.nodes.put_pod(each, self.nodes.names[index])
+
+    def fits(self, index):
+        return self.nodes.requested[0, index] + self.wanted * 1000 <= self.nodes.allocatable[0, index]
+
+    def restore(self):
+        """Nothing is left over."""
+
+
+def full(**placed):
+    nodes = table(*({"name": name, "cpu": "4"} for name in placed))
+    for name, pods in placed.items():
+        for each in pods:
+            nodes.put_pod(each, name)
+    return nodes
+
+
+def attempt(nodes, new, client=None):
+    wanted = int(new["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+    mask = np.zeros(len(nodes), dtype=bool)
+    refused = {"NodeResourcesFit": Filtered(mask, {"Insufficient cpu": ~mask}, np.zeros(len(nodes), dtype=bool))}
+    plugin = DefaultPreemption(PluginContext(name="DefaultPreemption", client=client))
+    answer = plugin.post_filter(pod_info(new, nodes), nodes, refused, Room(nodes, wanted))
+    return answer() if callable(answer) else answer
+
+
+def test_the_least_important_victims_are_chosen_and_deleted():
+    a, b = [pod("a1", 5, 4)], [pod("b1", 1, 2), pod("b2", 9, 2)]
+    client = FakeClient()
+    for each in (*a, *b):
+        client.create(PODS, each)
+    nodes = full(a=a, b=b)
+
+    nomination = attempt(nodes, pod("new", 10, 2), client)
+
+    assert nomination == Nomination("b")
+    assert ("delete", "pods", "default/b1") in client.actions
+    assert [action for action in client.actions if action[0] == "delete"] == [("delete", "pods", "default/b1")]
+
+
+def test_equals_are_not_preempted():
+    nomination = attempt(full(a=[pod("a1", 10, 4)]), pod("new", 10, 2))
+
+    expected = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+    assert nomination == Nomination(None, expected)
+
+
+def test_what_does_not_help_is_said():
+    nomination = attempt(full(a=[pod("a1", 1, 2), pod("a2", 20, 2)]), pod("new", 10, 4))
+
+    assert nomination == Nomination(None, "preemption: 0/1 nodes are available: 1 Insufficient cpu.")
+
+
+def test_a_pod_may_decline_to_preempt():
+    nomination = attempt(full(a=[pod("a1", 1, 4)]), pod("new", 10, 2, preemptionPolicy="Never"))
+
+    assert nomination == Nomination(None, "preemption: not eligible due to preemptionPolicy=Never.")
+
+
+def test_important_pods_are_spared_first():
+    nodes = full(a=[pod("low", 1, 2), pod("middle", 5, 2)])
+
+    candidate = victims_on(0, nodes.pods(0), [], Room(nodes, 2))
+
+    assert [each["metadata"]["name"] for each in candidate.victims] == ["low"]
+    assert nodes.requested[0, 0] == 4000, "the trial leaves no trace"
+
+
+def test_a_budget_that_is_used_up_counts_as_a_violation():
+    budget = {
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 1},
+    }
+    pods = [pod("one", 1, labels={"app": "web"}), pod("two", 1, labels={"app": "web"}), pod("three", 1)]
+
+    violating, others = by_budget(pods, [budget])
+
+    assert [each["metadata"]["name"] for each in violating] == ["two"]
+    assert [each["metadata"]["name"] for each in others] == ["one", "three"]
+
+
+def test_it_offers_itself():
+    plugin = DefaultPreemption(PluginContext(name="DefaultPreemption"))
+
+    assert plugin in plugin.scheduling_plugins()

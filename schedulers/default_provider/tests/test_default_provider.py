@@ -1,0 +1,19 @@
+"""The set names plugins that exist and carries its own name."""
+
+from hyperkube_scheduler.default_provider import DefaultProvider
+
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.algorithm_provider import ProviderContract
+
+
+def test_it_offers_one_set_under_its_own_name():
+    (provider,) = DefaultProvider(PluginContext(name="DefaultProvider")).scheduling_providers()
+
+    assert provider.name == "DefaultProvider"
+    assert "NodeResourcesFit" in provider.scores
+    assert all(weight > 0 for weight in provider.scores.values())
+    assert len(provider.plugin_names()) == len(set(provider.plugin_names()))
+
+
+class TestContract(ProviderContract):
+    plugin = DefaultProvider

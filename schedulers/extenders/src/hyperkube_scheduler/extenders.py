@@ -1,0 +1,205 @@
+"""Extenders: other processes filter, prioritize and bind over HTTP, as a policy or configuration names them.
+
+Source of the wire: kubernetes ``staging/src/k8s.io/kube-scheduler/extender/v1/types.go`` and
+``pkg/scheduler/extender.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.error import URLError
+from urllib.request import Request, urlopen
+
+import numpy as np
+import orjson
+
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.scheduling import BindPlugin, Filtered, FilterPlugin, NodeTable, PodInfo, ScorePlugin
+from hyperkube.machinery.durations import parse_duration
+from hyperkube.machinery.errors import InternalError, UsageError
+from hyperkube.machinery.objects import NodeName, Object, name_of, namespace_of, uid_of
+
+if TYPE_CHECKING:
+    from hyperkube.hookspecs.scheduling import IntScores, Mask
+
+SCALE = 10
+"""An extender scores 0 to 10, a plugin 0 to 100."""
+TIMEOUT = "5s"
+
+
+@dataclass(frozen=True, slots=True)
+class Extender:
+    """One extender as configured."""
+
+    url: str
+    verbs: Mapping[str, str]
+    weight: int
+    timeout: float
+    tls: ssl.SSLContext | None
+    names_only: bool
+    ignorable: bool
+    resources: frozenset[str]
+
+    def concerns(self, pod: Object) -> bool:
+        """Tell whether the pod asks for a resource that the extender manages, or it manages none in particular."""
+        if not self.resources:
+            return True
+        spec = pod.get("spec", {})
+        rows = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+        asked = {name for row in rows for part in (row.get("resources") or {}).values() if part for name in part}
+        return bool(asked & self.resources)
+
+    def call(self, verb: str, body: Object) -> Any:
+        """Post to a verb and return the answer.
+
+        Raises:
+            InternalError: it cannot be reached, or answers something else.
+        """
+        url = f"{self.url}/{self.verbs[verb]}"
+        request = Request(url, orjson.dumps(body), {"Content-Type": "application/json"})  # noqa: S310  as configured
+        try:
+            with urlopen(request, timeout=self.timeout, context=self.tls) as answer:  # noqa: S310  likewise
+                return orjson.loads(answer.read())
+        except (OSError, URLError, ValueError) as error:
+            raise InternalError(f"extender {url}: {error}") from error
+
+
+class Extenders(FilterPlugin, ScorePlugin, BindPlugin):
+    """All extenders, asked in order; settings: ``extenders``, in the words of KubeSchedulerConfiguration."""
+
+    def __init__(self, context: PluginContext) -> None:
+        """Read the settings.
+
+        Raises:
+            UsageError: an extender without address, with a bad weight, or a second one that binds.
+        """
+        super().__init__(context)
+        rows = (context.settings.get("extenders") if context is not None else None) or ()
+        self._extenders = [_extender(row) for row in rows]
+        if sum("bind" in extender.verbs for extender in self._extenders) > 1:
+            raise UsageError("extenders: only one may bind")
+
+    def skips(self, pod: PodInfo) -> bool:
+        """Tell that no extender is concerned."""
+        return not any(extender.concerns(pod.pod) for extender in self._extenders)
+
+    def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
+        """Keep the nodes that every extender keeps; one that fails refuses all, unless it may be ignored."""
+        mask = np.ones(len(nodes), dtype=bool)
+        helpless = np.zeros(len(nodes), dtype=bool)
+        reasons: dict[str, Mask] = {}
+        for extender in self._extenders:
+            if "filter" not in extender.verbs or not extender.concerns(pod.pod) or not mask.any():
+                continue
+            try:
+                answer = _checked(extender.call("filter", _arguments(extender, pod, nodes, mask)))
+            except InternalError as error:
+                if extender.ignorable:
+                    self.context.logger.warning("ignored: %s", error)
+                    continue
+                return Filtered(np.zeros_like(mask), {str(error): np.ones_like(mask)})
+            kept = _names_in(answer)
+            refused = {**(answer.get("failedNodes") or {}), **(answer.get("failedAndUnresolvableNodes") or {})}
+            for index in mask.nonzero()[0].tolist():
+                name = nodes.names[index]
+                if name not in kept:
+                    mask[index] = False
+                    text = refused.get(name) or "node(s) were refused by an extender"
+                    reasons.setdefault(text, np.zeros_like(mask))[index] = True
+                    helpless[index] = name in (answer.get("failedAndUnresolvableNodes") or {})
+        return Filtered(mask, reasons, helpless)
+
+    def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
+        """Add up the extenders' scores times their weights; one that fails is left out, as upstream has it."""
+        total = np.zeros(len(nodes), dtype=np.int64)
+        everywhere = np.ones(len(nodes), dtype=bool)
+        index = {name: column for column, name in enumerate(nodes.names)}
+        for extender in self._extenders:
+            if "prioritize" not in extender.verbs or not extender.concerns(pod.pod):
+                continue
+            try:
+                rows = extender.call("prioritize", _arguments(extender, pod, nodes, everywhere))
+            except InternalError as error:
+                self.context.logger.warning("ignored: %s", error)
+                continue
+            for row in rows or ():
+                if row.get("host") in index:
+                    total[index[row["host"]]] += int(row.get("score") or 0) * extender.weight * SCALE
+        return total
+
+    def bind(self, pod: PodInfo, node: NodeName) -> bool:
+        """Let the extender that binds do so, if it is concerned.
+
+        Raises:
+            InternalError: it failed.
+        """
+        for extender in self._extenders:
+            if "bind" in extender.verbs and extender.concerns(pod.pod):
+                body = {
+                    "podName": name_of(pod.pod),
+                    "podNamespace": namespace_of(pod.pod),
+                    "podUID": uid_of(pod.pod),
+                    "node": node,
+                }
+                _checked(extender.call("bind", body))
+                return True
+        return False
+
+
+def _checked(answer: Object | None) -> Object:
+    """Return an answer that carries no error."""
+    if answer and answer.get("error"):
+        raise InternalError(str(answer["error"]))
+    return answer or {}
+
+
+def _extender(row: Object) -> Extender:
+    url = str(row.get("urlPrefix") or "").rstrip("/")
+    if not url:
+        raise UsageError("extenders: urlPrefix: required value")
+    verbs = {
+        word: str(row[f"{word}Verb"]) for word in ("filter", "prioritize", "bind", "preempt") if row.get(f"{word}Verb")
+    }
+    weight = int(row.get("weight") or 1)
+    if "prioritize" in verbs and weight < 1:
+        raise UsageError("extenders: weight: must have a positive weight applied to it")
+    secure = bool(row.get("enableHTTPS")) or url.startswith("https:")
+    managed = frozenset(each["name"] for each in row.get("managedResources") or ())
+    timeout = parse_duration(str(row.get("httpTimeout") or TIMEOUT))
+    tls = _tls(row.get("tlsConfig") or {}) if secure else None
+    return Extender(
+        url, verbs, weight, timeout, tls, bool(row.get("nodeCacheCapable")), bool(row.get("ignorable")), managed
+    )
+
+
+def _tls(settings: Object) -> ssl.SSLContext:
+    """Return the client's side of TLS from a ``tlsConfig``."""
+    data = settings.get("caData")
+    context = ssl.create_default_context(
+        cafile=settings.get("caFile") or None, cadata=base64.b64decode(data).decode() if data else None
+    )
+    if settings.get("certFile"):
+        context.load_cert_chain(settings["certFile"], settings.get("keyFile") or None)
+    if settings.get("insecure"):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _arguments(extender: Extender, pod: PodInfo, nodes: NodeTable, mask: Mask) -> Object:
+    columns = mask.nonzero()[0].tolist()
+    if extender.names_only:
+        return {"pod": pod.pod, "nodenames": [nodes.names[column] for column in columns]}
+    items = [nodes.node(column) for column in columns]
+    return {"pod": pod.pod, "nodes": {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": items}}
+
+
+def _names_in(answer: Object) -> set[str]:
+    names = answer.get("nodenames")
+    if names is not None:
+        return set(names)
+    return {name_of(node) for node in (answer.get("nodes") or {}).get("items") or ()}

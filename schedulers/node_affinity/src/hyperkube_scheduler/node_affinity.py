@@ -1,0 +1,57 @@
+"""NodeAffinity: the labels a pod asks its node to have, required (nodeSelector, affinity) or preferred."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hyperkube_lib.scheduling.node_selectors import any_term, node_affinity, required, term
+
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, NodeTable, PodInfo, Scope, ScorePlugin
+
+if TYPE_CHECKING:
+    from hyperkube.hookspecs.scheduling import IntScores, Mask
+
+REASON = "node(s) didn't match Pod's node affinity/selector"
+
+
+class NodeAffinity(FilterPlugin, ScorePlugin):
+    """Matches node selectors on all nodes at once.
+
+    Source: kubernetes ``pkg/scheduler/framework/plugins/nodeaffinity/node_affinity.go``.
+    """
+
+    scope = Scope.NODE
+    wakes_on = frozenset({"node"})
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        added = (context.settings.get("addedAffinity") or {}) if context is not None else {}
+        rule = added.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
+        self._added = tuple(rule.get("nodeSelectorTerms") or ())
+
+    def skips(self, pod: PodInfo) -> bool:
+        """Tell that the pod says nothing about its node's labels."""
+        spec = pod.pod.get("spec", {})
+        return not self._added and not spec.get("nodeSelector") and not node_affinity(pod.pod)
+
+    def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
+        """Keep the nodes that match ``nodeSelector`` and any of the required terms."""
+        mask = required(pod.pod, nodes)
+        if self._added:
+            mask &= any_term(self._added, nodes)
+        return Filtered(mask, {REASON: ~mask}, ~mask)
+
+    def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
+        """Sum the weights of the preferred terms that each node matches."""
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for preference in node_affinity(pod.pod).get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            if preference.get("weight"):
+                total += preference["weight"] * term(preference.get("preference") or {}, nodes)
+        return total
+
+    def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
+        """Scale so that the best feasible node gets `MAX_SCORE`."""
+        most = int(scores[feasible].max(initial=0))
+        return scores * MAX_SCORE // most if most else scores

@@ -1,0 +1,45 @@
+"""NodePorts: two pods cannot have one port of a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, Scope
+from hyperkube.kinds.pods import host_ports
+
+REASON = "node(s) didn't have free ports for the requested pod ports"
+ANY = "0.0.0.0"
+
+HostPort = tuple[str, str, int]
+
+
+class NodePorts(FilterPlugin):
+    """Compares host ports. Source: kubernetes ``pkg/scheduler/framework/plugins/nodeports/node_ports.go``."""
+
+    scope = Scope.NODE_AND_PODS
+    wakes_on = frozenset({"node", "pod gone"})
+
+    def skips(self, pod: PodInfo) -> bool:
+        """Tell that the pod asks for no host port."""
+        return next(iter(host_ports(pod.pod)), None) is None
+
+    def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
+        """Keep the nodes where none of the pod's host ports is taken."""
+        wanted = list(host_ports(pod.pod))
+        refused = np.zeros(len(nodes), dtype=bool)
+        for index in range(len(nodes)):
+            taken = [port for other in nodes.pods(index) for port in host_ports(other)]
+            refused[index] = bool(taken) and conflicts(wanted, taken)
+        return Filtered(~refused, {REASON: refused})
+
+
+def conflicts(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
+    """Tell whether two sets of (address, protocol, port) collide; the address 0.0.0.0 collides with every other."""
+    held = list(taken)
+    return any(
+        port == other_port and protocol == other_protocol and (address in {other, ANY} or other == ANY)
+        for address, protocol, port in wanted
+        for other, other_protocol, other_port in held
+    )

@@ -1,0 +1,188 @@
+"""PodTopologySpread: keep the numbers of like pods in all domains of a topology close to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hyperkube_lib.scheduling.node_selectors import required, tolerated
+from hyperkube_lib.scheduling.owners import Owners
+from hyperkube_lib.scheduling.pod_counts import per_domain, per_node
+
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, NodeTable, PodInfo, ScorePlugin
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.labels import IN, Requirement, Selector, from_label_selector
+from hyperkube.machinery.objects import Object, labels_of, namespace_of
+
+if TYPE_CHECKING:
+    from hyperkube.hookspecs.scheduling import IntScores, Mask
+
+REASON = "node(s) didn't match pod topology spread constraints"
+LABEL_REASON = f"{REASON} (missing required label)"
+HOSTNAME = "kubernetes.io/hostname"
+ZONE = "topology.kubernetes.io/zone"
+HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+SYSTEM_DEFAULTS: tuple[Object, ...] = (
+    {"topologyKey": HOSTNAME, "maxSkew": 3, "whenUnsatisfiable": SOFT},
+    {"topologyKey": ZONE, "maxSkew": 5, "whenUnsatisfiable": SOFT},
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """One constraint, ready to be counted."""
+
+    key: str
+    max_skew: int
+    min_domains: int
+    selector: Selector
+    honor_affinity: bool
+    honor_taints: bool
+
+
+class PodTopologySpread(FilterPlugin, ScorePlugin):
+    """Filters by hard constraints, scores by soft ones, for all nodes at once.
+
+    Settings: ``defaultConstraints`` and ``defaultingType`` (``System`` or ``List``).
+    Source: kubernetes ``pkg/scheduler/framework/plugins/podtopologyspread/`` (filtering.go, scoring.go, common.go).
+    """
+
+    wakes_on = frozenset({"node", "pod", "pod gone"})
+
+    def __init__(self, context: PluginContext) -> None:
+        """Read the settings.
+
+        Raises:
+            UsageError: an unknown defaulting type, or constraints beside ``System``.
+        """
+        super().__init__(context)
+        settings = context.settings if context is not None else {}
+        kind = settings.get("defaultingType") or ("List" if settings.get("defaultConstraints") else "System")
+        if kind not in {"System", "List"}:
+            raise UsageError(f"defaultingType: {kind!r} is neither 'System' nor 'List'")
+        if kind == "System" and settings.get("defaultConstraints"):
+            raise UsageError("defaultConstraints: must be empty with defaultingType 'System'")
+        informers = context.informers if context is not None else None
+        self._owners = Owners(informers) if informers is not None else None
+        self._system = kind == "System"
+        self._defaults: Sequence[Object] = (
+            SYSTEM_DEFAULTS if self._system else tuple(settings.get("defaultConstraints") or ())
+        )
+
+    def skips_filter(self, pod: PodInfo, nodes: NodeTable) -> bool:
+        """Tell that the pod has no hard constraint."""
+        return not self._constraints(pod, HARD)
+
+    def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
+        """Tell that the pod has no soft constraint."""
+        return not self._constraints(pod, SOFT)
+
+    def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
+        """Keep the nodes where one more pod leaves every skew within its limit."""
+        constraints = self._constraints(pod, HARD)
+        left = np.ones(len(nodes), dtype=bool)
+        labelled = _labelled(nodes, constraints)
+        missing, skewed = np.zeros_like(left), np.zeros_like(left)
+        for constraint in constraints:
+            has = nodes.label_exists(constraint.key)
+            missing |= left & ~has
+            left &= has
+            counts = _counts(pod, nodes, constraint)
+            eligible = labelled & _included(pod.pod, nodes, constraint)
+            sums, there, codes = per_domain(nodes, constraint.key, counts, eligible)
+            domains = int(there.sum())
+            least = int(sums[there].min()) if domains and domains >= constraint.min_domains else 0
+            own = int(constraint.selector.matches(labels_of(pod.pod)))
+            over = left & (sums[codes] + own - least > constraint.max_skew)
+            skewed |= over
+            left &= ~over
+        reasons = {text: mask for text, mask in ((LABEL_REASON, missing), (REASON, skewed)) if mask.any()}
+        return Filtered(left, reasons, missing)
+
+    def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
+        """Return zeros: what counts depends on the feasible nodes, so `normalize` does it all."""
+        return np.zeros(len(nodes), dtype=np.int64)
+
+    def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
+        """Score by the weighted numbers of like pods in each node's domains, the fewest giving `MAX_SCORE`."""
+        constraints = self._constraints(pod, SOFT)
+        strict = bool(pod.pod.get("spec", {}).get("topologySpreadConstraints")) or not self._system
+        labelled = _labelled(nodes, constraints) if strict else np.ones(len(nodes), dtype=bool)
+        scored = feasible & labelled
+        total = np.zeros(len(nodes), dtype=np.float64)
+        for constraint in constraints:
+            has = nodes.label_exists(constraint.key)
+            counts = _counts(pod, nodes, constraint)
+            if constraint.key == HOSTNAME:
+                size, numbers = int(scored.sum()), counts
+            else:
+                codes, _ = nodes.label_codes(constraint.key)
+                candidates = np.unique(codes[scored])
+                size = len(candidates)
+                eligible = labelled & _included(pod.pod, nodes, constraint)
+                sums, _, codes = per_domain(nodes, constraint.key, counts, eligible)
+                numbers = sums[codes]
+            total += np.where(has, numbers * np.log(size + 2) + (constraint.max_skew - 1), 0.0)
+        raw = np.floor(total + 0.5).astype(np.int64)
+        seen = raw[scored]
+        least, most = (int(seen.min()), int(seen.max())) if len(seen) else (0, 0)
+        if not most:
+            return np.where(scored, MAX_SCORE, 0).astype(np.int64)
+        return np.where(scored, MAX_SCORE * (most + least - raw) // most, 0).astype(np.int64)
+
+    def _constraints(self, pod: PodInfo, when: str) -> list[Constraint]:
+        """Return the pod's constraints of a kind, or the usual ones; read once a cycle."""
+        key = f"PodTopologySpread/{when}"
+        if key not in pod.state:
+            pod.state[key] = self._read(pod.pod, when)
+        found: list[Constraint] = pod.state[key]
+        return found
+
+    def _read(self, pod: Object, when: str) -> list[Constraint]:
+        rows = pod.get("spec", {}).get("topologySpreadConstraints") or ()
+        if rows:
+            return [constraint(row, labels_of(pod)) for row in rows if row.get("whenUnsatisfiable", HARD) == when]
+        chosen = [row for row in self._defaults if row.get("whenUnsatisfiable", HARD) == when]
+        selector = self._owners.default_selector(pod) if chosen and self._owners is not None else None
+        return [constraint(row, {}, selector) for row in chosen] if selector is not None else []
+
+
+def constraint(row: Object, labels: Mapping[str, str], selector: Selector | None = None) -> Constraint:
+    """Read one constraint of a pod with these labels."""
+    if selector is None:
+        selector = from_label_selector(row.get("labelSelector"))
+        more = [Requirement(key, IN, (labels[key],)) for key in row.get("matchLabelKeys") or () if key in labels]
+        selector = selector.with_requirements(*more) if more else selector
+    return Constraint(
+        row["topologyKey"],
+        int(row["maxSkew"]),
+        int(row.get("minDomains") or 1),
+        selector,
+        row.get("nodeAffinityPolicy", "Honor") == "Honor",
+        row.get("nodeTaintsPolicy", "Ignore") == "Honor",
+    )
+
+
+def _labelled(nodes: NodeTable, constraints: Sequence[Constraint]) -> Mask:
+    mask = np.ones(len(nodes), dtype=bool)
+    for each in constraints:
+        mask &= nodes.label_exists(each.key)
+    return mask
+
+
+def _included(pod: Object, nodes: NodeTable, each: Constraint) -> Mask:
+    mask = required(pod, nodes) if each.honor_affinity else np.ones(len(nodes), dtype=bool)
+    return mask & tolerated(pod, nodes) if each.honor_taints else mask
+
+
+def _counts(pod: PodInfo, nodes: NodeTable, each: Constraint) -> IntScores:
+    namespace = namespace_of(pod.pod)
+    like = (
+        group
+        for group in nodes.pod_groups()
+        if group.namespace == namespace and not group.deleting and each.selector.matches(group.labels)
+    )
+    return per_node(like, len(nodes))

@@ -1,0 +1,155 @@
+"""Claims that are bound keep their pod in reach; the others are found, held, joined or made."""
+
+import threading
+
+import pytest
+from hyperkube_scheduler.volume_binding import (
+    CONFLICT_REASON,
+    IMMEDIATE_REASON,
+    NO_VOLUME_REASON,
+    SELECTED_NODE,
+    VolumeBinding,
+    fits_claim,
+)
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.client.informer import InformerFactory
+from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.scheduler import SchedulingContract
+from hyperkube.testing.scheduling import pod_info, table
+
+POD = {"spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}}
+
+
+def claim(bound="", size="1Gi", storage_class="late"):
+    meta = {"name": "data", "namespace": "default", "uid": "c1"}
+    if bound:
+        meta["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    spec = {"storageClassName": storage_class, "resources": {"requests": {"storage": size}}}
+    return {
+        "metadata": meta,
+        "spec": {**spec, "accessModes": ["ReadWriteOnce"], **({"volumeName": bound} if bound else {})},
+    }
+
+
+def volume(name, size="1Gi", host="", **spec):
+    if host:
+        term = {"matchExpressions": [{"key": "host", "operator": "In", "values": [host]}]}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    base = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": "late"}
+    return {"metadata": {"name": name}, "spec": {**base, **spec}}
+
+
+class World:
+    def __init__(
+        self, a_claim=None, volumes=(), provisioner="kubernetes.io/no-provisioner", mode="WaitForFirstConsumer"
+    ):
+        self.client = FakeClient()
+        made = {"metadata": {"name": "late"}, "provisioner": provisioner, "volumeBindingMode": mode}
+        self.client.create(STORAGE_CLASSES, made)
+        if a_claim is not None:
+            self.client.create(PERSISTENT_VOLUME_CLAIMS, a_claim)
+        for each in volumes:
+            self.client.create(PERSISTENT_VOLUMES, each)
+        self.informers = InformerFactory(self.client)
+        self.informers.start()
+        context = PluginContext(name="VolumeBinding", client=self.client, informers=self.informers, clock=SystemClock())
+        self.plugin = VolumeBinding(context)
+        self.plugin.connect(lambda _change: None)
+        self.nodes = table({"name": "a", "labels": {"host": "a"}}, {"name": "b", "labels": {"host": "b"}})
+        self.pod = pod_info(POD, self.nodes)
+
+    def filtered(self):
+        return self.plugin.filter(self.pod, self.nodes)
+
+
+@pytest.mark.parametrize(
+    ("world", "kept", "reason"),
+    [
+        pytest.param(World, [False, False], 'persistentvolumeclaim "data" not found', id="missing"),
+        pytest.param(lambda: World(claim(), mode="Immediate"), [False, False], IMMEDIATE_REASON, id="immediate"),
+        pytest.param(
+            lambda: World(claim("pv"), [volume("pv", host="a")]), [True, False], CONFLICT_REASON, id="bound-elsewhere"
+        ),
+        pytest.param(lambda: World(claim()), [False, False], NO_VOLUME_REASON, id="no-volume"),
+        pytest.param(
+            lambda: World(claim(), [volume("pv", host="b")]), [False, True], NO_VOLUME_REASON, id="volume-of-one-node"
+        ),
+        pytest.param(lambda: World(claim(), provisioner="example.com/p"), [True, True], "", id="made-anywhere"),
+    ],
+)
+def test_nodes_are_kept_by_their_volumes(world, kept, reason):
+    result = world().filtered()
+
+    assert result.mask.tolist() == kept
+    assert list(result.reasons) == ([reason] if reason else [])
+
+
+def test_a_held_volume_is_not_given_twice():
+    world = World(claim(), [volume("pv")])
+    world.filtered()
+    world.plugin.reserve(world.pod, "a")
+    other = pod_info({**POD, "metadata": {"name": "other", "namespace": "default"}}, world.nodes)
+
+    held = world.plugin.filter(other, world.nodes).mask.any()
+    world.plugin.unreserve(world.pod, "a")
+
+    assert not held
+    assert world.plugin.filter(other, world.nodes).mask.all()
+
+
+def finish(world):
+    """Stand in for the volume controller: the claim is bound."""
+    change = {"metadata": {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}, "spec": {"volumeName": "pv"}}
+    world.client.patch(PERSISTENT_VOLUME_CLAIMS, "data", change, "default")
+
+
+def test_claim_and_volume_are_joined_before_binding():
+    world = World(claim(), [volume("large", "9Gi"), volume("pv", "2Gi")])
+    world.filtered()
+    world.plugin.reserve(world.pod, "a")
+    threading.Timer(0.05, finish, [world]).start()
+
+    why = world.plugin.pre_bind(world.pod, "a")
+
+    assert why == ""
+    assert world.client.get(PERSISTENT_VOLUMES, "pv")["spec"]["claimRef"]["name"] == "data"
+
+
+def test_a_volume_is_asked_for_on_the_chosen_node():
+    world = World(claim(), provisioner="example.com/p")
+    world.filtered()
+    world.plugin.reserve(world.pod, "b")
+    threading.Timer(0.05, finish, [world]).start()
+
+    why = world.plugin.pre_bind(world.pod, "b")
+
+    found = world.client.get(PERSISTENT_VOLUME_CLAIMS, "data", "default")
+    assert why == ""
+    assert found["metadata"]["annotations"][SELECTED_NODE] == "b"
+
+
+@pytest.mark.parametrize(
+    ("one", "fits"),
+    [
+        pytest.param(volume("pv", "2Gi"), True, id="larger"),
+        pytest.param(volume("pv", "1Mi"), False, id="smaller"),
+        pytest.param(volume("pv", volumeMode="Block"), False, id="mode"),
+        pytest.param(volume("pv", storageClassName="other"), False, id="class"),
+        pytest.param(volume("pv", claimRef={"namespace": "default", "name": "data"}), True, id="meant"),
+        pytest.param(volume("pv", claimRef={"namespace": "default", "name": "other"}), False, id="anothers"),
+    ],
+)
+def test_which_volumes_fit(one, fits):
+    assert fits_claim(one, claim()) is fits
+
+
+class TestContract(SchedulingContract):
+    plugin = VolumeBinding
+    nodes = ({"name": "a", "labels": {"host": "a"}}, {"name": "b"})
+    pods = (POD,)
+
+    def build(self):
+        return World(claim("pv"), [volume("pv", host="a")]).plugin

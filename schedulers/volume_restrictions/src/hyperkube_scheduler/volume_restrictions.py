@@ -1,0 +1,84 @@
+"""VolumeRestrictions: some disks can be used by one pod of a node only, some claims by one pod at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names
+
+from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
+from hyperkube.machinery.objects import Object, namespace_of
+
+DISK_REASON = "node(s) had no available disk"
+ONCE_REASON = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+SHARED_READING = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
+
+
+class VolumeRestrictions(FilterPlugin):
+    """Compares the pod's disks with those of the pods on each node.
+
+    Source: kubernetes ``pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go``.
+    """
+
+    wakes_on = CHANGES | {"node", "pod gone"}
+    _claims: Claims | None = None
+
+    def connect(self, wake: Callable[[str], None]) -> None:
+        """Look claims up in the shared caches."""
+        if self.context.informers is not None:
+            self._claims = Claims(self.context.informers, wake)
+
+    def skips(self, pod: PodInfo) -> bool:
+        """Tell that the pod has neither such a disk nor a claim."""
+        return not _disks(pod.pod) and not claim_names(pod.pod)
+
+    def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
+        """Keep the nodes where no pod holds what this one needs for itself."""
+        disks, once = _disks(pod.pod), self._once(pod.pod)
+        taken, in_use = np.zeros(len(nodes), dtype=bool), np.zeros(len(nodes), dtype=bool)
+        if disks or once:
+            for index in range(len(nodes)):
+                for other in nodes.pods(index):
+                    taken[index] |= any(conflict(one, two) for one in disks for two in _disks(other))
+                    same = once and namespace_of(other) == namespace_of(pod.pod)
+                    in_use[index] |= bool(same) and any(name in once for name, _ in claim_names(other))
+        in_use &= ~taken
+        reasons = {text: mask for text, mask in ((DISK_REASON, taken), (ONCE_REASON, in_use)) if mask.any()}
+        return Filtered(~(taken | in_use), reasons)
+
+    def _once(self, pod: Object) -> set[str]:
+        """Return the pod's claims that one pod alone may use."""
+        if self._claims is None:
+            return set()
+        claims = self._claims.claims_of(pod)
+        return {
+            claim["metadata"]["name"] for claim in claims if "ReadWriteOncePod" in claim["spec"].get("accessModes", ())
+        }
+
+
+def _disks(pod: Object) -> list[Object]:
+    return [
+        volume for volume in pod.get("spec", {}).get("volumes") or () if any(kind in volume for kind in SHARED_READING)
+    ]
+
+
+def conflict(one: Object, other: Object) -> bool:
+    """Tell whether two volumes are the same disk and cannot be used together; reading alike is fine but for EBS."""
+    for kind in SHARED_READING:
+        mine, theirs = one.get(kind), other.get(kind)
+        if not mine or not theirs:
+            continue
+        reading = bool(mine.get("readOnly")) and bool(theirs.get("readOnly"))
+        if kind == "awsElasticBlockStore":
+            return bool(mine["volumeID"] == theirs["volumeID"])
+        if kind == "gcePersistentDisk":
+            same = mine["pdName"] == theirs["pdName"]
+        elif kind == "iscsi":
+            same = mine["iqn"] == theirs["iqn"]
+        else:
+            monitors = set(mine.get("monitors", ())) & set(theirs.get("monitors", ()))
+            places = [(disk.get("pool", "rbd"), disk["image"]) for disk in (mine, theirs)]
+            same = bool(monitors) and places[0] == places[1]
+        return same and not reading
+    return False

@@ -1,0 +1,92 @@
+"""Replays recordings of a real kube-apiserver against ours, area by area; skipped where the recordings are not there."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import recordings
+
+from hyperkube.apiserver.server import ApiServer
+from hyperkube.serving.edge import Edge
+from hyperkube.storage.memory import MemoryStore
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
+
+# How many steps of an area must be equal to the letter, and how many apart from the wording of descriptions.
+# Raise a number when it is passed for good; never lower one.
+THRESHOLDS = {
+    "admission": (98, 100),
+    "apply": (72, 72),
+    "authz": (104, 104),
+    "crd": (131, 132),
+    "crud": (565, 599),
+    "delete": (125, 125),
+    "discovery": (55, 56),
+    "errors": (66, 66),
+    "events": (27, 28),
+    "fieldvalidation": (88, 88),
+    "lists": (61, 62),
+    "namespaces": (50, 51),
+    "negotiation": (44, 116),
+    "openapi": (1, 45),
+    "patch": (126, 126),
+    "policy": (54, 54),
+    "selectors": (49, 49),
+    "services": (64, 65),
+    "subresources": (140, 146),
+    "update": (82, 82),
+    "validation": (363, 363),
+    "warnings": (73, 73),
+    "watch": (59, 62),
+}
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(not GOLDEN.is_dir(), reason="the recordings are not here"),
+]
+
+
+@pytest.fixture(scope="module")
+def url():
+    server = ApiServer(
+        options={
+            "token-auth-file": str(GOLDEN / "users.csv"),
+            "authorization-mode": ["RBAC"],
+            "service-cluster-ip-range": ["10.96.0.0/16"],
+            "allow-privileged": True,
+            "service-account-issuer": ["https://kubernetes.default.svc.cluster.local"],
+        },
+        store=MemoryStore(history_seconds=300),
+    )
+    server.start()
+    edge = Edge(server.handler, host="127.0.0.1", port=0)
+    edge.start()
+    yield f"http://127.0.0.1:{edge.port}"
+    edge.close(0)
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def areas(url, tmp_path_factory):
+    report = tmp_path_factory.mktemp("replay") / "report.json"
+    command = [sys.executable, str(GOLDEN / "replay.py"), "replay", "--server", url, str(GOLDEN / "dev")]
+    options = ["--poll-limit", "2", "--min", "0", "--report", str(report)]
+
+    subprocess.run([*command, *options], capture_output=True, text=True, timeout=500, check=True)
+
+    replayed = json.loads(report.read_text())
+    print(*recordings.table(replayed), sep="\n")
+    return {area.name: area for area in recordings.areas(replayed)}
+
+
+@pytest.mark.parametrize("name", sorted(THRESHOLDS))
+def test_an_area_answers_as_recorded(name, areas):
+    equal, apart_from_descriptions = THRESHOLDS[name]
+
+    area = areas[name]
+
+    assert area.equal >= equal
+    assert area.equal + area.worded >= apart_from_descriptions

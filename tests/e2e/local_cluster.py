@@ -1,0 +1,292 @@
+"""A real ``hyperkube up`` as a process, the real kubectl against it, and a look at every process it leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+
+HYPERKUBE = Path(sys.executable).with_name("hyperkube")
+RUNNING_LINE = "Local Kubernetes cluster is running"
+START_SECONDS = 40.0
+COMMAND_SECONDS = 45.0
+NOTHING_MORE: Mapping[str, str] = {}
+
+
+def free_port() -> int:
+    """Return a port of the loopback address that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def eventually(look: Callable[[], Any], seconds: float = 20.0, *, why: str = "") -> Any:
+    """Call `look` until it returns something true; return that."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = look()
+        if found:
+            return found
+        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {why or look}"
+        time.sleep(0.05)
+
+
+def processes_of(folder: Path) -> dict[int, str]:
+    """Return pid → command line of the processes that have to do with a data folder, this one excepted."""
+    needle = os.fsencode(folder)
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            line = (entry / "cmdline").read_bytes()
+            place = os.fsencode((entry / "cwd").readlink())
+            if any(needle in text for text in (line, (entry / "environ").read_bytes(), place)):
+                found[int(entry.name)] = line.replace(b"\0", b" ").decode(errors="replace")[:200]
+    return found
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return orjson.loads(self.out)
+
+
+def run(
+    words: Sequence[str | Path],
+    *,
+    env=None,
+    input=None,  # noqa: A002  subprocess' own word for it
+    check=True,
+    timeout=COMMAND_SECONDS,
+    **more,
+) -> Answer:
+    """Run a command to its end; with `check`, insist that it succeeds."""
+    done = subprocess.run(
+        [str(word) for word in words], env=env, input=input, capture_output=True, text=True, timeout=timeout,
+        check=False, stdin=subprocess.DEVNULL if input is None else None, **more,
+    )  # fmt: skip
+    answer = Answer(done.returncode, done.stdout, done.stderr)
+    if check:
+        assert answer.code == 0, f"{' '.join(map(str, words))}: exit {answer.code}\n{answer.out}\n{answer.err}"
+    return answer
+
+
+class LocalCluster:
+    """One `hyperkube up`: started, asked with kubectl, ended."""
+
+    def __init__(self, root: Path, *arguments: str, user: int | None = None) -> None:
+        self.root = root
+        self.port = free_port()
+        self.kubelet_port = free_port()
+        self.arguments = arguments
+        self.user = user
+        self.kubeconfig = root / "admin.kubeconfig"
+        self.output: list[str] = []
+        self.process: subprocess.Popen[str] | None = None
+
+    @property
+    def command(self) -> list[str]:
+        return [
+            str(HYPERKUBE), "up", "--data-dir", str(self.root), "--secure-port", str(self.port),
+            "--kubelet-port", str(self.kubelet_port), *self.arguments,
+        ]  # fmt: skip
+
+    def start(self) -> float:
+        """Start it and wait for the line that says it runs; return the seconds that took."""
+        begun = time.monotonic()
+        more = {} if self.user is None else {"user": self.user, "group": self.user, "extra_groups": []}
+        self.process = subprocess.Popen(
+            self.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd="/",
+            env={**os.environ, "HOME": str(self.root.parent)}, **more,
+        )  # fmt: skip
+        self.output = []
+        running = threading.Event()
+        threading.Thread(target=self._read, args=(self.process, running), daemon=True).start()
+        while not running.wait(0.01):
+            waited = time.monotonic() - begun
+            if self.process.poll() is not None or waited > START_SECONDS:
+                self.kill()
+                raise AssertionError(f"no running cluster after {waited:.1f} s:\n{''.join(self.output)}")
+        return time.monotonic() - begun
+
+    def _read(self, process: subprocess.Popen[str], running: threading.Event) -> None:
+        for line in process.stdout:
+            self.output.append(line)
+            if RUNNING_LINE in line:
+                running.set()
+        process.stdout.close()
+
+    def kill(self) -> None:
+        """End it as a crash would: at once, telling nobody."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self, number: int = signal.SIGTERM, within: float = 10.0) -> float:
+        """End it with a signal, insist on exit code 0 and that no process is left; return the seconds that took."""
+        begun = time.monotonic()
+        self.process.send_signal(number)
+        try:
+            code = self.process.wait(within)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise AssertionError(f"still there {within:.0f} s after the signal:\n{''.join(self.output)}") from None
+        took = time.monotonic() - begun
+        assert code == 0, f"exit code {code}\n{''.join(self.output)}"
+        left = processes_of(self.root)
+        assert not left, f"left behind: {left}"
+        return took
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[LocalCluster]:
+        """Run it for the length of a block; whatever happens, nothing of it stays."""
+        try:
+            self.start()
+            yield self
+            if self.process.poll() is None:
+                self.stop()
+        finally:
+            self.end()
+
+    def end(self) -> None:
+        """Kill whatever is still there of it."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()
+        for pid in processes_of(self.root):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def environment(self) -> dict[str, str]:
+        return {**os.environ, "KUBECONFIG": str(self.kubeconfig), "HOME": str(self.root.parent / "home")}
+
+    def kubectl(self, *words: str, namespace: str = "", env_more: Mapping[str, str] = NOTHING_MORE, **more) -> Answer:
+        """Run kubectl to its end."""
+        place = ["--namespace", namespace] if namespace else []
+        return run(["kubectl", *place, *words], env={**self.environment(), **env_more}, **more)
+
+    def open(
+        self, *words: str, namespace: str = "", env_more: Mapping[str, str] = NOTHING_MORE, **more
+    ) -> subprocess.Popen[str]:
+        """Start a kubectl that runs on; the caller ends it (see `reading`)."""
+        place = ["--namespace", namespace] if namespace else []
+        return subprocess.Popen(
+            ["kubectl", *place, *words], env={**self.environment(), **env_more}, text=True, bufsize=1,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL, **more},
+        )  # fmt: skip
+
+    def get(self, kind: str, *words: str, namespace: str = ""):
+        """Return an object, or a list of them, as JSON."""
+        answer = self.kubectl("get", kind, *words, "-o", "json", namespace=namespace).json
+        return answer["items"] if answer["kind"] == "List" else answer
+
+
+class Reading:
+    """The lines of a running program, as they come."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        self.lines: list[str] = []
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            self.lines.append(line.rstrip("\n"))
+
+    def close(self) -> None:
+        """Close the pipes of a program that has ended."""
+        self._thread.join(5)
+        for pipe in (self.process.stdout, self.process.stdin):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+
+    def has(self, text: str, seconds: float = 15.0) -> str:
+        """Wait for a line with `text` in it; return it."""
+        return eventually(
+            lambda: next((line for line in list(self.lines) if text in line), ""),
+            seconds,
+            why=f"{text!r} in {self.lines}",
+        )
+
+
+@contextlib.contextmanager
+def reading(process: subprocess.Popen[str]) -> Iterator[Reading]:
+    """Read a program's lines for the length of a block, then end it."""
+    try:
+        lines = Reading(process)
+        yield lines
+    finally:
+        process.terminate()
+        process.wait(10)
+        lines.close()
+
+
+class Room:
+    """A namespace of a test's own in a shared cluster."""
+
+    def __init__(self, cluster: LocalCluster, name: str) -> None:
+        self.cluster = cluster
+        self.name = name
+
+    def kubectl(self, *words: str, **more) -> Answer:
+        return self.cluster.kubectl(*words, namespace=self.name, **more)
+
+    def open(self, *words: str, **more) -> subprocess.Popen[str]:
+        return self.cluster.open(*words, namespace=self.name, **more)
+
+    def get(self, kind: str, *words: str):
+        return self.cluster.get(kind, *words, namespace=self.name)
+
+    def apply(self, *objects) -> Answer:
+        return self.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(objects))
+
+    def run_pod(self, name: str, script: str, **spec) -> None:
+        """Create a pod that runs a shell script, and wait until it is ready."""
+        self.apply(pod(name, script, **spec))
+        self.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=20s")
+
+
+def pod(name: str, script: str, *, image: str = "host", labels=None, **spec):
+    """Build a pod with one container that runs a shell script."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels or {"app": name}},
+        "spec": {
+            "terminationGracePeriodSeconds": 1,
+            "containers": [{"name": "main", "image": image, "command": ["sh", "-c", script]}],
+            **spec,
+        },
+    }
+
+
+def curl(url: str, *words: str, check: bool = True) -> Answer:
+    """Fetch a page with the real curl."""
+    return run(["curl", "-sS", "--max-time", "5", "--noproxy", "*", *words, url], check=check)
+
+
+def missing_program() -> str:
+    """Return why these tests cannot run here, or nothing."""
+    absent = [name for name in ("kubectl", "curl") if shutil.which(name) is None]
+    return f"not installed: {', '.join(absent)}" if absent else ""

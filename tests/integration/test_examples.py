@@ -1,0 +1,269 @@
+"""The examples as a third party would use them: built, installed, switched on by a flag, seen at work, removed."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import sysconfig
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+import yaml
+
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.plugin.loader import installed
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples"
+NAMES = ("require_team_label", "prefer_lucky_node", "range_load_balancer", "website_controller")
+UV = Path(sys.executable).with_name("uv")
+READY_SECONDS = 15
+
+
+class Site:
+    """An environment on top of the running one, into which examples are installed as wheels."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.python = folder / "venv" / "bin" / "python"
+        self.clock = SystemClock()
+        self.run(UV, "venv", "--quiet", "--python", sys.executable, folder / "venv")
+        inner = next((folder / "venv" / "lib").glob("python*/site-packages"))
+        below = sysconfig.get_path("purelib")
+        (inner / "below.pth").write_text(f"import site; site.addsitedir({below!r})\n")
+
+    def run(self, *words: object) -> None:
+        done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def install(self, name: str) -> None:
+        wheels = self.folder / "wheels"
+        self.run(UV, "build", "--quiet", "--wheel", "--out-dir", wheels, EXAMPLES / name)
+        self.run(UV, "pip", "install", "--quiet", "--no-deps", "--python", self.python, *wheels.glob(f"{name}-*.whl"))
+
+    def uninstall(self, name: str) -> None:
+        self.run(UV, "pip", "uninstall", "--quiet", "--python", self.python, name.replace("_", "-"))
+
+    def start(self, server: str, *flags: str) -> subprocess.Popen[str]:
+        command = [str(self.python), "-m", "hyperkube.cli.main", server, *flags]
+        with (self.folder / f"{server}.log").open("w") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, text=True)
+
+    def refusal(self, server: str, *flags: str) -> str:
+        command = [str(self.python), "-m", "hyperkube.cli.main", server, *flags]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
+        assert done.returncode == 1, done
+        return done.stderr.strip()
+
+    def wait(self, condition, what):
+        deadline = self.clock.monotonic() + READY_SECONDS
+        while not (found := condition()):
+            if self.clock.monotonic() > deadline:
+                logs = "\n".join(f"{path.name}: {path.read_text()[-2000:]}" for path in self.folder.glob("*.log"))
+                raise AssertionError(f"waited in vain for {what}\n{logs}")
+            self.clock.sleep(0.02)
+        return found
+
+
+class Api:
+    """The API server's plain port."""
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}"
+
+    def ask(self, method, path, body=None):
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(
+            self.url + path, data=data, method=method, headers={"Content-Type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+        except OSError as error:
+            return 0, str(error).encode()
+
+    def get(self, path):
+        status, body = self.ask("GET", path)
+        return json.loads(body) if status == 200 else None
+
+    def create(self, path, obj):
+        status, body = self.ask("POST", path, obj)
+        return status, json.loads(body)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def end(process):
+    process.terminate()
+    process.wait(10)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    site = Site(tmp_path_factory.mktemp("site"))
+    for name in NAMES:
+        site.install(name)
+    return site
+
+
+def server_flags(port):
+    return (
+        "--storage-backend=memory",
+        "--secure-port=0",
+        f"--insecure-port={port}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--enable-admission-plugins=RequireTeamLabel",
+        "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition",
+    )
+
+
+@pytest.fixture(scope="module")
+def api(site):
+    port = free_port()
+    server = site.start("apiserver", *server_flags(port), f"--cert-dir={site.folder / 'pki'}")
+    api = Api(port)
+    try:
+        site.wait(lambda: api.ask("GET", "/readyz")[0] == 200, "the API server")
+        yield api
+    finally:
+        end(server)
+
+
+def pod(name, **labels):
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "any"}]},
+    }
+
+
+def node(name, **labels):
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "100"}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {"allocatable": amounts, "capacity": amounts},
+    }
+
+
+def manager_flags(api):
+    return (f"--master={api.url}", "--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=false")
+
+
+def test_the_admission_plugin_refuses_and_admits(api):
+    refused, answer = api.create("/api/v1/namespaces/default/pods", pod("nobody"))
+    admitted, _ = api.create("/api/v1/namespaces/default/pods", pod("red", team="red"))
+
+    assert refused == 403
+    assert answer["message"] == (
+        "pods \"nobody\" is forbidden: label 'team' is missing: say which team answers for this pod"
+    )
+    assert admitted == 201
+
+
+def test_the_provider_sends_pods_to_the_lucky_node(site, api):
+    for index in range(4):
+        api.create("/api/v1/nodes", node(f"n{index}", **({"example.com/luck": "good"} if index == 2 else {})))
+    flags = (f"--master={api.url}", "--leader-elect=false", "--secure-port=0", "--algorithm-provider=LuckyProvider")
+    scheduler = site.start("scheduler", *flags)
+
+    try:
+        for index in range(3):
+            api.create("/api/v1/namespaces/default/pods", pod(f"lucky-{index}", team="red"))
+        where = [
+            site.wait(
+                lambda name=f"lucky-{index}": api.get(f"/api/v1/namespaces/default/pods/{name}")["spec"].get(
+                    "nodeName"
+                ),
+                "a node",
+            )
+            for index in range(3)
+        ]
+    finally:
+        end(scheduler)
+
+    assert where == ["n2", "n2", "n2"]
+
+
+def test_the_controller_makes_a_deployment_and_a_service_of_a_website(site, api):
+    for document in yaml.safe_load_all((EXAMPLES / "website_controller" / "website.yaml").read_text()):
+        group, plural = document["apiVersion"], document["kind"].lower() + "s"
+        assert api.create(f"/apis/{group}/{plural}", document)[0] == 201
+    site.wait(lambda: api.get("/apis/example.com/v1/websites"), "the new resource")
+    hello = yaml.safe_load((EXAMPLES / "website_controller" / "hello.yaml").read_text())
+    manager = site.start("controller-manager", *manager_flags(api), "--controllers=website")
+
+    try:
+        assert api.create("/apis/example.com/v1/namespaces/default/websites", hello)[0] == 201
+        deployment = site.wait(lambda: api.get("/apis/apps/v1/namespaces/default/deployments/hello"), "a deployment")
+        service = site.wait(lambda: api.get("/api/v1/namespaces/default/services/hello"), "a service")
+    finally:
+        end(manager)
+
+    assert deployment["spec"]["replicas"] == 2
+    assert service["spec"]["ports"][0]["port"] == 8080
+
+
+@pytest.mark.skipif("service" not in installed("controller"), reason="no service controller is installed")
+def test_the_cloud_provider_hands_out_an_address_of_its_range(site, api):
+    config = site.folder / "cloud.conf"
+    config.write_text("[LoadBalancer]\nrange = 192.0.2.8/30\n")
+    balanced = {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "balanced"},
+        "spec": {"type": "LoadBalancer", "ports": [{"port": 80}], "selector": {"app": "web"}},
+    }
+    flags = ("--controllers=service", "--cloud-provider=range", f"--cloud-config={config}")
+    manager = site.start("controller-manager", *manager_flags(api), *flags)
+
+    try:
+        assert api.create("/api/v1/namespaces/default/services", balanced)[0] == 201
+        rows = site.wait(
+            lambda: api.get("/api/v1/namespaces/default/services/balanced")["status"]["loadBalancer"].get("ingress"),
+            "an address",
+        )
+    finally:
+        end(manager)
+
+    assert [row["ip"] for row in rows] == ["192.0.2.9"]
+
+
+@pytest.mark.parametrize(
+    ("example", "plugin", "server", "flag"),
+    [
+        ("require_team_label", "RequireTeamLabel", "apiserver", "--enable-admission-plugins=RequireTeamLabel"),
+        ("prefer_lucky_node", "LuckyProvider", "scheduler", "--algorithm-provider=LuckyProvider"),
+        ("website_controller", "website", "controller-manager", "--controllers=website"),
+    ],
+    ids=["admission", "scheduler", "controller"],
+)
+def test_without_its_distribution_one_line_names_the_plugin_and_the_installed_ones(
+    site, tmp_path, example, plugin, server, flag
+):
+    site.uninstall(example)
+    rest = ("--storage-backend=memory", "--secure-port=0", f"--cert-dir={tmp_path}")
+    flags = (
+        rest if server == "apiserver" else ("--master=http://127.0.0.1:1", "--leader-elect=false", "--secure-port=0")
+    )
+
+    line = site.refusal(server, *flags, flag)
+
+    assert "\n" not in line
+    assert line.startswith("error: ")
+    assert f"'{plugin}'" in line
+    assert "(installed: " in line
+    site.install(example)

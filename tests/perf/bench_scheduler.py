@@ -1,0 +1,121 @@
+"""How fast the scheduler decides, and how fast pods are bound through an API server in the same process.
+
+Run by hand: ``.venv/bin/python tests/perf/bench_scheduler.py [algorithm] [end-to-end NODES PODS]``. Read the figures as ratios:
+everything shares this machine.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+
+from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.testing.cluster import ControlPlane
+from hyperkube.testing.scheduling import node
+
+ZONES = 5
+
+
+def template(index):
+    """Return a pod's spec, one of many."""
+    requests = {"cpu": f"{50 + 10 * (index % 7)}m", "memory": f"{64 + 16 * (index % 5)}Mi"}
+    spec = {"containers": [{"name": "c", "image": "registry/app:1", "resources": {"requests": requests}}]}
+    if index % 5 == 1:
+        spec["nodeSelector"] = {"topology.kubernetes.io/zone": f"z{index % ZONES}"}
+    if index % 5 == 2:
+        spec["tolerations"] = [{"key": "dedicated", "operator": "Exists"}]
+    return spec
+
+
+def a_node(index):
+    labels = {"kubernetes.io/hostname": f"n{index}", "topology.kubernetes.io/zone": f"z{index % ZONES}"}
+    taints = [{"key": "dedicated", "value": "x", "effect": "NoSchedule"}] if index % 20 == 0 else []
+    return node(f"n{index}", labels=labels, taints=taints, cpu="32", memory="256Gi")
+
+
+def algorithm(nodes=5000, pods=10000, templates=50):
+    """Decide and assume, nothing else, with the default profile."""
+    from hyperkube.client.fake import FakeClient
+    from hyperkube.client.informer import InformerFactory
+    from hyperkube.machinery.clock import SystemClock
+    from hyperkube.scheduler.cluster_state import ClusterState
+    from hyperkube.scheduler.explanation import Explanations
+    from hyperkube.scheduler.pod_info import QueuedPod, Templates
+    from hyperkube.scheduler.profiles import Profiles
+    from hyperkube.scheduler.sources import source_of
+
+    client, clock = FakeClient(), SystemClock()
+    informers = InformerFactory(client, clock)
+    informers.start()
+    profiles = Profiles(source_of({}, client).read(), client, informers, clock, {}, print)
+    running = next(iter(profiles.running().values()))
+    state, known, explanations = ClusterState(), Templates(), Explanations()
+    table = state.table()
+    for index in range(nodes):
+        state.node(a_node(index))
+    chance = random.Random(1)
+    waiting = []
+    for index in range(pods):
+        kind = chance.randrange(templates)
+        meta = {"name": f"p{index}", "namespace": "default", "uid": str(index), "labels": {"app": f"app{kind}"}}
+        waiting.append({"metadata": meta, "spec": template(kind)})
+    start = time.perf_counter()
+    for pod in waiting:
+        info = QueuedPod.of(pod, table, known)
+        decision = running.algorithm.decide(info, table)
+        state.assume(info, decision.node)
+        explanations.record(info.key, decision)
+    seconds = time.perf_counter() - start
+    print(f"algorithm: {nodes} nodes, {pods} pods, {templates} templates: {pods / seconds:,.0f} pods/s")
+
+
+def end_to_end(nodes, pods, clients=4):
+    """Create pods by a few threads, count them bound as an outside watcher sees it."""
+    with ControlPlane(controller_manager=None, apiserver={"disable-admission-plugins": ("ServiceAccount",)}) as cluster:
+        client = cluster.client
+        for index in range(nodes):
+            made = client.create(NODES, a_node(index))
+            if made["spec"].get("taints"):
+                client.patch(NODES, made["metadata"]["name"], {"spec": {"taints": None}})
+        bound, done = set(), threading.Event()
+
+        def watch():
+            for event in client.watch(PODS):
+                if event.object.get("spec", {}).get("nodeName"):
+                    bound.add(event.object["metadata"]["name"])
+                    if len(bound) == pods:
+                        done.set()
+                        return
+
+        threading.Thread(target=watch, daemon=True).start()
+        warm = client.create(PODS, {"metadata": {"name": "warm", "namespace": "default"}, "spec": template(0)})
+        cluster.wait(lambda: client.get(PODS, warm["metadata"]["name"], "default")["spec"].get("nodeName"))
+        bound.clear()
+        start, cpu = time.perf_counter(), time.process_time()
+
+        def create(share):
+            for index in range(share, pods, clients):
+                meta = {"name": f"p{index}", "namespace": "default", "labels": {"app": "x"}}
+                client.create(PODS, {"metadata": meta, "spec": template(0)})
+
+        makers = [threading.Thread(target=create, args=(share,)) for share in range(clients)]
+        for maker in makers:
+            maker.start()
+        for maker in makers:
+            maker.join()
+        created = time.perf_counter() - start
+        done.wait(120)
+        seconds = time.perf_counter() - start
+        rates = f"created {pods / created:,.0f}/s, created and bound {len(bound) / seconds:,.0f}/s"
+        used = (time.process_time() - cpu) / pods * 1e6
+        print(f"end to end: {nodes} nodes, {pods} pods: {rates}, {used:,.0f} us of CPU per pod")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or sys.argv[1] == "algorithm":
+        algorithm()
+    if len(sys.argv) < 2 or sys.argv[1] == "end-to-end":
+        wanted = [int(word) for word in sys.argv[2:4]] or [100, 1000]
+        end_to_end(*wanted)

@@ -1,0 +1,123 @@
+"""What the documentation shows is what the tree holds: code, links, tasks, flags, hooks."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shlex
+
+import flag_reference
+import pytest
+from workspace import ROOT
+
+from hyperkube.cli.main import COMMANDS, SERVERS
+
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
+WRITTEN = [page for page in PAGES if page.parent != ROOT / "docs" / "reference"]
+SHOWN = re.compile(r"^`([\w./-]+)`:\n\n```\w+\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#]+)(?:#[\w-]+)?\)")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def ident(page):
+    return str(page.relative_to(ROOT))
+
+
+def shell_lines(page):
+    """Return the commands that a page tells people to type, lines joined."""
+    for language, text in BLOCK.findall(page.read_text()):
+        if language == "sh":
+            yield from (line for line in text.replace("\\\n", " ").splitlines() if line.strip())
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=ident)
+def test_code_that_is_shown_is_the_files_own(page):
+    for path, text in SHOWN.findall(page.read_text()):
+        assert text == (ROOT / path).read_text(), f"{path} differs: run tests/repo/shown_files.py"
+
+
+def test_the_tutorial_shows_all_three_files():
+    page = ROOT / "docs" / "tutorial" / "first-admission-plugin.md"
+    files = {str(path.relative_to(ROOT)) for path in (ROOT / "examples" / "require_team_label").rglob("*.[pt][yo]*")}
+
+    assert {path for path, _ in SHOWN.findall(page.read_text())} == {
+        name for name in files if "__pycache__" not in name
+    }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ident)
+def test_its_links_lead_somewhere(page):
+    targets = [target for target in LINK.findall(page.read_text()) if "://" not in target]
+
+    assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=ident)
+def test_the_tasks_it_names_are_on_the_menu(page):
+    menu = (ROOT / "dev").read_text()
+
+    for task in re.findall(r"\./dev (\w+)", page.read_text()):
+        assert re.search(rf"^  {task} ", menu, re.MULTILINE), task
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=ident)
+def test_the_flags_in_its_commands_exist(page):
+    for line in shell_lines(page):
+        words = shlex.split(line, comments=True)
+        command = known_command(words)
+        if command is None:
+            continue
+        given = {word.split("=")[0] for word in words if word.startswith("--") and len(word) > 2}
+        assert given <= flags_of(command), line
+
+
+def known_command(words):
+    """Return which of our commands a line runs, if any."""
+    words = [word.removeprefix(".venv/bin/") for word in words]
+    if words[:1] in (["./dev"], ["hyperkube"]) and len(words) > 1:
+        return words[1] if words[1] in {*COMMANDS, *SERVERS} else None
+    by_name = {name: word for word, name in SERVERS.items()}
+    return by_name.get(words[0]) if words else None
+
+
+def flags_of(word):
+    if word in SERVERS:
+        table = importlib.import_module(f"hyperkube.cli.servers.{word.replace('-', '_')}").COMMAND.flags
+        return {f"--{name}" for flag in table for name in (flag.name, *flag.aliases)}
+    import click
+
+    command = importlib.import_module(f"hyperkube.cli.commands.{word}").command
+    found, pending = {"--help"}, [command]
+    while pending:
+        current = pending.pop()
+        pending += getattr(current, "commands", {}).values()
+        found |= {
+            option
+            for parameter in current.params
+            if isinstance(parameter, click.Option)
+            for option in parameter.opts + parameter.secondary_opts
+        }
+    return found
+
+
+def test_the_reference_of_flags_is_current():
+    assert flag_reference.PATH.read_text() == flag_reference.render(), "run ./dev docs"
+
+
+def test_every_decision_is_listed():
+    folder = ROOT / "docs" / "decisions"
+    listed = set(LINK.findall((folder / "README.md").read_text()))
+
+    assert {path.name for path in folder.glob("[0-9]*.md")} <= listed
+
+
+def test_no_page_speaks_of_this_machine():
+    wrong = [ident(page) for page in PAGES if re.search(r"/work/|/root/|/home/\w|\.\./shared", page.read_text())]
+
+    assert wrong == []
+
+
+def test_numbers_of_decisions_are_not_used_twice():
+    numbers = [path.name[:4] for path in (ROOT / "docs" / "decisions").glob("[0-9]*.md")]
+
+    assert sorted(numbers) == sorted(set(numbers))

@@ -1,0 +1,58 @@
+"""Every hook is documented in the house's frame, has a contract class, and stands in the reference."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+
+import pytest
+from hook_reference import PATH, render
+
+from hyperkube.plugin.catalog import SPECIFICATIONS
+
+HOOKS = [
+    pytest.param(family, name, function, id=name)
+    for family, module in SPECIFICATIONS.items()
+    for name, function in inspect.getmembers(importlib.import_module(module), inspect.isfunction)
+    if hasattr(function, "hyperkube_spec")
+]
+CONTRACTS = {family: f"hyperkube.testing.contracts.{family}" for family in SPECIFICATIONS}
+
+
+@pytest.mark.parametrize(("family", "name", "function"), HOOKS)
+def test_its_docstring_has_the_frame(family, name, function):
+    text = inspect.getdoc(function) or ""
+    first, _, rest = text.partition("\n")
+
+    assert re.match(r"[A-Z][a-z]+\b.*\.$", first), "one imperative line that ends with a period"
+    assert "Called:" in rest
+    assert "Must:" in rest
+
+
+@pytest.mark.parametrize(("family", "name", "function"), HOOKS)
+def test_its_name_says_its_family(family, name, function):
+    words = {"scheduler": "scheduling"}
+
+    assert name.startswith(f"{words.get(family, family)}_")
+
+
+@pytest.mark.parametrize(("family", "name", "function"), HOOKS)
+def test_its_arguments_are_typed(family, name, function):
+    signature = inspect.signature(function)
+
+    assert signature.return_annotation is not inspect.Signature.empty
+    assert all(parameter.annotation is not parameter.empty for parameter in signature.parameters.values())
+
+
+@pytest.mark.parametrize("family", sorted(SPECIFICATIONS))
+def test_its_family_exports_a_contract_class_with_tests(family):
+    module = importlib.import_module(CONTRACTS[family])
+    classes = [each for name, each in inspect.getmembers(module, inspect.isclass) if name.endswith("Contract")]
+
+    assert classes, f"{CONTRACTS[family]} exports no class named …Contract"
+    assert any(name.startswith("test_") for each in classes for name, _ in inspect.getmembers(each))
+
+
+def test_the_reference_page_is_current():
+    assert PATH.read_text() == render(), "run ./dev docs"

@@ -1,0 +1,98 @@
+"""Every plugin folder has the shape and the names that the one rule of the house gives it."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+
+import pytest
+from workspace import ROOT, Distribution, distributions
+
+MEMBERS = distributions()
+PLUGINS = [member for member in MEMBERS if member.family not in {"core", "bundle"}]
+CORE_ROOMS = {"machinery", "kinds", "hookspecs", "plugin", "client", "storage"}
+"""What a plugin may import of core; tests may import `hyperkube.testing` too."""
+
+
+def ident(member: Distribution) -> str:
+    return str(member.folder.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("member", PLUGINS, ids=ident)
+def test_the_folder_gives_the_names(member):
+    kebab = member.snake.replace("_", "-")
+
+    assert member.name == f"hyperkube-{member.family}-{kebab}"
+    package = member.source / f"hyperkube_{member.family}"
+    assert (package / f"{member.snake}.py").exists() or (package / member.snake / "__init__.py").exists()
+    assert not (package / "__init__.py").exists(), "a family's namespace has no __init__.py: it would hide its siblings"
+
+
+@pytest.mark.parametrize("member", PLUGINS, ids=ident)
+def test_it_has_tests(member):
+    assert list((member.folder / "tests").glob("test_*.py"))
+
+
+@pytest.mark.parametrize("member", PLUGINS, ids=ident)
+def test_its_project_file_is_small_and_has_no_tool_settings(member):
+    text = (member.folder / "pyproject.toml").read_text()
+    data = tomllib.loads(text)
+
+    assert len(text.splitlines()) <= 40
+    assert set(data.get("tool", {})) <= {"uv"}
+    assert data["project"]["license"] == "Apache-2.0"
+    assert data["project"]["description"]
+    assert data["project"]["version"] == MEMBERS[0].project["version"], "one lockstep version"
+
+
+@pytest.mark.parametrize("member", PLUGINS, ids=ident)
+def test_its_wheel_holds_its_module(member):
+    named = tomllib.loads((member.folder / "pyproject.toml").read_text())["tool"]["uv"]["build-backend"]["module-name"]
+
+    # The build backend packs a folder: a plugin of one file names the family's namespace, which holds nothing else.
+    assert (member.source / named.replace(".", "/")).is_dir()
+
+
+@pytest.mark.parametrize("member", [each for each in PLUGINS if each.family != "lib"], ids=ident)
+def test_its_entry_point_is_in_its_familys_group(member):
+    groups = tomllib.loads((member.folder / "pyproject.toml").read_text())["project"].get("entry-points", {})
+
+    if member.family == "api" and not groups:
+        return  # groups that only hold types for others to refer to
+    assert list(groups) == [f"hyperkube.{member.family}"]
+    for value in groups[f"hyperkube.{member.family}"].values():
+        assert value.startswith(f"hyperkube_{member.family}.{member.snake}")
+
+
+@pytest.mark.parametrize("member", PLUGINS, ids=ident)
+def test_it_imports_no_host_and_no_sibling(member):
+    wrong = []
+    for path in member.source.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                names = [node.module]
+            wrong += [f"{path.name}:{node.lineno} {name}" for name in names if not allowed(name, member)]
+
+    assert wrong == []
+
+
+def allowed(name: str, member: Distribution) -> bool:
+    """Tell whether a plugin may import a module."""
+    top, _, rest = name.partition(".")
+    if top == "hyperkube":
+        return rest.split(".")[0] in CORE_ROOMS or not rest
+    if not top.startswith("hyperkube_") or top == "hyperkube_lib":
+        return True
+    if top == "hyperkube_api" and member.family == "api":
+        return True
+    return name.startswith(f"hyperkube_{member.family}.{member.snake}")
+
+
+def test_the_bundle_depends_on_every_distribution_with_an_exact_pin():
+    bundle = next(member for member in MEMBERS if member.family == "bundle")
+    wanted = {f"{member.name}=={member.project['version']}" for member in MEMBERS if member is not bundle}
+
+    assert set(bundle.project["dependencies"]) == wanted

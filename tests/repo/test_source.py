@@ -1,0 +1,66 @@
+"""Rules of the source that no linter knows: where time comes from, where asyncio lives, how long a file is."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from workspace import ROOT, distributions
+
+SOURCES = sorted(path for member in distributions() for path in member.source.rglob("*.py"))
+CLOCK = ROOT / "core/src/hyperkube/machinery/clock.py"
+ASYNCIO_ALLOWED = ("core/src/hyperkube/serving/", "plugins/proxier/userspace/")
+TYPE_TABLES = "plugins/api/"
+SHIM = "plugins/runtime/process/"
+"""The shim of a container is a process of its own, without a clock object."""
+LONGEST = 420
+"""Lines of a file: 400 and a little air; a longer one is two ideas. Tables of API types and generated stubs excepted."""
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+def test_time_comes_from_the_clock_object_only():
+    wrong = [relative(path) for path in SOURCES if path != CLOCK and "time" in imports(path) and SHIM not in str(path)]
+
+    assert wrong == []
+
+
+def test_asyncio_lives_in_the_serving_edge_and_the_userspace_proxier_only():
+    wrong = [
+        relative(path)
+        for path in SOURCES
+        if "asyncio" in imports(path) and not relative(path).startswith(ASYNCIO_ALLOWED)
+    ]
+
+    assert wrong == []
+
+
+def test_no_file_is_two_ideas():
+    long = {relative(path): len(path.read_text().splitlines()) for path in SOURCES}
+    wrong = {
+        name: lines
+        for name, lines in long.items()
+        if lines > LONGEST and not (name.startswith(TYPE_TABLES) or "/stubs/" in name or name.endswith("_pb2.py"))
+    }
+
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("word", ["http://pypi", "files.pythonhosted", "deb.debian", "registry.npmjs"])
+def test_no_address_of_a_package_index_is_in_the_tree(word):
+    wrong = [relative(path) for path in SOURCES if word in path.read_text()]
+
+    assert wrong == []
