@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -21,8 +20,8 @@ def resolve(name: str, home: str = "") -> type[KubeSchema]:
     module_name, _, class_name = name.rpartition(":")
     module_name = module_name or home
     try:
-        module = sys.modules.get(module_name) or import_module(module_name)
-        schema = getattr(module, class_name)
+        # Not from sys.modules: what another thread is still importing is there already, without its classes.
+        schema = getattr(import_module(module_name), class_name)
     except (ImportError, AttributeError, ValueError) as error:
         raise LookupError(f"no schema {name!r}: {error}") from error
     if not (isinstance(schema, type) and issubclass(schema, KubeSchema)):
