@@ -71,6 +71,25 @@ def test_a_port_is_free_for_all_once_its_service_is_gone(call):
     ServiceAddresses().claim_port(call, 30080)
 
 
+def test_what_another_server_gave_back_can_be_had_at_once(call):
+    call.options = {"service-node-port-range": "30080-30080"}
+    call.objects.put(SERVICES, service("web", 30080))
+    one, two = ServiceAddresses(), ServiceAddresses()
+    with pytest.raises(AddressTaken, match="range is full"):
+        two.choose_port(call)
+    with pytest.raises(AddressTaken, match="already allocated"):
+        two.check_port(call, 30080)
+    with pytest.raises(AddressTaken, match="range is full"):
+        two.claim_any_port(call)
+
+    call.objects.delete(SERVICES, "web", "ns", options={})
+    one.release_port(call, 30080)
+
+    assert two.choose_port(call) == 30080
+    two.check_port(call, 30080)
+    assert two.claim_any_port(call) == 30080
+
+
 def test_without_a_record_the_services_say_what_is_taken(call):
     call.objects.put(SERVICES, service("old", 30001))
 

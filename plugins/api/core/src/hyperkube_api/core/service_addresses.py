@@ -161,9 +161,11 @@ class ServiceAddresses:
             port = self._random.randint(low, high)
             if port not in used:
                 return port
-        for port in range(low, high + 1):
-            if port not in used:
-                return port
+        for fresh in (False, True):  # another server may have given one back
+            used = self._used_ports(call, fresh=fresh) | set(besides)
+            for port in range(low, high + 1):
+                if port not in used:
+                    return port
         raise AddressTaken("range is full")
 
     def check_port(self, call: Call, port: int) -> None:
@@ -175,7 +177,7 @@ class ServiceAddresses:
         low, high = _port_range(call.options)
         if not low <= port <= high:
             raise AddressTaken(f"provided port is not in the valid range. The range of valid ports is {low}-{high}")
-        if not call.dry_run and port in self._used_ports(call):
+        if not call.dry_run and port in self._used_ports(call) and port in self._used_ports(call, fresh=True):
             raise AddressTaken("provided port is already allocated")
 
     def claim_port(self, call: Call, port: int) -> None:
@@ -203,12 +205,15 @@ class ServiceAddresses:
             AddressTaken: the range is full.
         """
         low, high = _port_range(call.options)
-        used = self._used_ports(call) | set(besides)
-        found: list[int] = []
+        refused, found = set(besides), list[int]()
 
         def take(taken: set[int]) -> set[int]:
-            free = [port for port in range(low, high + 1) if port not in taken and port not in used]
-            if not free:
+            for fresh in (False, True):
+                used = taken | refused | self._used_ports(call, fresh=fresh)
+                free = [port for port in range(low, high + 1) if port not in used]
+                if free:
+                    break
+            else:
                 raise AddressTaken("range is full")
             found[:] = [self._random.choice(free)]
             return taken | {found[0]}
@@ -286,11 +291,15 @@ class ServiceAddresses:
             return False
         return True
 
-    def _used_ports(self, call: Call) -> set[int]:
-        """Return the node ports in use; read from the services at first, and now and then for other servers' sake."""
+    def _used_ports(self, call: Call, *, fresh: bool = False) -> set[int]:
+        """Return the node ports in use.
+
+        They are read from the services at first, and now and then for other servers' sake. Before somebody is refused a
+        port they are read `fresh`: its service may have been deleted through another server.
+        """
         now = call.clock.monotonic()
         with self._lock:
-            if self._refreshed is not None and now - self._refreshed < _REFRESH_SECONDS:
+            if not fresh and self._refreshed is not None and now - self._refreshed < _REFRESH_SECONDS:
                 return self._ports | self._claimed
         ports = self._of_services(call)
         with self._lock:
