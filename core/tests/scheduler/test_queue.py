@@ -142,3 +142,37 @@ def test_only_changes_that_may_help_wake_a_pod():
 
     assert still == 1
     assert queue.pending()["backoff"] == 1
+
+
+def test_a_gated_pod_is_asked_about_again_after_changes_that_its_gate_names():
+    open_gates = set()
+    queue = SchedulingQueue(
+        FakeClock(),
+        by_priority,
+        lambda _pod: "" if "gang" in open_gates else "Gang",
+        lambda _plugin, change: change == "pod group",
+    )
+    queue.put(pod("web"))
+
+    queue.move("node")
+    open_gates.add("gang")
+    before = queue.pending()
+    queue.move("node")
+    still = queue.pending()
+    queue.move("pod group")
+
+    assert (before["gated"], still["gated"]) == (1, 1)
+    assert queue.pending()["active"] == 1
+
+
+def test_an_activated_pod_skips_its_back_off():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+    for name in ("failed", "refused"):
+        queue.put(pod(name))
+    queue.put_back(queue.get(), error=True)
+    queue.put_back(queue.get(), refused_by=["A"])
+
+    for name in ("failed", "refused", "unknown"):
+        queue.activate(f"default/{name}")
+
+    assert queue.pending()["active"] == 2

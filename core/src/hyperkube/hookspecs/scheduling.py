@@ -36,6 +36,7 @@ __all__ = [
     "PermitPlugin",
     "PodGroup",
     "PodInfo",
+    "PodsInHand",
     "PostBindPlugin",
     "PostFilterPlugin",
     "PreBindPlugin",
@@ -69,6 +70,19 @@ class Scope(Enum):
     """Anything: other nodes, other objects, the pod's name; never kept."""
 
 
+class PodsInHand(Protocol):
+    """The pods that the scheduler has in hand, by ``namespace/name``: what a plugin may do about other pods."""
+
+    def allow(self, key: str) -> None:
+        """Let a pod go on that a permit plugin made wait; nothing if it does not wait."""
+
+    def reject(self, key: str, reason: str) -> None:
+        """Refuse a pod that a permit plugin made wait; nothing if it does not wait."""
+
+    def activate(self, key: str) -> None:
+        """Try a pod now that waits for a change or for the end of its back-off."""
+
+
 @dataclass(slots=True)
 class Filtered:
     """Which nodes a filter keeps, and why it refuses the others.
@@ -98,6 +112,9 @@ class SchedulingPlugin(Plugin):
 
     def connect(self, wake: Callable[[str], None]) -> None:
         """Take what to call, with a kind named in `wakes_on`, after a change that the scheduler does not watch."""
+
+    def take_in_hand(self, pods: PodsInHand) -> None:
+        """Take what acts on other pods; called once, before any extension point, by a scheduler that binds."""
 
     @hookimpl
     def scheduling_plugins(self) -> Sequence[SchedulingPlugin]:

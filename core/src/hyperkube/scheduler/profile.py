@@ -16,6 +16,7 @@ from hyperkube.hookspecs.scheduling import (
     BindPlugin,
     FilterPlugin,
     PermitPlugin,
+    PodsInHand,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -76,6 +77,7 @@ def build_profile(
     options: Mapping[str, Any],
     gates: Mapping[str, bool],
     wake: Callable[[str], None] = lambda _change: None,
+    pods: PodsInHand | None = None,
 ) -> Profile:
     """Load the plugins of a set and sort them by extension point.
 
@@ -87,6 +89,7 @@ def build_profile(
         options: the scheduler's flags.
         gates: feature gates.
         wake: what plugins call when something changed that may help the pods they refused.
+        pods: what plugins act on other pods with; None where nothing is bound.
 
     Raises:
         PluginNotFound: the set names a plugin that is not installed.
@@ -122,6 +125,8 @@ def build_profile(
     for plugin in host.plugins:
         if isinstance(plugin, SchedulingPlugin):
             plugin.connect(wake)
+            if pods is not None:
+                plugin.take_in_hand(pods)
     scored = point(ScorePlugin, tuple(provider.scores))
     return Profile(
         provider=provider,

@@ -10,7 +10,7 @@ from typing import Any
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
-from hyperkube.hookspecs.scheduling import SchedulingPlugin
+from hyperkube.hookspecs.scheduling import PodsInHand, SchedulingPlugin
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
@@ -21,6 +21,8 @@ from hyperkube.scheduler.cycle import Algorithm
 from hyperkube.scheduler.profile import FAMILY, Profile, build_profile
 
 DEFAULT_NAME = "default-scheduler"
+NO_PROFILE = "no profile"
+"""What keeps a pod back whose scheduler's name no profile has any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class Profiles:
         clock: Clock,
         options: Mapping[str, Any],
         wake: Callable[[str], None],
+        pods: PodsInHand | None = None,
     ) -> None:
         """Check that the plugins named are installed; load none of them yet.
 
@@ -55,6 +58,7 @@ class Profiles:
         self._clock = clock
         self._options = options
         self._wake = wake
+        self._pods = pods
         self._lock = threading.Lock()
         self._running: dict[str, Running] | None = None
 
@@ -96,15 +100,11 @@ class Profiles:
         return next(iter(self.running().values())).profile.queue_sort.sort_key(pod, queued_at)
 
     def gate(self, pod: Object) -> str:
-        """Return why a pod must not be tried yet, or the empty string."""
+        """Return the plugin because of which a pod must not be tried yet, or the empty string."""
         running = self.of(pod)
         if running is None:
-            return "no profile has the pod's scheduler name"
-        for _, plugin in running.profile.pre_enqueue:
-            reason = plugin.pre_enqueue(pod)
-            if reason:
-                return reason
-        return ""
+            return NO_PROFILE
+        return next((name for name, plugin in running.profile.pre_enqueue if plugin.pre_enqueue(pod)), "")
 
     def wakes(self, plugin: str, change: str) -> bool:
         """Tell whether a change of that kind may help a pod that the plugin refused."""
@@ -129,7 +129,7 @@ class Profiles:
         for name, provider in configuration.profiles.items():
             profile = build_profile(
                 provider, client=self._client, informers=self._informers, clock=self._clock, options=self._options,
-                gates=gates, wake=self._wake,
+                gates=gates, wake=self._wake, pods=self._pods,
             )  # fmt: skip
             random = Random()  # noqa: S311  breaks ties between equal nodes
             loaded[name] = Running(profile, Algorithm(profile.filters, profile.scores, random))

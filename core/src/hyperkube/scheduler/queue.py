@@ -64,7 +64,7 @@ class SchedulingQueue:
         max_backoff: float = MAX_BACKOFF_SECONDS,
         unschedulable_seconds: float = UNSCHEDULABLE_SECONDS,
     ) -> None:
-        """Take the order of pods, what keeps one from being tried at all (a reason or ""), and what wakes them."""
+        """Take the order of pods, which plugin keeps one from being tried at all (or ""), and what wakes them."""
         self._clock = clock
         self._sort_key = sort_key
         self._gate = gate
@@ -75,6 +75,7 @@ class SchedulingQueue:
         self._condition = threading.Condition()
         self._entries: dict[str, _Entry] = {}
         self._parked: dict[str, _Entry] = {}
+        self._gated: dict[str, _Entry] = {}
         self._heap: list[tuple[Any, int, str, _Entry]] = []
         self._order = itertools.count()
         self._changes: deque[str] = deque(maxlen=256)
@@ -162,13 +163,22 @@ class SchedulingQueue:
             for key, entry in list(self._parked.items()):
                 if self._helps(entry, change):
                     self._back_off(key, entry)
+            for key, entry in list(self._gated.items()):
+                if self._helps(entry, change):
+                    self._activate(key, entry)
+
+    def activate(self, key: str) -> None:
+        """Try a pod now, whatever it waits for but a gate."""
+        with self._condition:
+            entry = self._entries.get(key)
+            if entry is not None and entry.state in {"backoff", "unschedulable"}:
+                self._activate(key, entry)
 
     def regate(self) -> None:
         """Ask again about the pods that are held back by a gate."""
         with self._condition:
-            for key, entry in self._entries.items():
-                if entry.state == "gated":
-                    self._activate(key, entry)
+            for key, entry in list(self._gated.items()):
+                self._activate(key, entry)
 
     def pending(self) -> dict[str, int]:
         """Return how many pods are in each state; ``flying`` ones are being tried or bound."""
@@ -225,9 +235,12 @@ class SchedulingQueue:
     def _activate(self, key: str, entry: _Entry) -> None:
         self._cancel(entry)
         self._parked.pop(key, None)
-        if self._gate(entry.pod):
-            entry.state = "gated"
+        gate = self._gate(entry.pod)
+        if gate:
+            entry.state, entry.refused_by = "gated", (gate,)
+            self._gated[key] = entry
             return
+        self._gated.pop(key, None)
         entry.state = "active"
         heapq.heappush(self._heap, (self._sort_key(entry.pod, entry.queued_at), next(self._order), key, entry))
         self._condition.notify()
@@ -235,6 +248,7 @@ class SchedulingQueue:
     def _drop(self, key: str, entry: _Entry) -> None:
         del self._entries[key]
         self._parked.pop(key, None)
+        self._gated.pop(key, None)
         self._cancel(entry)
 
     def _cancel(self, entry: _Entry) -> None:

@@ -61,7 +61,7 @@ class Scheduler:
         self._recorder = EventRecorder(client, self._clock, str(options.get("scheduler-name") or "default-scheduler"))
         self._informers = InformerFactory(client, self._clock)
         self._source: Source = source_of(options, client)
-        self._profiles = Profiles(self._source.read(), client, self._informers, self._clock, options, self.wake)
+        self._profiles = Profiles(self._source.read(), client, self._informers, self._clock, options, self.wake, self)
         if self._source.files:
             self._profiles.running()  # what a file says wrong should be known before anything runs
         settings = self._profiles.configuration
@@ -123,6 +123,18 @@ class Scheduler:
     def wake(self, change: str) -> None:
         """Try pods again which a change of that kind may help; plugins tell their own kinds through this."""
         self._queue.move(change)
+
+    def allow(self, key: str) -> None:
+        """Let a pod be bound that a permit plugin made wait."""
+        self._binder.allow(key)
+
+    def reject(self, key: str, reason: str) -> None:
+        """Refuse a pod that a permit plugin made wait."""
+        self._binder.reject(key, reason)
+
+    def activate(self, key: str) -> None:
+        """Try a pod now that waits for a change or its back-off."""
+        self._queue.activate(key)
 
     def _stepped_down(self) -> None:
         """Decide nothing more: another process leads now."""

@@ -9,6 +9,8 @@ from hyperkube.machinery.objects import Object
 class SchedulingGates(PreEnqueuePlugin):
     """Holds back pods with ``spec.schedulingGates``. Source: ``plugins/schedulinggates/scheduling_gates.go``."""
 
+    wakes_on = frozenset()
+
     def pre_enqueue(self, pod: Object) -> str:
         """Return which gates the pod waits for, or the empty string."""
         gates = [gate["name"] for gate in pod.get("spec", {}).get("schedulingGates") or ()]
