@@ -403,8 +403,8 @@ CREDENTIALS = {
     "password: wrong": (read(basic("reader", "open")), 401, read(basic("reader", "sesame"))),
     "password: empty": (read(basic("reader", "")), 401, read(basic("reader", "sesame"))),
     "password: of nobody": (read(basic("admin", "sesame")), 401, read(basic("reader", "sesame"))),
-    "certificate: of strangers": (read("cert:stranger"), {CLOSED, 401}, read("cert:reader")),
-    "certificate: for servers only": (read("cert:server-only"), {CLOSED, 401}, read("cert:reader")),
+    "certificate: of strangers": (read("cert:stranger"), 401, read("cert:reader")),
+    "certificate: for servers only": (read("cert:server-only"), 401, read("cert:reader")),
     "nothing at all": (read(""), 403, OK),
 }  # fmt: skip
 

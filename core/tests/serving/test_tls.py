@@ -45,11 +45,26 @@ def test_a_client_needs_no_certificate(toy, start, connect, pki):
     assert toy.seen[0].certificate == ()
 
 
-def test_a_certificate_of_another_authority_is_refused(start, connect, pki, tmp_path):
+def test_the_handshake_goes_on_with_a_certificate_of_another_authority(toy, start, connect, pki, tmp_path):
     edge = start(tls=pki.server_tls())
     stranger = certificates.issue(certificates.make_ca("other"), "evil", client=True)
     stranger.write(tmp_path / "evil.crt", tmp_path / "evil.key")
 
+    client = connect(edge, trusting(pki.ca_file, (tmp_path / "evil.crt", tmp_path / "evil.key")))
+    client.get("/")
+
+    assert client.answer()[0] == 200
+    leaf = x509.load_der_x509_certificate(toy.seen[0].certificate[0])
+    assert leaf.subject.rfc4514_string() == "CN=evil"
+
+
+def test_where_openssl_cannot_be_reached_unknown_certificates_end_the_handshake(
+    start, connect, pki, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("hyperkube.serving.requested_certificates._library", lambda: None)
+    edge = start(tls=pki.server_tls())
+    stranger = certificates.issue(certificates.make_ca("other"), "evil", client=True)
+    stranger.write(tmp_path / "evil.crt", tmp_path / "evil.key")
     context = trusting(pki.ca_file, (tmp_path / "evil.crt", tmp_path / "evil.key"))
 
     def ask():

@@ -2,7 +2,8 @@
 
 The TLS layer only proves that the client holds the key; the chain is checked here, per authority file, so that front
 proxies and users can have authorities of their own. A changed file is read again at the next check.
-Source of the rules: RFC 5280, kubernetes apiserver ``pkg/authentication/request/x509``.
+Source of the rules: RFC 5280, kubernetes apiserver ``pkg/authentication/request/x509``, Go ``crypto/x509`` (who may
+issue, for what, how long a chain, no signatures over MD5 or SHA-1, no critical extension that nobody understands).
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ import threading
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
-    from cryptography.x509 import Certificate
+    from cryptography.x509 import Certificate, ExtensionType
+
+T = TypeVar("T", bound="ExtensionType")
 
 _LONGEST_CHAIN = 5
+_BROKEN_HASHES = frozenset({"md5", "sha1"})
 
 
 class CertificateRefused(ValueError):
@@ -73,54 +77,111 @@ class CertificateAuthorities:
         leaf = certificates[0]
         if not _is_for_clients(leaf):
             raise CertificateRefused("certificate specifies an incompatible key usage")
-        if not self._leads_to_trust(leaf, certificates[1:], now, _LONGEST_CHAIN):
+        if not self._leads_to_trust([leaf], certificates[1:], now):
             raise CertificateRefused("certificate signed by unknown authority or out of date")
         return leaf
 
-    def _leads_to_trust(
-        self, certificate: Certificate, others: Sequence[Certificate], now: datetime, depth: int
-    ) -> bool:
-        if not certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc or depth == 0:
+    def _leads_to_trust(self, path: Sequence[Certificate], others: Sequence[Certificate], now: datetime) -> bool:
+        """Whether `path`, leaf first, can be continued with some of the others to an authority of the file."""
+        last = path[-1]
+        if not _is_current(last, now) or len(path) > _LONGEST_CHAIN or not _is_understood(last):
             return False
-        for issuer in self._current():
-            valid = issuer.not_valid_before_utc <= now <= issuer.not_valid_after_utc
-            if valid and (issuer == certificate or _issued(issuer, certificate)):
+        for authority in self._current():
+            if not _is_current(authority, now):
+                continue
+            if authority == last or (_may_issue(authority, path) and _issued(authority, last)):
                 return True
         return any(
-            _is_authority(issuer)
-            and _issued(issuer, certificate)
-            and self._leads_to_trust(issuer, [other for other in others if other is not issuer], now, depth - 1)
+            _may_issue(issuer, path)
+            and _is_authority(issuer)
+            and _issued(issuer, last)
+            and self._leads_to_trust([*path, issuer], [other for other in others if other is not issuer], now)
             for issuer in others
         )
 
 
+def _is_current(certificate: Certificate, now: datetime) -> bool:
+    return certificate.not_valid_before_utc <= now <= certificate.not_valid_after_utc
+
+
 def _issued(issuer: Certificate, certificate: Certificate) -> bool:
-    from cryptography.exceptions import InvalidSignature
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 
     try:
+        hashed = certificate.signature_hash_algorithm
+        if hashed is not None and hashed.name in _BROKEN_HASHES:
+            return False
         certificate.verify_directly_issued_by(issuer)
-    except (ValueError, TypeError, InvalidSignature):
+    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return False
     return True
 
 
-def _is_authority(certificate: Certificate) -> bool:
-    from cryptography.x509 import BasicConstraints, ExtensionNotFound
+def _extension(certificate: Certificate, kind: type[T]) -> T | None:
+    """Return an extension's value, or None.
+
+    Raises:
+        ValueError: the extensions cannot be read.
+    """
+    from cryptography.x509 import ExtensionNotFound
 
     try:
-        return certificate.extensions.get_extension_for_class(BasicConstraints).value.ca
-    except (ExtensionNotFound, ValueError):
+        return certificate.extensions.get_extension_for_class(kind).value
+    except ExtensionNotFound:
+        return None
+
+
+def _may_issue(issuer: Certificate, path: Sequence[Certificate]) -> bool:
+    """Whether a certificate may stand above a path: an authority, for clients, and not too far from the leaf."""
+    from cryptography.x509 import BasicConstraints, KeyUsage, NameConstraints, SubjectAlternativeName, Version
+
+    try:
+        constraints, usage = _extension(issuer, BasicConstraints), _extension(issuer, KeyUsage)
+        if constraints is None and issuer.version is Version.v3:
+            return False
+        if constraints is not None and (
+            not constraints.ca or (constraints.path_length is not None and len(path) - 1 > constraints.path_length)
+        ):
+            return False
+        if usage is not None and not usage.key_cert_sign:
+            return False
+        if _extension(issuer, NameConstraints) is not None and _extension(path[0], SubjectAlternativeName) is not None:
+            return False  # the names of users are not among those that such constraints are about
+    except ValueError:
         return False
+    return _is_for_clients(issuer) and _is_understood(issuer)
+
+
+def _is_understood(certificate: Certificate) -> bool:
+    from cryptography.x509 import UnrecognizedExtension
+
+    try:
+        return not any(
+            extension.critical and isinstance(extension.value, UnrecognizedExtension)
+            for extension in certificate.extensions
+        )
+    except ValueError:
+        return False
+
+
+def _is_authority(certificate: Certificate) -> bool:
+    from cryptography.x509 import BasicConstraints
+
+    try:
+        constraints = _extension(certificate, BasicConstraints)
+    except ValueError:
+        return False
+    return constraints is not None and constraints.ca
 
 
 def _is_for_clients(certificate: Certificate) -> bool:
-    from cryptography.x509 import ExtendedKeyUsage, ExtensionNotFound
+    from cryptography.x509 import ExtendedKeyUsage
     from cryptography.x509.oid import ExtendedKeyUsageOID
 
     try:
-        usages = certificate.extensions.get_extension_for_class(ExtendedKeyUsage).value
-    except ExtensionNotFound:
-        return True
+        usages = _extension(certificate, ExtendedKeyUsage)
     except ValueError:
         return False
+    if usages is None:
+        return True
     return ExtendedKeyUsageOID.CLIENT_AUTH in usages or ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE in usages

@@ -1,8 +1,8 @@
 """The TLS side of a server: which files it shows, whom it believes, and how it notices new ones.
 
 Client certificates are asked for whenever a client CA is configured, and never required: a bearer token is as good.
-OpenSSL checks an offered certificate against the CAs given here and ends the handshake of one that does not fit
-(Kubernetes would go on as if none had been offered); who the certificate names is the authenticators' affair.
+Whether an offered one proves anything, and whom it names, is the authenticators' affair; the handshake goes on either
+way (see `hyperkube.serving.requested_certificates`, also for where it cannot).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.serving.requested_certificates import request_certificates
 
 _VERSIONS = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,
@@ -116,6 +117,8 @@ class ServerTls:
                 if path:
                     context.load_verify_locations(path)
                     context.verify_mode = ssl.CERT_OPTIONAL
+            if context.verify_mode is ssl.CERT_OPTIONAL:
+                request_certificates(context)
         except (OSError, ssl.SSLError) as error:
             raise UsageError(f"cannot use the TLS files beginning with {path!r}: {error}") from error
         return context

@@ -42,8 +42,10 @@ def issue(
     start: datetime = _START,
     days: float = 1,
     server: bool = False,
+    path_length: int | None = None,
+    critical: Sequence[x509.ExtensionType] = (),
 ) -> Issued:
-    """Return a certificate for a subject, signed by another one or by itself."""
+    """Return a certificate for a subject, signed by another one or by itself, with more extensions if wanted."""
     key = generate_private_key(SECP256R1())
     attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
     if name:
@@ -59,8 +61,10 @@ def issue(
         .serial_number(x509.random_serial_number())
         .not_valid_before(start)
         .not_valid_after(start + timedelta(days=days))
-        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=path_length), critical=True)
     )
     if not authority:
         builder = builder.add_extension(x509.ExtendedKeyUsage([usage]), critical=False)
+    for extension in critical:
+        builder = builder.add_extension(extension, critical=True)
     return Issued(builder.sign(by.key if by is not None else key, SHA256()), key)

@@ -7,19 +7,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 from hyperkube.kubelet.options import KubeletOptions
+from hyperkube.machinery.client_certificates import CertificateAuthorities, CertificateRefused
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Forbidden, Unauthorized
 from hyperkube.machinery.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, UserInfo
 from hyperkube.serving.exchange import HttpRequest
-
-if TYPE_CHECKING:
-    from cryptography.x509 import Certificate
 
 TOKEN_SECONDS = 120.0
 ALLOWED_SECONDS, DENIED_SECONDS = 300.0, 30.0
@@ -44,7 +40,7 @@ class Access:
         self._lock = threading.Lock()
         self._tokens: dict[str, tuple[float, UserInfo | None]] = {}
         self._decisions: dict[tuple[str, ...], tuple[float, bool]] = {}
-        self._authorities: Sequence[Certificate] | None = None
+        self._authorities: CertificateAuthorities | None = None
 
     def check(self, request: HttpRequest) -> UserInfo:
         """Return who asks, if they may.
@@ -61,8 +57,12 @@ class Access:
     def _authenticate(self, request: HttpRequest) -> UserInfo:
         if request.user is not None:
             return request.user
+        refusal: Unauthorized | None = None
         if request.certificate and self._options.client_ca_file:
-            user = self._from_certificate(request.certificate)
+            try:
+                user = self._from_certificate(request.certificate)
+            except Unauthorized as error:
+                user, refusal = None, error
             if user is not None:
                 return user
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -71,36 +71,27 @@ class Access:
             if user is None:
                 raise Unauthorized
             return user
-        if self._options.anonymous:
+        if self._options.anonymous and refusal is None:
             return UserInfo(ANONYMOUS, "", (UNAUTHENTICATED_GROUP,))
-        raise Unauthorized
+        raise Unauthorized from refusal
 
     def _from_certificate(self, chain: Sequence[bytes]) -> UserInfo | None:
-        """Return the user whom a certificate of one of our authorities names, or None."""
-        from cryptography import x509
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+        """Return the user whom a certificate of one of our authorities names, or None without a common name.
+
+        Raises:
+            Unauthorized: the certificate proves nothing.
+        """
+        from cryptography.x509.oid import NameOID
 
         if self._authorities is None:
-            self._authorities = x509.load_pem_x509_certificates(Path(self._options.client_ca_file).read_bytes())
-        leaf, now = x509.load_der_x509_certificate(chain[0]), self._clock.now()
-        if not leaf.not_valid_before_utc <= now <= leaf.not_valid_after_utc:
-            return None
-        for authority in self._authorities:
-            try:
-                leaf.verify_directly_issued_by(authority)
-            except (ValueError, TypeError, InvalidSignature):
-                continue  # another authority's
-            try:
-                usage = leaf.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-            except x509.ExtensionNotFound:
-                return None
-            if ExtendedKeyUsageOID.CLIENT_AUTH not in usage:
-                return None
-            names = [str(entry.value) for entry in leaf.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-            groups = [str(entry.value) for entry in leaf.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-            return UserInfo(names[0], "", (*groups, AUTHENTICATED_GROUP)) if names else None
-        return None
+            self._authorities = CertificateAuthorities(self._options.client_ca_file)
+        try:
+            subject = self._authorities.verify(chain, self._clock.now()).subject
+        except CertificateRefused as error:
+            raise Unauthorized from error
+        names = [str(entry.value) for entry in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        groups = [str(entry.value) for entry in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+        return UserInfo(names[0], "", (*groups, AUTHENTICATED_GROUP)) if names else None
 
     def _from_token(self, token: str) -> UserInfo | None:
         now = self._clock.monotonic()
