@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -19,18 +18,13 @@ from typing import Any
 import orjson
 import yaml
 
+from hyperkube.testing.ports import free_port
+
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")
 RUNNING_LINE = "Local Kubernetes cluster is running"
 START_SECONDS = 40.0
 COMMAND_SECONDS = 45.0
 NOTHING_MORE: Mapping[str, str] = {}
-
-
-def free_port() -> int:
-    """Return a port of the loopback address that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def eventually(look: Callable[[], Any], seconds: float = 20.0, *, why: str = "") -> Any:

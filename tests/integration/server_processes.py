@@ -8,7 +8,6 @@ import http.client
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -18,15 +17,10 @@ from pathlib import Path
 
 import pytest
 
+from hyperkube.testing.ports import free_port
+
 BIN = Path(sys.executable).parent
 START_SECONDS = 30.0
-
-
-def free_port():
-    """Return a port of the loopback address that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def eventually(look, seconds=10.0, why=""):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import sys
 import sysconfig
@@ -16,6 +15,7 @@ import yaml
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin.loader import installed
+from hyperkube.testing.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -96,12 +96,6 @@ class Api:
     def create(self, path, obj):
         status, body = self.ask("POST", path, obj)
         return status, json.loads(body)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def end(process):

@@ -6,16 +6,75 @@ import contextlib
 import ctypes
 import logging
 import os
+import select
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Protocol, Self
 
+from hyperkube.machinery.clock import SystemClock
+
 _log = logging.getLogger("hyperkube.lifecycle")
 
 PARENT = "HYPERKUBE_PARENT"
 _PR_SET_PDEATHSIG = 1
+_PARENT_DIED = signal.SIGUSR1
+
+
+class StopSignal:
+    """An event that a signal's handler may set, and that a waiting main thread never misses.
+
+    ``threading.Event`` is neither. A handler runs between two steps of the main thread: inside ``Event.wait`` that
+    thread holds the lock that ``Event.set`` waits for. And the kernel may hand a signal to another thread, or just
+    before the main thread falls asleep on a lock: Python notes it and nothing wakes. Hence a pipe, which
+    ``signal.set_wakeup_fd`` writes to at once, whichever thread was hit.
+    """
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._reader, self._writer = socket.socketpair()
+        self._reader.setblocking(False)
+        self._writer.setblocking(False)
+
+    def fileno(self) -> int:
+        """Return the file descriptor for ``signal.set_wakeup_fd``."""
+        return self._writer.fileno()
+
+    def set(self) -> None:
+        """Wake whoever waits, now and later."""
+        self._is_set = True
+        with contextlib.suppress(OSError):  # full or closed: nobody sleeps there
+            self._writer.send(b"\0")
+
+    def is_set(self) -> bool:
+        """Tell whether it was set."""
+        return self._is_set
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set, at most `timeout` seconds; tell whether it was set."""
+        clock = SystemClock()
+        deadline = None if timeout is None else clock.monotonic() + timeout
+        while not self._is_set:
+            left = None if deadline is None else deadline - clock.monotonic()
+            if left is not None and left <= 0:
+                break
+            select.select([self._reader], [], [], left)
+            if not self._is_set:
+                self._forget_other_signals()
+        return self._is_set
+
+    def close(self) -> None:
+        """Give its pipe back; it can still be set and asked."""
+        self._reader.close()
+        self._writer.close()
+
+    def _forget_other_signals(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            self._reader.recv(4096)
+        if self._is_set:
+            self.set()
 
 
 class Part(Protocol):
@@ -60,8 +119,13 @@ class Lifecycle:
 
 
 @contextlib.contextmanager
-def signals_set(event: threading.Event) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set `event` while the block runs; a second one ends the process at once."""
+def stop_signal() -> Iterator[StopSignal]:
+    """Give an event that SIGINT and SIGTERM set while the block runs; a second one ends the process at once.
+
+    The death of the parent (see `end_with_parent`) sets it too, however often it is told: the kernel may repeat that
+    for each thread of the parent.
+    """
+    event = StopSignal()
 
     def stop(number: int, _frame: FrameType | None) -> None:
         if event.is_set():
@@ -69,16 +133,23 @@ def signals_set(event: threading.Event) -> Iterator[None]:
             signal.raise_signal(number)
         event.set()
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    def parent_died(_number: int, _frame: FrameType | None) -> None:
+        event.set()
+
+    handlers = {signal.SIGINT: stop, signal.SIGTERM: stop, _PARENT_DIED: parent_died}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    wakeup = signal.set_wakeup_fd(event.fileno(), warn_on_full_buffer=False)
     try:
-        yield
+        yield event
     finally:
+        signal.set_wakeup_fd(wakeup)
         for number, handler in before.items():
             signal.signal(number, handler)
+        event.close()
 
 
 def end_with_parent() -> None:
-    """Have the kernel send SIGTERM here when the process that ``$HYPERKUBE_PARENT`` names dies, however it dies.
+    """Have the kernel send a signal here when the process that ``$HYPERKUBE_PARENT`` names dies, however it dies.
 
     So a server that `up` started does not outlive an `up` that was killed. Linux only; elsewhere nothing happens.
     """
@@ -86,12 +157,12 @@ def end_with_parent() -> None:
     libc = ctypes.CDLL(None)
     if not parent or not hasattr(libc, "prctl"):
         return
-    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    libc.prctl(_PR_SET_PDEATHSIG, int(_PARENT_DIED), 0, 0, 0)
     if os.getppid() != int(parent):
-        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(_PARENT_DIED)
 
 
-def ends(*events: threading.Event) -> Callable[[], None]:
+def ends(*events: StopSignal | threading.Event) -> Callable[[], None]:
     """Return a function that sets all the events."""
 
     def set_all() -> None:

@@ -1,7 +1,6 @@
 """A real etcd per session on free ports; tests that need it skip where the program is missing."""
 
 import shutil
-import socket
 import subprocess
 
 import pytest
@@ -9,12 +8,7 @@ from hyperkube_storage.etcd import Access, EtcdStore
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.storage.store import StoreUnavailable
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+from hyperkube.testing.ports import free_port
 
 
 class EtcdServer:

@@ -6,7 +6,6 @@ import contextlib
 import os
 import socket
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +18,7 @@ from hyperkube.cli.cluster.arguments import ANYWHERE, Wishes
 from hyperkube.cli.cluster.layout import Layout, default_data_dir
 from hyperkube.cli.cluster.loopback_slice import locked_slice
 from hyperkube.cli.cluster.storage_class import ensure_storage_class
-from hyperkube.cli.lifecycle import Lifecycle, signals_set
+from hyperkube.cli.lifecycle import Lifecycle, StopSignal, stop_signal
 from hyperkube.cli.server_command import set_up_logging
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, UsageError
@@ -165,12 +164,11 @@ def bring_up(wishes: Wishes, *, processes: bool, merge: bool) -> None:
         UsageError: the data folder or a port is taken, or an option is wrong; nothing was started. Or one of several
             server processes ended on its own; the others were ended then.
     """
-    stopped = threading.Event()
     losses: list[str] = []
     layout = wishes.layout
     begun = SystemClock().now().replace(microsecond=0)
     layout.create()
-    with layout.locked(), prepared(wishes) as ready_wishes, signals_set(stopped), Lifecycle() as life:
+    with layout.locked(), prepared(wishes) as ready_wishes, stop_signal() as stopped, Lifecycle() as life:
         if processes:
             from hyperkube.cli.cluster.processes import start as start_processes
 
@@ -249,7 +247,7 @@ def _spare_memory() -> None:
         libc.mallopt(m_arena_max, 2)
 
 
-def _wait_for_node(client: Client, name: str, stopped: threading.Event, since: datetime) -> None:
+def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: datetime) -> None:
     """Wait until the node says, not before `since`, that it is ready: an earlier run's word does not count."""
     from hyperkube.kinds.resources import NODES
     from hyperkube.machinery.times import format_time
@@ -266,7 +264,7 @@ def _wait_for_node(client: Client, name: str, stopped: threading.Event, since: d
                 return
         if clock.monotonic() > deadline:
             raise UsageError(f"node {name!r} was not Ready within {NODE_READY_SECONDS:.0f} s (see the log with -v 2)")
-        clock.wait(stopped, 0.02)
+        stopped.wait(0.02)
 
 
 def _announce(wishes: Wishes, *, merge: bool) -> None:

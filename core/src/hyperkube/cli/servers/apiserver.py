@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.apiserver import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, signals_set
+from hyperkube.cli.lifecycle import Lifecycle, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.cli.serving_certificates import ensure_pair, service_address
 from hyperkube.machinery.errors import UsageError
@@ -94,8 +93,7 @@ def start(life: Lifecycle, options: Options, loop: EdgeLoop | None = None) -> Ap
 def run(options: Options) -> None:
     """Serve until a signal."""
     complete(options)
-    stopped = threading.Event()
-    with signals_set(stopped), Lifecycle() as life:
+    with stop_signal() as stopped, Lifecycle() as life:
         start(life, options)
         stopped.wait()
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from hyperkube.cli.flags.controller_manager import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, ends, signals_set
+from hyperkube.cli.lifecycle import Lifecycle, ends, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
@@ -29,8 +29,7 @@ def run(options: Options) -> None:
     """Run the controllers until a signal, or until the leader's lease is lost."""
     from hyperkube.cli.remote import remote_clients, serve_health
 
-    stopped = threading.Event()
-    with signals_set(stopped), Lifecycle() as life:
+    with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         start(life, options, remote_clients(options, "kube-controller-manager"), ends(stopped, lost))
         serve_health(life, options)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import socket
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.kubelet import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, signals_set
+from hyperkube.cli.lifecycle import Lifecycle, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.cli.serving_certificates import ensure_pair
 from hyperkube.client.client import Client
@@ -53,8 +52,7 @@ def run(options: Options) -> None:
     from hyperkube.cli.remote import remote_client, serve_health
 
     complete(options)
-    stopped = threading.Event()
-    with signals_set(stopped), Lifecycle() as life:
+    with stop_signal() as stopped, Lifecycle() as life:
         node = options["hostname-override"]
         connected = options["kubeconfig"] or options["master"] or options["api-servers"]
         start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)

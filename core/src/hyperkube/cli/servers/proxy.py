@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-
 from hyperkube.cli.flags.proxy import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, signals_set
+from hyperkube.cli.lifecycle import Lifecycle, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 
@@ -26,8 +24,7 @@ def run(options: Options) -> None:
 
         cleanup(options)
         return
-    stopped = threading.Event()
-    with signals_set(stopped), Lifecycle() as life:
+    with stop_signal() as stopped, Lifecycle() as life:
         start(life, options, remote_client(options, "kube-proxy"))
         serve_health(life, options)
         stopped.wait()

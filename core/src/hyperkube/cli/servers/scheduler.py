@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.scheduler import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, ends, signals_set
+from hyperkube.cli.lifecycle import Lifecycle, ends, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
@@ -30,8 +30,7 @@ def run(options: Options) -> None:
     from hyperkube.cli.remote import remote_client, serve_health
     from hyperkube.scheduler.endpoint import WithExplanations
 
-    stopped = threading.Event()
-    with signals_set(stopped), Lifecycle() as life:
+    with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         scheduler = start(life, options, remote_client(options, "kube-scheduler"), ends(stopped, lost))
         serve_health(life, options, lambda endpoints: WithExplanations(scheduler, endpoints))
