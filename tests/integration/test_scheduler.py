@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import threading
 
@@ -11,6 +12,8 @@ pytest.importorskip("numpy")
 
 from hyperkube.kinds.resources import EVENTS, NODES, PODS
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
+from hyperkube.machinery.users import component
+from hyperkube.scheduler.server import Scheduler
 from hyperkube.testing.cluster import ControlPlane
 from hyperkube.testing.scheduling import node
 
@@ -293,3 +296,42 @@ def test_a_changed_file_acts_on_the_next_pod_and_a_bad_one_on_none(tmp_path):
 
 def events_with(cluster, reason):
     return [event for event in cluster.client.list(EVENTS, "kube-system").items if event["reason"] == reason]
+
+
+@contextlib.contextmanager
+def scheduler_of(cluster):
+    """A scheduler that the test can ask, and end."""
+    running = Scheduler(client=cluster.server.client(component("system:kube-scheduler")), options={})
+    running.start()
+    try:
+        yield running
+    finally:
+        running.close()
+
+
+@pytest.fixture
+def unscheduled():
+    with ControlPlane(controller_manager=None, scheduler=None, apiserver=NO_ACCOUNTS) as running:
+        yield running
+
+
+def test_attempts_and_pending_pods_are_counted_under_their_usual_names(unscheduled):
+    cluster = unscheduled
+    pytest.importorskip("prometheus_client")
+    add_node(cluster, "a", cpu="1")
+    for name in ("one", "two"):
+        cluster.client.create(PODS, pod(name))
+    with scheduler_of(cluster) as scheduler:
+        cluster.wait(lambda: message_of(cluster, "one") or message_of(cluster, "two"))
+        cluster.wait(lambda: 'result="scheduled"' in scheduler.metrics.text().decode())
+        cluster.wait(lambda: scheduler.metrics.text().decode().count('queue="unschedulable"} 1.0'))
+        told = scheduler.metrics.text().decode()
+
+    lines = dict(line.rsplit(" ", 1) for line in told.splitlines() if not line.startswith("#"))
+    assert lines['scheduler_schedule_attempts_total{profile="default-scheduler",result="scheduled"}'] == "1.0"
+    assert lines["scheduler_pod_scheduling_attempts_count"] == "1.0"
+    assert 'scheduler_pod_scheduling_sli_duration_seconds_count{attempts="1"}' in lines
+    assert lines['scheduler_unschedulable_pods{plugin="NodeResourcesFit",profile="default-scheduler"}'] == "1.0"
+    points = ("Filter", "Score", "Reserve", "Permit", "PreBind", "Bind", "PostBind", "PostFilter")
+    missing = [point for point in points if f'extension_point="{point}"' not in told]
+    assert missing == ["Score"]  # one node that fits is not scored

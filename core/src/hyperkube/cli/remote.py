@@ -14,6 +14,8 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
     from hyperkube.serving.endpoints import ServerEndpoints
     from hyperkube.serving.exchange import Handler
 
@@ -77,7 +79,10 @@ def _as_service_account(own: Client, options: Options, namespace: str, name: str
 
 
 def serve_health(
-    life: Lifecycle, options: Options, wrap: Callable[[ServerEndpoints], Handler] = lambda endpoints: endpoints
+    life: Lifecycle,
+    options: Options,
+    wrap: Callable[[ServerEndpoints], Handler] = lambda endpoints: endpoints,
+    metrics: Callable[[], CollectorRegistry] | None = None,
 ) -> None:
     """Serve /healthz, /metrics and /configz on the ports the server's flags name; `wrap` adds more."""
     from hyperkube.serving.edge import Edge
@@ -91,6 +96,6 @@ def serve_health(
     if not listeners:
         return
     shown: dict[str, Any] = {name: value for name, value in options.items() if name != "given"}
-    endpoints = ServerEndpoints(configz={"componentconfig": shown})
+    endpoints = ServerEndpoints(configz={"componentconfig": shown}, metrics=metrics() if metrics else None)
     for host, port in listeners:
         life.start("the health endpoint", Edge(wrap(endpoints), host=host, port=port))

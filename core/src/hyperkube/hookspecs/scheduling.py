@@ -192,10 +192,11 @@ class Trial(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Nomination:
-    """What came of an attempt to make room: a node (None: nowhere), and a sentence for the event."""
+    """What came of an attempt to make room: a node (None: nowhere), a sentence for the event, how many pods it took."""
 
     node: NodeName | None
     message: str = ""
+    victims: int = 0
 
 
 class PostFilterPlugin(SchedulingPlugin):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from hyperkube.hookspecs.scheduling import PodInfo
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, HyperkubeError
 from hyperkube.machinery.objects import NodeName
+from hyperkube.scheduler.metrics import SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics
 from hyperkube.scheduler.profile import Profile
 
 THREADS = 4
@@ -40,8 +42,9 @@ class _Waiting:
 class Binder:
     """Binds decided pods; a pod that has to wait for something gets a thread of its own."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, metrics: SchedulerMetrics | None = None) -> None:
         self._clock = clock
+        self._metrics = metrics or SchedulerMetrics(clock)
         self._lock = threading.Lock()
         self._waiting: dict[str, _Waiting] = {}
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="binder")
@@ -53,9 +56,13 @@ class Binder:
         Raises:
             NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
         """
-        self._reserve(profile, pod, node)
+        laps = PointTimes(self._metrics, _profile_name(pod))
+        laps.begin()
+        with _timed(laps, "Reserve"):
+            self._reserve(profile, pod, node)
         try:
-            waits = self._permit(profile, pod, node)
+            with _timed(laps, "Permit"):
+                waits = self._permit(profile, pod, node)
         except NotBound:
             self._unreserve(profile, pod, node)
             raise
@@ -120,7 +127,7 @@ class Binder:
         try:
             if waits is not None:
                 self._wait(pod.key, *waits)
-            _bind(profile, pod, node)
+            _bind(profile, pod, node, PointTimes(self._metrics, _profile_name(pod)))
         except NotBound as refusal:
             error = refusal
         except (ApiError, OSError) as failure:
@@ -133,12 +140,15 @@ class Binder:
         finished(error)
 
     def _wait(self, key: str, name: str, seconds: float, waiting: _Waiting) -> None:
+        since, result = self._clock.monotonic(), UNSCHEDULABLE
         try:
             if not self._clock.wait(waiting.event, seconds):
                 raise NotBound(f"permit plugin {name!r}: not allowed within {seconds:g} s", rejected=True, plugin=name)
             if waiting.reason:
                 raise NotBound(f"permit plugin {name!r}: {waiting.reason}", rejected=True, plugin=name)
+            result = SCHEDULED
         finally:
+            self._metrics.waited(result, self._clock.monotonic() - since)
             self._stop_waiting(key)
 
     def _stop_waiting(self, key: str) -> None:
@@ -160,12 +170,34 @@ class Binder:
                 _log.exception("unreserve plugin %r failed for %s", name, pod.key)
 
 
-def _bind(profile: Profile, pod: PodInfo, node: NodeName) -> None:
-    for name, pre_bind in profile.pre_binds:
-        reason = pre_bind.pre_bind(pod, node)
-        if reason:
-            raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
-    if not any(plugin.bind(pod, node) for _, plugin in profile.binds):
-        raise NotBound("no bind plugin bound the pod", rejected=False)
-    for _, post_bind in profile.post_binds:
-        post_bind.post_bind(pod, node)
+def _bind(profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes) -> None:
+    laps.begin()
+    with _timed(laps, "PreBind"):
+        for name, pre_bind in profile.pre_binds:
+            reason = pre_bind.pre_bind(pod, node)
+            if reason:
+                raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
+    with _timed(laps, "Bind"):
+        if not any(plugin.bind(pod, node) for _, plugin in profile.binds):
+            raise NotBound("no bind plugin bound the pod", rejected=False)
+    with _timed(laps, "PostBind"):
+        for _, post_bind in profile.post_binds:
+            post_bind.post_bind(pod, node)
+
+
+@contextmanager
+def _timed(laps: PointTimes, point: str) -> Iterator[None]:
+    """Take the time of one extension point for one pod, and how it ended."""
+    status = "Error"
+    try:
+        yield
+        status = "Success"
+    except NotBound as refusal:
+        status = "Unschedulable" if refusal.rejected else "Error"
+        raise
+    finally:
+        laps.lap(point, status)
+
+
+def _profile_name(pod: PodInfo) -> str:
+    return str(pod.pod.get("spec", {}).get("schedulerName") or "default-scheduler")

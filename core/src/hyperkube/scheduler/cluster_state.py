@@ -138,6 +138,12 @@ class ClusterState:
             return []
         return [each for key, each in self._nominated.items() if key != besides and each.priority >= priority]
 
+    def sizes(self) -> dict[str, int]:
+        """Return how many nodes, placed pods and assumed pods are known."""
+        with self._lock:
+            nodes = len(self._table) if self._table is not None else len(self._early_nodes)
+            return {"nodes": nodes, "pods": len(self._where), "assumed_pods": len(self._assumed)}
+
     def _put(self, pod: Object, key: str, node: NodeName) -> None:
         before = self._where.get(key)
         if before is not None and before != node:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from hyperkube.hookspecs.scheduling import Filtered, Scope, ScorePlugin
 from hyperkube.scheduler.decision import Decision, Trace
@@ -23,23 +23,48 @@ KEPT_CELLS = 400_000
 """Nodes times templates whose answers are kept: about 20 bytes per cell and plugin."""
 
 
+class Laps(Protocol):
+    """Takes the time of the parts of a cycle, which has no clock itself."""
+
+    def begin(self) -> None:
+        """Start the first lap."""
+
+    def lap(self, point: str, status: str) -> None:
+        """End a lap, which was spent at an extension point, and start the next."""
+
+
+class NoLaps:
+    """Takes no times."""
+
+    def begin(self) -> None:
+        """Do nothing."""
+
+    def lap(self, point: str, status: str) -> None:
+        """Do nothing."""
+
+
 class Algorithm:
     """Filters and scores with one profile's plugins."""
 
-    def __init__(self, filters: Filters, scores: Scores, random: Random) -> None:
-        """Take the plugins by name, score plugins with their weights."""
+    def __init__(self, filters: Filters, scores: Scores, random: Random, laps: Laps | None = None) -> None:
+        """Take the plugins by name, score plugins with their weights.
+
+        What plugins of a narrow scope are asked anew for the kept answers counts as filtering in `laps`.
+        """
         self._filters = tuple(filters)
         self._scores = tuple(scores)
         self._near_filters = [(name, plugin) for name, plugin in filters if plugin.scope is not Scope.CLUSTER]
         self._near_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
         self._wide_filters = [(name, plugin) for name, plugin in filters if plugin.scope is Scope.CLUSTER]
         self._random = random
+        self._laps: Laps = laps or NoLaps()
         self._kept: OrderedDict[str, Kept] = OrderedDict()
 
     def decide(self, pod: QueuedPod, nodes: Nodes) -> Decision:
         """Choose a node for a pod; the caller holds the table's lock."""
         if not len(nodes):
             return Decision(None, Trace((), {}, {}, {}))
+        self._laps.begin()
         kept = self._refreshed(pod, nodes)
         feasible, answers = kept.feasible, kept.filtered
         if feasible.any():
@@ -53,11 +78,13 @@ class Algorithm:
         refusals = first_refusals(answers, len(nodes), feasible)
         names = nodes.names_now()
         count = int(feasible.sum())
+        self._laps.lap("Filter", "Success" if count else "Unschedulable")
         if not count:
             return Decision(None, Trace(names, refusals, {}, {}), refusals)
         if count == 1:
             return Decision(names[int(feasible.argmax())], Trace(names, refusals, {}, {}))
         total, scores, weights = self._score(pod, nodes, kept, feasible)
+        self._laps.lap("Score", "Success")
         chosen = self._best(total, feasible)
         return Decision(names[chosen], Trace(names, refusals, scores, weights))
 

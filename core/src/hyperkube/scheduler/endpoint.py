@@ -12,10 +12,13 @@ from urllib.parse import parse_qs
 import orjson
 
 from hyperkube.machinery.objects import Object
+from hyperkube.scheduler.metrics import SchedulerMetrics
 from hyperkube.serving.endpoints import ServerEndpoints
 from hyperkube.serving.exchange import Answer, HttpRequest, Response
 
 EXPLAIN_PATH = "/debug/scheduler/explain"
+METRICS_PATH = "/debug/scheduler/metrics"
+"""Where `hyperkube up`, whose API server has ``/metrics`` for itself, offers the scheduler's."""
 
 
 class Explainer(Protocol):
@@ -31,6 +34,12 @@ def explanation(scheduler: Explainer, key: str) -> Response:
     status = 404 if found is None else 200
     body = {"message": f"no decision on pod {key!r} is known"} if found is None else found
     return Response(status=status, headers=[("Content-Type", "application/json")], body=orjson.dumps(body) + b"\n")
+
+
+def measured(metrics: SchedulerMetrics) -> Response:
+    """Answer with the scheduler's metrics in Prometheus' text format."""
+    headers = [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
+    return Response(status=200, headers=headers, body=metrics.text())
 
 
 class WithExplanations:

@@ -18,6 +18,7 @@ from hyperkube.plugin import PluginNotFound
 from hyperkube.plugin.loader import installed
 from hyperkube.scheduler.configuration import Configuration
 from hyperkube.scheduler.cycle import Algorithm
+from hyperkube.scheduler.metrics import PointTimes, SchedulerMetrics
 from hyperkube.scheduler.profile import FAMILY, Profile, build_profile
 
 DEFAULT_NAME = "default-scheduler"
@@ -45,6 +46,7 @@ class Profiles:
         options: Mapping[str, Any],
         wake: Callable[[str], None],
         pods: PodsInHand | None = None,
+        metrics: SchedulerMetrics | None = None,
     ) -> None:
         """Check that the plugins named are installed; load none of them yet.
 
@@ -58,6 +60,7 @@ class Profiles:
         self._clock = clock
         self._options = options
         self._wake = wake
+        self._metrics = metrics or SchedulerMetrics(clock)
         self._pods = pods
         self._lock = threading.Lock()
         self._running: dict[str, Running] | None = None
@@ -132,7 +135,9 @@ class Profiles:
                 gates=gates, wake=self._wake, pods=self._pods,
             )  # fmt: skip
             random = Random()  # noqa: S311  breaks ties between equal nodes
-            loaded[name] = Running(profile, Algorithm(profile.filters, profile.scores, random))
+            loaded[name] = Running(
+                profile, Algorithm(profile.filters, profile.scores, random, PointTimes(self._metrics, name))
+            )
             profile.host.start()
         return loaded
 

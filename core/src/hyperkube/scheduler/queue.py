@@ -22,6 +22,9 @@ MAX_BACKOFF_SECONDS = 10.0
 UNSCHEDULABLE_SECONDS = 300.0
 ANYTHING = "*"
 """A change of a kind that wakes every pod."""
+EVENTS = {"node": "NodeUpdate", "pod": "AssignedPodAdd", "pod gone": "AssignedPodDelete", ANYTHING: "ForceActivate"}
+"""Change → what it is called where moves are counted; others keep their names."""
+FAILURE = "ScheduleAttemptFailure"
 
 SortKey = Callable[[Object, float], Any]
 Wakes = Callable[[str, str], bool]
@@ -49,6 +52,11 @@ class Ticket:
     changes: int
     entry: _Entry
 
+    @property
+    def queued_at(self) -> float:
+        """When the pod entered the queue, by the clock's monotonic time."""
+        return self.entry.queued_at
+
 
 class SchedulingQueue:
     """Pods by key; thread-safe."""
@@ -63,8 +71,12 @@ class SchedulingQueue:
         first_backoff: float = FIRST_BACKOFF_SECONDS,
         max_backoff: float = MAX_BACKOFF_SECONDS,
         unschedulable_seconds: float = UNSCHEDULABLE_SECONDS,
+        incoming: Callable[[str, str], None] = lambda _queue, _event: None,
     ) -> None:
-        """Take the order of pods, which plugin keeps one from being tried at all (or ""), and what wakes them."""
+        """Take the order of pods, which plugin keeps one from being tried at all (or ""), and what wakes them.
+
+        `incoming` is told which part a pod enters (as in `pending`), and the event that brought it there.
+        """
         self._clock = clock
         self._sort_key = sort_key
         self._gate = gate
@@ -72,6 +84,7 @@ class SchedulingQueue:
         self._first_backoff = first_backoff
         self._max_backoff = max_backoff
         self._unschedulable_seconds = unschedulable_seconds
+        self._incoming = incoming
         self._condition = threading.Condition()
         self._entries: dict[str, _Entry] = {}
         self._parked: dict[str, _Entry] = {}
@@ -92,7 +105,7 @@ class SchedulingQueue:
                 entry = None
             if entry is None:
                 entry = self._entries[key] = _Entry(pod, self._clock.monotonic())
-                self._activate(key, entry)
+                self._activate(key, entry, "UnscheduledPodAdd")
                 return
             same = entry.pod.get("spec") == pod.get("spec") and labels_of(entry.pod) == labels_of(pod)
             entry.pod = pod
@@ -101,7 +114,7 @@ class SchedulingQueue:
             if entry.state == "flying":
                 entry.changed = True
             else:
-                self._activate(key, entry)
+                self._activate(key, entry, "UnscheduledPodUpdate")
 
     def remove(self, key: str) -> None:
         """Forget a pod: it is bound, gone, or somebody else's."""
@@ -149,11 +162,11 @@ class SchedulingQueue:
             entry.refused_by = refused_by
             if entry.changed:
                 entry.changed = False
-                self._activate(ticket.key, entry)
+                self._activate(ticket.key, entry, "UnscheduledPodUpdate")
             elif error or self._missed_something(ticket, entry):
-                self._back_off(ticket.key, entry)
+                self._back_off(ticket.key, entry, FAILURE)
             else:
-                self._park(ticket.key, entry, "unschedulable", self._unschedulable_seconds)
+                self._park(ticket.key, entry, "unschedulable", self._unschedulable_seconds, FAILURE)
 
     def move(self, change: str = ANYTHING) -> None:
         """Something of that kind changed: try those again, after their back-off, whom it may help."""
@@ -162,23 +175,23 @@ class SchedulingQueue:
             self._changes.append(change)
             for key, entry in list(self._parked.items()):
                 if self._helps(entry, change):
-                    self._back_off(key, entry)
+                    self._back_off(key, entry, EVENTS.get(change, change))
             for key, entry in list(self._gated.items()):
                 if self._helps(entry, change):
-                    self._activate(key, entry)
+                    self._activate(key, entry, EVENTS.get(change, change))
 
     def activate(self, key: str) -> None:
         """Try a pod now, whatever it waits for but a gate."""
         with self._condition:
             entry = self._entries.get(key)
             if entry is not None and entry.state in {"backoff", "unschedulable"}:
-                self._activate(key, entry)
+                self._activate(key, entry, EVENTS[ANYTHING])
 
     def regate(self) -> None:
         """Ask again about the pods that are held back by a gate."""
         with self._condition:
             for key, entry in list(self._gated.items()):
-                self._activate(key, entry)
+                self._activate(key, entry, EVENTS[ANYTHING])
 
     def pending(self) -> dict[str, int]:
         """Return how many pods are in each state; ``flying`` ones are being tried or bound."""
@@ -186,6 +199,16 @@ class SchedulingQueue:
             counts = {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0, "flying": 0}
             for entry in self._entries.values():
                 counts[entry.state] += 1
+            return counts
+
+    def refusals(self) -> dict[tuple[str, str], int]:
+        """Return how many of the unschedulable pods each plugin refused nodes for, by plugin and scheduler name."""
+        with self._condition:
+            counts: dict[tuple[str, str], int] = {}
+            for entry in (*self._parked.values(), *self._gated.values()):
+                profile = entry.pod.get("spec", {}).get("schedulerName") or "default-scheduler"
+                for plugin in entry.refused_by:
+                    counts[plugin, profile] = counts.get((plugin, profile), 0) + 1
             return counts
 
     def has_active(self) -> bool:
@@ -211,16 +234,17 @@ class SchedulingQueue:
             return True
         return any(self._wakes(plugin, change) for plugin in entry.refused_by)
 
-    def _back_off(self, key: str, entry: _Entry) -> None:
+    def _back_off(self, key: str, entry: _Entry, event: str) -> None:
         if not entry.attempts:
-            self._activate(key, entry)
+            self._activate(key, entry, event)
             return
         seconds = min(self._max_backoff, self._first_backoff * 2 ** min(entry.attempts - 1, 10))
-        self._park(key, entry, "backoff", seconds)
+        self._park(key, entry, "backoff", seconds, event)
 
-    def _park(self, key: str, entry: _Entry, state: str, seconds: float) -> None:
+    def _park(self, key: str, entry: _Entry, state: str, seconds: float, event: str) -> None:
         self._cancel(entry)
         entry.state = state
+        self._incoming(state, event)
         if state == "unschedulable":
             self._parked[key] = entry
         else:
@@ -230,18 +254,22 @@ class SchedulingQueue:
     def _due(self, key: str, entry: _Entry) -> None:
         with self._condition:
             if self._entries.get(key) is entry and entry.state in {"backoff", "unschedulable"} and not self._closed:
-                self._activate(key, entry)
+                waited = "BackoffComplete" if entry.state == "backoff" else "UnschedulableTimeout"
+                self._activate(key, entry, waited)
 
-    def _activate(self, key: str, entry: _Entry) -> None:
+    def _activate(self, key: str, entry: _Entry, event: str) -> None:
         self._cancel(entry)
         self._parked.pop(key, None)
         gate = self._gate(entry.pod)
         if gate:
             entry.state, entry.refused_by = "gated", (gate,)
-            self._gated[key] = entry
+            if self._gated.get(key) is not entry:
+                self._gated[key] = entry
+                self._incoming("gated", event)
             return
         self._gated.pop(key, None)
         entry.state = "active"
+        self._incoming("active", event)
         heapq.heappush(self._heap, (self._sort_key(entry.pod, entry.queued_at), next(self._order), key, entry))
         self._condition.notify()
 

@@ -19,8 +19,9 @@ from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_
 from hyperkube.scheduler.binder import Binder, NotBound
 from hyperkube.scheduler.cluster_state import ClusterState
 from hyperkube.scheduler.explanation import Explanations
-from hyperkube.scheduler.profiles import Profiles, Running
-from hyperkube.scheduler.queue import SchedulingQueue, Ticket
+from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics, offer_gauges
+from hyperkube.scheduler.profiles import DEFAULT_NAME, Profiles, Running
+from hyperkube.scheduler.queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
 from hyperkube.scheduler.reports import Reports
 from hyperkube.scheduler.sources import Source, source_of
 
@@ -61,7 +62,10 @@ class Scheduler:
         self._recorder = EventRecorder(client, self._clock, str(options.get("scheduler-name") or "default-scheduler"))
         self._informers = InformerFactory(client, self._clock)
         self._source: Source = source_of(options, client)
-        self._profiles = Profiles(self._source.read(), client, self._informers, self._clock, options, self.wake, self)
+        self.metrics = SchedulerMetrics(self._clock)
+        self._profiles = Profiles(
+            self._source.read(), client, self._informers, self._clock, options, self.wake, self, self.metrics
+        )
         if self._source.files:
             self._profiles.running()  # what a file says wrong should be known before anything runs
         settings = self._profiles.configuration
@@ -72,9 +76,11 @@ class Scheduler:
             self._profiles.wakes,
             first_backoff=settings.first_backoff_seconds,
             max_backoff=settings.max_backoff_seconds,
+            unschedulable_seconds=float(options.get("pod-max-in-unschedulable-pods-duration") or UNSCHEDULABLE_SECONDS),
+            incoming=self.metrics.incoming,
         )
         self._state = ClusterState()
-        self._binder = Binder(self._clock)
+        self._binder = Binder(self._clock, self.metrics)
         self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
         self._templates: Templates | None = None
         self._elector: LeaderElector | None = None
@@ -82,6 +88,7 @@ class Scheduler:
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._synced = False
         self.explanations = Explanations()
+        offer_gauges(self.metrics, self._queue, self._state)
 
     def start(self) -> None:
         """Start watching, and scheduling once elected; returns at once."""
@@ -152,10 +159,12 @@ class Scheduler:
             if self._source.files:
                 self._clock.call_later(RELOAD_SECONDS, self._reload)
         while (ticket := self._queue.get()) is not None:
+            started = self._clock.monotonic()
             try:
                 self._schedule(ticket)
             except Exception:  # noqa: BLE001  one pod must not end the scheduling; it is logged and tried again
                 _log.exception("scheduling %s failed", ticket.key)
+                self._attempted(ticket, ERROR, started)
                 self._state.forget(ticket.pod)
                 self._queue.put_back(ticket, error=True)
 
@@ -216,22 +225,25 @@ class Scheduler:
             self._templates = Templates()
         running = self._profiles.of(ticket.pod)
         table = self._state.table()
+        started = self._clock.monotonic()
         with table.lock:
             if running is None or not self._queue.holds(ticket):
                 return
             info = QueuedPod.of(ticket.pod, table, self._templates)
             decision = self._decide(running, info)
+            self.metrics.decided(self._clock.monotonic() - started)
             if decision.node is not None:
                 self._state.assume(info, decision.node)
         self.explanations.record(info.key, decision)
         if decision.node is None:
             self._unschedulable(running, info, decision, ticket)
+            self._attempted(ticket, UNSCHEDULABLE, started)
             return
         node = decision.node
         try:
-            self._binder.submit(running.profile, info, node, lambda error: self._finished(ticket, node, error))
+            self._binder.submit(running.profile, info, node, lambda error: self._finished(ticket, node, error, started))
         except NotBound as refusal:
-            self._failed(ticket, refusal)
+            self._failed(ticket, refusal, started)
 
     def _decide(self, running: Running, info: QueuedPod) -> Decision:
         """Decide as if the pods of at least this priority for which room is being made were there already."""
@@ -247,15 +259,22 @@ class Scheduler:
             for guest in guests:
                 table.remove_pod(key_of(guest.pod), guest.node)
 
-    def _finished(self, ticket: Ticket, node: NodeName, error: NotBound | None) -> None:
+    def _finished(self, ticket: Ticket, node: NodeName, error: NotBound | None, started: float) -> None:
         """Take note of what came of a binding; called on a binder's thread."""
         if error is None:
             self._queue.done(ticket)
             self._reports.bound(ticket.pod, node)
+            self._attempted(ticket, SCHEDULED, started)
+            self.metrics.bound(ticket.attempts, self._clock.monotonic() - ticket.queued_at)
         else:
-            self._failed(ticket, error)
+            self._failed(ticket, error, started)
 
-    def _failed(self, ticket: Ticket, error: NotBound) -> None:
+    def _attempted(self, ticket: Ticket, result: str, started: float) -> None:
+        profile = str(ticket.pod.get("spec", {}).get("schedulerName") or DEFAULT_NAME)
+        self.metrics.attempt(result, profile, self._clock.monotonic() - started)
+
+    def _failed(self, ticket: Ticket, error: NotBound, started: float) -> None:
+        self._attempted(ticket, UNSCHEDULABLE if error.rejected else ERROR, started)
         wanted = self._queue.holds(ticket)
         self._state.forget(ticket.pod)
         self._queue.put_back(ticket, refused_by=[error.plugin] if error.plugin else (), error=not error.rejected)
@@ -281,6 +300,8 @@ class Scheduler:
 
         table = self._state.table()
         outcome = Nomination(None)
+        laps = PointTimes(self.metrics, str(info.pod["spec"].get("schedulerName") or DEFAULT_NAME))
+        laps.begin()
         for _, plugin in running.profile.post_filters:
             with table.lock:
                 trial = TableTrial(info, table, running.algorithm)
@@ -289,8 +310,10 @@ class Scheduler:
                 finally:
                     trial.restore()
             outcome = answer() if callable(answer) else answer
+            self.metrics.preempted(outcome.victims)
             if outcome.node is not None:
                 break
+        laps.lap("PostFilter", "Success" if outcome.node is not None else "Unschedulable")
         return outcome
 
 

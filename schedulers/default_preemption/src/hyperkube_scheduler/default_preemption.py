@@ -146,7 +146,7 @@ class DefaultPreemption(PostFilterPlugin):
                 self.context.logger.warning("cannot preempt %s: %s", name_of(victim), error)
                 return Nomination(None, f"preemption: {error}")
             recorder.event(victim, "Normal", "Preempted", f"Preempted by pod {uid_of(pod)} on node {node}")
-        return Nomination(node)
+        return Nomination(node, victims=len(victims))
 
     def _delete(self, victim: Object, scheduler: str) -> None:
         row = {

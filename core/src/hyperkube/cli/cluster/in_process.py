@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def start(life: Lifecycle, wishes: Wishes) -> Client:
     """Start everything; return a client that may do anything."""
-    from hyperkube.scheduler.endpoint import EXPLAIN_PATH, explanation
+    from hyperkube.scheduler.endpoint import EXPLAIN_PATH, METRICS_PATH, explanation, measured
     from hyperkube.serving.loop import EdgeLoop
 
     options = parsed(wishes)
@@ -27,6 +27,7 @@ def start(life: Lifecycle, wishes: Wishes) -> Client:
     controller_manager.start(life, options["controller-manager"], api.client)
     decides = scheduler.start(life, options["scheduler"], api.client(component("system:kube-scheduler")))
     api.paths.offer(EXPLAIN_PATH, lambda request: explanation(decides, request.param("pod")))
+    api.paths.offer(METRICS_PATH, lambda _request: measured(decides.metrics))
     proxy.start(life, options["proxy"], api.client(component("system:kube-proxy")))
     kubelet.complete(options["kubelet"])
     kubelet.start(life, options["kubelet"], api.client(node(wishes.node_name)), loop)

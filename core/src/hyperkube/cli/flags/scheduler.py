@@ -1,7 +1,7 @@
 """Options of the scheduler: Kubernetes 1.36's, and those of the 1.0-1.22 line."""
 
 from hyperkube.cli.flags.common import API_CLIENT, DEBUGGING, DELEGATED_AUTH, GLOBAL, LEADER_ELECTION, SECURE_SERVING
-from hyperkube.cli.flags.flag import ADDRESS, BOOL, FLOAT, INT, STRING, Flag, section, unbuilt
+from hyperkube.cli.flags.flag import ADDRESS, BOOL, DURATION, FLOAT, INT, STRING, Flag, section, unbuilt
 
 FLAGS = (
     *section(
@@ -14,9 +14,14 @@ FLAGS = (
         Flag("policy-configmap-namespace", STRING, "kube-system", "its namespace"),
         Flag("use-legacy-policy-config", BOOL, False, "prefer the policy file to the ConfigMap"),
         Flag("hard-pod-affinity-symmetric-weight", INT, 1, "weight of the affinity that a required one implies"),
+        Flag(
+            "pod-max-in-unschedulable-pods-duration",
+            DURATION,
+            "5m0s",
+            "longest time a pod waits for a change that may help it; then it is tried again",
+        ),
         *unbuilt(
             Flag("write-config-to", STRING, "", "write the configuration to a file and exit"),
-            Flag("pod-max-in-unschedulable-pods-duration", STRING, "5m0s", "longest stay among the unschedulable"),
             Flag("bind-pods-qps", FLOAT, 15.0, "bindings per second (no limit is applied)"),
             Flag("bind-pods-burst", INT, 20, "burst of bindings"),
         ),

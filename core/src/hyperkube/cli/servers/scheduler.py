@@ -33,7 +33,8 @@ def run(options: Options) -> None:
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         scheduler = start(life, options, remote_client(options, "kube-scheduler"), ends(stopped, lost))
-        serve_health(life, options, lambda endpoints: WithExplanations(scheduler, endpoints))
+        metrics = scheduler.metrics.registry
+        serve_health(life, options, lambda endpoints: WithExplanations(scheduler, endpoints), metrics)
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")
