@@ -15,5 +15,13 @@ def test_it_offers_one_set_under_its_own_name():
     assert len(provider.plugin_names()) == len(set(provider.plugin_names()))
 
 
+def test_a_gate_adds_gangs():
+    context = PluginContext(name="DefaultProvider", gates={"GangScheduling": True})
+    (provider,) = DefaultProvider(context).scheduling_providers()
+
+    assert provider.permits == ("GangScheduling",)
+    assert provider.post_filters == ("DefaultPreemption", "GangScheduling")
+
+
 class TestContract(ProviderContract):
     plugin = DefaultProvider

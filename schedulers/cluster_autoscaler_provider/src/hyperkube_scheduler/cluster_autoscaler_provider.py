@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
@@ -48,5 +49,17 @@ class ClusterAutoscalerProvider(Plugin):
 
     @hookimpl
     def scheduling_providers(self) -> Sequence[AlgorithmProvider]:
-        """Offer the set."""
-        return [PROVIDER]
+        """Offer the set, with what the feature gates add."""
+        gates = self.context.gates if self.context is not None else {}
+        return [with_gangs(PROVIDER) if gates.get("GangScheduling") else PROVIDER]
+
+
+def with_gangs(provider: AlgorithmProvider) -> AlgorithmProvider:
+    """Return the set with GangScheduling last, so that preemption is tried before a gang gives up."""
+    return replace(
+        provider,
+        pre_enqueue=(*provider.pre_enqueue, "GangScheduling"),
+        post_filters=(*provider.post_filters, "GangScheduling"),
+        reserves=(*provider.reserves, "GangScheduling"),
+        permits=(*provider.permits, "GangScheduling"),
+    )

@@ -51,6 +51,7 @@ class Traits(TypedDict, total=False):
     create: SubresourceHandler
     read: SubresourceHandler
     deprecated: str
+    served: bool
     own_annotations: frozenset[str]
     ttl_seconds: Callable[[Mapping[str, object]], int]
 

@@ -113,7 +113,7 @@ class RBAC(Plugin):
     @hookimpl
     def authz_bootstrap_objects(self) -> Sequence[Object]:
         """Return the default roles and bindings."""
-        return bootstrap_objects()
+        return bootstrap_objects(self.context.gates if self.context is not None else None)
 
     def _decide(self, attributes: Attributes) -> Decision:
         missing: list[str] = []

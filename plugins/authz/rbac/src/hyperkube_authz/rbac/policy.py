@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 
 import orjson
@@ -18,9 +19,24 @@ _KINDS = {
 _METADATA = ("name", "namespace", "labels", "annotations")
 
 
-def bootstrap_objects() -> list[Object]:
-    """Return fresh copies of the default roles and bindings, roles before the bindings that name them."""
+_GATED: dict[str, tuple[str, Object]] = {
+    "GenericWorkload": (
+        "system:kube-scheduler",
+        {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["get", "list", "watch"]},
+    ),
+}
+"""Feature gate → the cluster role to which it adds a rule."""
+
+
+def bootstrap_objects(gates: Mapping[str, bool] | None = None) -> list[Object]:
+    """Return fresh copies of the default roles and bindings, roles before the bindings that name them.
+
+    Source: kubernetes ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go``.
+    """
     table = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
+    for gate, (role, rule) in _GATED.items():
+        if (gates or {}).get(gate):
+            next(entry for entry in table["clusterRoles"] if entry["name"] == role)["rules"].append(rule)
     return [_object(kind, entry) for member, kind in _KINDS.items() for entry in table[member]]
 
 
