@@ -48,7 +48,7 @@ class Log:
 
     def wait_for(self, *lines):
         with self.changed:
-            assert self.changed.wait_for(lambda: self.lines == [*lines], 3), self.lines
+            assert self.changed.wait_for(lambda: self.lines == [*lines], 30), self.lines
 
 
 def test_the_cache_follows_the_server(client, factory):
@@ -56,7 +56,7 @@ def test_the_cache_follows_the_server(client, factory):
     informer = factory.informer(PODS)
     log = Log().subscribe(informer)
     factory.start()
-    assert factory.wait_synced(3)
+    assert factory.wait_synced(30)
 
     client.create(PODS, pod("b"))
     client.patch(PODS, "a", {"metadata": {"labels": {"x": "y"}}}, "d")
@@ -114,7 +114,7 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(client, factory):
     factory.informer(PODS)
     factory.start()
 
-    assert factory.wait_synced(3)
+    assert factory.wait_synced(30)
 
 
 def test_an_object_of_the_same_name_and_another_uid_is_deleted_and_added(client, factory):
@@ -161,3 +161,18 @@ def test_a_scope_waits_only_for_what_was_asked_through_it(client, factory):
     assert scope.has_synced()
     assert scope.informer(PODS) is factory.informer(PODS)
     assert not scope.has_synced()
+
+
+def test_stopping_wakes_who_waits_for_a_server_that_never_answers(client, factory):
+    for _ in range(100):
+        client.fail_next("list", "pods", ServiceUnavailable("away"))
+    factory.informer(PODS)
+    factory.start()
+    answers = []
+    waiter = threading.Thread(target=lambda: answers.append(factory.wait_synced()), daemon=True)
+    waiter.start()
+
+    factory.stop()
+
+    waiter.join(30)
+    assert answers == [False]

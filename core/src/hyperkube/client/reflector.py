@@ -79,7 +79,8 @@ class Informer:
         self._cache = ObjectCache(detect_mutations=detect_mutations)
         self._delivery = threading.RLock()
         self._handlers: list[_Handlers] = []
-        self._synced = threading.Event()
+        self._synced = False
+        self._synced_or_stopped = threading.Event()
         self._stopping = threading.Event()
         self._version = ""
         self._watch: Watch | None = None
@@ -132,11 +133,12 @@ class Informer:
 
     def has_synced(self) -> bool:
         """Tell whether the first list is in the cache and was delivered."""
-        return self._synced.is_set()
+        return self._synced
 
     def wait_synced(self, timeout: float | None = None) -> bool:
-        """Wait for `has_synced`, at most `timeout` seconds of the clock; tell whether it holds."""
-        return self._clock.wait(self._synced, timeout)
+        """Wait for `has_synced`, at most `timeout` seconds of the clock and not beyond `stop`; tell whether it holds."""
+        self._clock.wait(self._synced_or_stopped, timeout)
+        return self._synced
 
     @property
     def resource_version(self) -> str:
@@ -156,6 +158,7 @@ class Informer:
     def stop(self) -> None:
         """End the watch and the thread; the cache stays readable; idempotent, from any thread."""
         self._stopping.set()
+        self._synced_or_stopped.set()
         watch = self._watch
         if watch is not None:
             watch.close()
@@ -181,7 +184,8 @@ class Informer:
                 break
         self._replace(items)
         self._version = page.resource_version
-        self._synced.set()
+        self._synced = True
+        self._synced_or_stopped.set()
 
     def _page(self, continue_token: str) -> ObjectList:
         return self._client.list(

@@ -82,9 +82,9 @@ class Proxy:
         """Stop serving and watching."""
         self._stopped.set()
         self._dirty.set()
+        self._informers.stop()
         if self._thread.is_alive():
             self._thread.join(2.0)
-        self._informers.stop()
         if self._proxier is not None:
             self._proxier.close()
         self._host.close()

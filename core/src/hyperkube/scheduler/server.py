@@ -116,11 +116,11 @@ class Scheduler:
         if self._elector is not None:
             self._elector.stop()
         self._queue.close()
+        self._informers.stop()
         if self._thread.is_alive():
             self._thread.join(5.0)
         self._binder.close()
         self._reports.close()
-        self._informers.stop()
         self._profiles.close()
 
     def explain(self, key: str) -> Object | None:
