@@ -47,6 +47,7 @@ class Profiles:
         wake: Callable[[str], None],
         pods: PodsInHand | None = None,
         metrics: SchedulerMetrics | None = None,
+        random: Callable[[], Random] = Random,
     ) -> None:
         """Check that the plugins named are installed; load none of them yet.
 
@@ -62,6 +63,7 @@ class Profiles:
         self._wake = wake
         self._metrics = metrics or SchedulerMetrics(clock)
         self._pods = pods
+        self._random = random
         self._lock = threading.Lock()
         self._running: dict[str, Running] | None = None
 
@@ -134,10 +136,8 @@ class Profiles:
                 provider, client=self._client, informers=self._informers, clock=self._clock, options=self._options,
                 gates=gates, wake=self._wake, pods=self._pods,
             )  # fmt: skip
-            random = Random()  # noqa: S311  breaks ties between equal nodes
-            loaded[name] = Running(
-                profile, Algorithm(profile.filters, profile.scores, random, PointTimes(self._metrics, name))
-            )
+            laps = PointTimes(self._metrics, name)
+            loaded[name] = Running(profile, Algorithm(profile.filters, profile.scores, self._random(), laps))
             profile.host.start()
         return loaded
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from hyperkube.client.client import Client
@@ -15,6 +16,7 @@ from hyperkube.hookspecs.scheduling import Nomination
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
 from hyperkube.scheduler.binder import Binder, NotBound
 from hyperkube.scheduler.cluster_state import ClusterState
@@ -43,6 +45,7 @@ class Scheduler:
         options: Mapping[str, Any],
         clock: Clock | None = None,
         on_lost: Callable[[], None] | None = None,
+        random: Callable[[], Random] = Random,
     ) -> None:
         """Read the configuration; nothing is watched before `start`.
 
@@ -51,6 +54,7 @@ class Scheduler:
             options: the scheduler's flags by name.
             clock: the cluster's time.
             on_lost: called when leadership was lost: the process should end.
+            random: makes what decides between nodes that score alike, one per profile.
 
         Raises:
             UsageError: an unknown provider, a plugin that is not installed, or a configuration that is wrong.
@@ -64,7 +68,7 @@ class Scheduler:
         self._source: Source = source_of(options, client)
         self.metrics = SchedulerMetrics(self._clock)
         self._profiles = Profiles(
-            self._source.read(), client, self._informers, self._clock, options, self.wake, self, self.metrics
+            self._source.read(), client, self._informers, self._clock, options, self.wake, self, self.metrics, random
         )
         if self._source.files:
             self._profiles.running()  # what a file says wrong should be known before anything runs
@@ -122,6 +126,21 @@ class Scheduler:
         self._binder.close()
         self._reports.close()
         self._profiles.close()
+
+    def pending(self) -> dict[str, int]:
+        """Return how many pods are in each part of the queue, as `SchedulingQueue.pending` does."""
+        return self._queue.pending()
+
+    def handles(self, pod: Object) -> bool:
+        """Tell whether a profile has the pod's scheduler name."""
+        return self._profiles.handles(pod)
+
+    def has_seen(self, versions: Mapping[GroupVersionResource, int]) -> bool:
+        """Tell whether everything that is watched was taken in up to these versions."""
+        return all(
+            int(informer.resource_version or 0) >= versions.get(informer.resource, 0)
+            for informer in self._informers.all()
+        )
 
     def explain(self, key: str) -> Object | None:
         """Return the latest decision on a pod, ``namespace/name``, as plain data; None if none is known."""
