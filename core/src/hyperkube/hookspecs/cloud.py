@@ -82,6 +82,17 @@ class Routes(Protocol):
         """Delete a route; no error if it is gone already."""
 
 
+class Volumes(Protocol):
+    """Disks of the cloud, as persistent volumes name them."""
+
+    def labels(self, volume: Object) -> dict[str, str]:
+        """Return the topology labels of a persistent volume's disk, e.g. ``topology.kubernetes.io/zone``.
+
+        Raises:
+            HyperkubeError: the disk does not exist, or cannot be asked about.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cloud:
     """One provider's capabilities; None where it has none."""
@@ -90,6 +101,7 @@ class Cloud:
     load_balancers: LoadBalancers | None = None
     instances: Instances | None = None
     routes: Routes | None = None
+    volumes: Volumes | None = None
     has_cluster_id: bool = True
 
 

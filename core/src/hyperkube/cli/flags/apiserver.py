@@ -171,6 +171,21 @@ FLAGS = (
         ),
     ),
     *section(
+        "InitialResources",
+        Flag("ir-data-source", STRING, "influxdb", "where samples of resource usage come from: influxdb"),
+        Flag("ir-percentile", INT, 90, "which percentile of the samples becomes the request"),
+        Flag("ir-namespace-only", BOOL, False, "use samples of the pod's own namespace only"),
+        Flag(
+            "ir-influxdb-host",
+            STRING,
+            "localhost:8080/api/v1/proxy/namespaces/kube-system/services/monitoring-influxdb:api",
+            "address of the InfluxDB that Heapster writes to",
+        ),
+        Flag("ir-user", STRING, "root", "user of the InfluxDB"),
+        Flag("ir-password", STRING, "root", "its password"),
+        Flag("ir-dbname", STRING, "k8s", "database with the samples"),
+    ),
+    *section(
         "Audit",
         Flag("audit-log-path", STRING, "", "audit log file; - for standard output"),
         Flag("audit-policy-file", STRING, "", "what is audited"),
@@ -229,7 +244,7 @@ FLAGS = (
     *section(
         "Cloud provider",
         Flag("cloud-provider", STRING, "", "cloud provider plugin", accepted=True),
-        Flag("cloud-config", STRING, "", "its configuration file", accepted=True),
+        Flag("cloud-config", STRING, "", "configuration file of the cloud providers that PersistentVolumeLabel asks"),
     ),
     *section(
         "Aggregation",

@@ -64,7 +64,7 @@ def default_container(container: Object) -> None:
     for variable in container.get("env") or ():
         source = variable.get("valueFrom")
         if source:
-            _default_source(source)
+            default_env_source(source)
 
 
 def _default_hooks(container: Object) -> None:
@@ -97,7 +97,7 @@ def _default_http_get(action: Object | None) -> None:
         action["scheme"] = "HTTP"
 
 
-def _default_source(source: Object) -> None:
+def default_env_source(source: Object) -> None:
     reference = source.get("fieldRef")
     if reference is not None and not reference.get("apiVersion"):
         reference["apiVersion"] = "v1"

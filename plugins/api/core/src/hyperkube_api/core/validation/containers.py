@@ -155,7 +155,7 @@ def _common(at: Path, container: Object, facts: PodFacts) -> list[FieldError]:
     errors += _ports(at.child("ports"), container.get("ports") or [], facts)
     errors += validate_env(at.child("env"), container.get("env"), facts.volumes)
     errors += validate_env_from(at.child("envFrom"), container.get("envFrom"))
-    errors += _mounts(at.child("volumeMounts"), container, facts)
+    errors += validate_mounts(at.child("volumeMounts"), container, facts)
     errors += _devices(at.child("volumeDevices"), container, facts)
     errors += _pull_policy(at.child("imagePullPolicy"), container.get("imagePullPolicy") or "")
     errors += requirements(at.child("resources"), container.get("resources"), facts.claims)
@@ -217,7 +217,8 @@ def _host_port_conflicts(path: Path, containers: Sequence[Object]) -> list[Field
     return errors
 
 
-def _mounts(path: Path, container: Object, facts: PodFacts) -> list[FieldError]:
+def validate_mounts(path: Path, container: Object, facts: PodFacts) -> list[FieldError]:
+    """Check where a container sees its pod's volumes."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     devices = container.get("volumeDevices") or ()
