@@ -4,9 +4,10 @@ from hyperkube.machinery.clock import FakeClock
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Put
 from hyperkube.testing.contracts.storage import StoreContract
+from hyperkube.testing.contracts.storage_forks import ForkPromises
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(ForkPromises, StoreContract):
     @pytest.fixture
     def clock(self):
         return FakeClock()

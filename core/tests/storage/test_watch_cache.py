@@ -61,7 +61,7 @@ def seen(records):
 
 def next_records(watch, count):
     records = watch.drain()
-    while len(records) < count and watch.wait(5):
+    while len(records) < count and watch.wait(30):
         records += watch.drain()
     return records
 
@@ -213,6 +213,18 @@ class TestWatching:
         assert seen(records) == list(zip(["ADDED", "MODIFIED", "DELETED"], ["b", "a", "b"], revisions, strict=True))
         assert orjson.loads(records[2].object.body)["metadata"]["resourceVersion"] == str(revisions[2])
 
+    def test_a_revision_that_another_servers_cache_reached_first_is_not_repeated(self, cluster):
+        known = cluster.put("a") + 1
+        watch = cluster.pods.watch(resource_version=known)
+        watch.drain()
+        early = watch.bookmark()
+
+        cluster.put("b")
+        revision = cluster.put("c")
+
+        assert early.revision == known
+        assert seen(next_records(watch, 1)) == [("ADDED", "c", revision)]
+
     def test_without_a_revision_it_begins_with_what_exists(self, cluster):
         first, second = cluster.put("b"), cluster.put("a")
 
@@ -350,7 +362,7 @@ class TestWatching:
 
         cluster.cache.forget(cluster.pods, Expired("gone"))
 
-        assert watch.wait(5)
+        assert watch.wait(30)
         assert watch.ended
         assert isinstance(watch.error, Expired)
 
@@ -468,7 +480,7 @@ class TestABrokenWatchOfTheStore:
 
         cluster.store.break_off(Compacted(1, 2))
 
-        assert watch.wait(5)
+        assert watch.wait(30)
         assert watch.ended
         revision = cluster.put("b")
         assert cluster.pods.get("default", "b").revision == revision

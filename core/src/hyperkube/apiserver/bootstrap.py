@@ -47,16 +47,20 @@ class Bootstrap:
         options: Mapping[str, Any],
         clock: Clock,
         logger: logging.Logger,
+        *,
+        done: bool = False,
     ) -> None:
         self._services = services
         self._hosts = (api.hook.api_bootstrap_objects, authz.hook.authz_bootstrap_objects)
         self._system = SystemObjects(services.registry, options, clock)
         self._logger = logger
         self._thread: threading.Thread | None = None
-        self.done = False
+        self.done = done
 
     def run(self) -> None:
-        """Create everything at once in an empty store; else compare it in the background."""
+        """Create everything at once in an empty store; else compare it in the background, unless it is `done`."""
+        if self.done:
+            return
         namespaces = self._services.registry.any_version("", "namespaces")
         if namespaces is None or not self._is_stored(namespaces, "", "kube-system"):
             self._reconcile()

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, cast
 
@@ -36,6 +36,7 @@ from hyperkube.apiserver.kinds import KnownKinds
 from hyperkube.apiserver.limits import InFlight
 from hyperkube.apiserver.metrics import CONTENT_TYPE, RequestMetrics
 from hyperkube.apiserver.objects import StoredObjects
+from hyperkube.apiserver.openapi import NoDescriptions
 from hyperkube.apiserver.openapi_pages import OpenApiPages
 from hyperkube.apiserver.openid import CONFIGURATION, KEYS, OpenIdPages
 from hyperkube.apiserver.paths import VERSION, Page, Paths
@@ -46,10 +47,11 @@ from hyperkube.apiserver.rest.services import LeasePool, Services
 from hyperkube.apiserver.runtime_config import selected
 from hyperkube.apiserver.storage_options import HistorySizes, check_media_type, server_overrides
 from hyperkube.apiserver.stored_values import StoredValues
+from hyperkube.apiserver.tables import ColumnDefinitions
 from hyperkube.apiserver.token_signer import TokenSigner
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
-from hyperkube.hookspecs.api import ApiGroupVersion
+from hyperkube.hookspecs.api import ApiGroupVersion, Descriptions
 from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.codecs.protobuf import Protobuf
@@ -57,10 +59,11 @@ from hyperkube.machinery.users import LOOPBACK, UserInfo
 from hyperkube.plugin import PluginContext, PluginHost
 from hyperkube.storage.event_history import HistoryLimits
 from hyperkube.storage.feed import Subscribable
+from hyperkube.storage.resource_cache import ANY_REVISION
 from hyperkube.storage.routed import RoutedStore
-from hyperkube.storage.store import Store
+from hyperkube.storage.store import Store, prefix_end
 from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
-from hyperkube.storage.watch_cache import StoreCache
+from hyperkube.storage.watch_cache import CacheState, StoreCache
 
 _logger = logging.getLogger("hyperkube.apiserver")
 _MAX_READS, _MAX_WRITES = 400, 200
@@ -94,6 +97,19 @@ class _LateClient:
         return getattr(self.real, name)
 
 
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """What an API server need not find out anew because another one knew it of the store that its own is a fork of.
+
+    Attributes:
+        cache: what was cached.
+        bootstrapped: whether the system objects had been created and compared.
+    """
+
+    cache: CacheState
+    bootstrapped: bool
+
+
 class ApiServer:
     """One API server.
 
@@ -101,10 +117,19 @@ class ApiServer:
         options: flag name → parsed value, with Kubernetes' spelling; what is missing has its default.
         clock: the cluster's time.
         store: replaces what ``--storage-backend`` names; the server does not close it.
+        beginning: of a server with the same plugins, if `store` is a fork of its store.
     """
 
-    def __init__(self, *, options: Mapping[str, Any], clock: Clock | None = None, store: Store | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        options: Mapping[str, Any],
+        clock: Clock | None = None,
+        store: Store | None = None,
+        beginning: Beginning | None = None,
+    ) -> None:
         self.options = dict(options)
+        self._beginning = beginning
         self._clock: Clock = clock or SystemClock()
         self._late_client = _LateClient()
         self._late_authorizer = _LateAuthorizer()
@@ -120,15 +145,15 @@ class ApiServer:
         self._store = store if store is not None else self._open_store()
         self._root = str(self.options.get("etcd-prefix") or "/registry").rstrip("/") + "/"
         self._history_sizes = HistorySizes(self.options)
-        self.cache = self._new_cache(self._store)
+        self.cache = self._new_cache(self._store, beginning.cache if beginning is not None else None)
         self._other_caches: list[StoreCache] = []
         self.registry = Registry(self.cache, root=self._root)
         self._closed = threading.Event()
         self._started = False
         self._build()
 
-    def _new_cache(self, store: Store) -> StoreCache:
-        return StoreCache(store, self._clock, prefix=self._root, limits_of=self._limits_of)
+    def _new_cache(self, store: Store, state: CacheState | None = None) -> StoreCache:
+        return StoreCache(store, self._clock, prefix=self._root, limits_of=self._limits_of, state=state)
 
     def _limits_of(self, prefix: str) -> HistoryLimits:
         return self._history_sizes.of(self.registry.stored_at(prefix))
@@ -172,6 +197,7 @@ class ApiServer:
         admission = plugins.load_admission(options, self._context, _logger)
         self._hosts += [api, authn, authz, admission]
         self._rules_of: RulesOf = lambda schema: api.hook.api_object_rules(schema=schema)
+        self._descriptions: Callable[[], Descriptions] = lambda: api.hook.api_descriptions() or NoDescriptions()
         self._authentication = Authentication(
             plugins.hooks(authn, "authn_authenticate"),
             clock,
@@ -190,7 +216,8 @@ class ApiServer:
             plugins.hooks(admission, "admission_mutate"), plugins.hooks(admission, "admission_validate")
         )
         self._assemble(chain)
-        self._bootstrap = Bootstrap(self._services, api, authz, options, clock, _logger)
+        done = self._beginning is not None and self._beginning.bootstrapped
+        self._bootstrap = Bootstrap(self._services, api, authz, options, clock, _logger, done=done)
 
     def _store_elsewhere(self, declared: Sequence[ApiGroupVersion]) -> None:
         """Open the stores that ``--etcd-servers-overrides`` names for single resources."""
@@ -243,12 +270,12 @@ class ApiServer:
         remotes = Remotes()
         routes = Routes(remotes, objects, options)
         discovery = Discovery(self.registry, server_address=self._address(), remotes=remotes)
-        openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]))
+        openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]), self._descriptions)
         self.paths = Paths(discovery, self.health, openapi, pages, self._debugging())
         self._pipeline = Pipeline(self._services, self._authorization, self.paths, _logger, elsewhere=routes.answer)
         self.handler = ApiHandler(
             self._pipeline,
-            Encoder(clock, protobuf),
+            Encoder(clock, protobuf, ColumnDefinitions(self._descriptions)),
             self._authentication,
             self._authorization,
             limits,
@@ -305,6 +332,16 @@ class ApiServer:
             host.start()
         self.informers.start()
         self._started = True
+
+    def beginning(self) -> Beginning:
+        """Return what a server on a fork of this one's store can begin with; the fork is made afterwards.
+
+        Every resource that has objects is read into the cache first: once here and not in each of the forks.
+        """
+        for storage in {served.storage for served in self.registry.resources() if served.storage is not None}:
+            if storage.store.count(storage.prefix, prefix_end(storage.prefix)):
+                self.cache.wait_for(storage.cache, ANY_REVISION)
+        return Beginning(self.cache.state(), self._bootstrap.done)
 
     def ready(self) -> bool:
         """Tell whether all readiness checks pass."""

@@ -7,13 +7,14 @@ name, two distributions claiming one name, a module that fails to import, a hook
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from importlib.metadata import EntryPoint, distributions
-from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import pluggy
 
@@ -62,7 +63,7 @@ def _state_of_path() -> tuple[tuple[str, int], ...]:
 
 def _changed_at(folder: str) -> int:
     try:
-        return Path(folder or ".").stat().st_mtime_ns
+        return os.stat(folder or ".").st_mtime_ns  # noqa: PTH116 - a Path of each of 200 folders takes longer than this
     except OSError:
         return 0
 
@@ -86,6 +87,24 @@ def _distribution(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else entry.value
 
 
+_HookOptions: TypeAlias = "pluggy.HookimplOpts | None"
+_hooks_of: WeakKeyDictionary[type, dict[str, _HookOptions]] = WeakKeyDictionary()
+
+
+class _Manager(pluggy.PluginManager):
+    """Looks at the methods of each class once: a process may start hundreds of hosts with the same plugins."""
+
+    def parse_hookimpl_opts(self, plugin: object, name: str) -> _HookOptions:
+        """Return how an attribute of a plugin is marked as a hook, None if it is not."""
+        if name in getattr(plugin, "__dict__", ()):  # its own and not its class's
+            return super().parse_hookimpl_opts(plugin, name)
+        known = _hooks_of.setdefault(type(plugin), {})
+        if name not in known:
+            known[name] = super().parse_hookimpl_opts(plugin, name)
+        found = known[name]
+        return found and found.copy()
+
+
 class PluginHost:
     """The plugins that one host has enabled for one family, in order, and the hooks to call them by."""
 
@@ -97,7 +116,7 @@ class PluginHost:
         """
         self.family = family
         self._plugins = tuple(plugins)
-        self._manager = pluggy.PluginManager(PROJECT)
+        self._manager = _Manager(PROJECT)
         self._manager.add_hookspecs(specs)
         try:
             for name, plugin in reversed(self._plugins):  # pluggy calls the last registered first

@@ -41,6 +41,19 @@ class ObjectTable:
     def __len__(self) -> int:
         return len(self._objects)
 
+    @property
+    def index_names(self) -> frozenset[str]:
+        """The names of the indexes."""
+        return frozenset(self._indexes)
+
+    def copy(self) -> ObjectTable:
+        """Return another table of the same objects; it shares nothing that changes."""
+        other = ObjectTable(self._indexes)
+        other._objects.update(self._objects)
+        other._keys = self._keys.copy()
+        other._index = {index: keys.copy() for index, keys in self._index.items()}
+        return other
+
     def put(self, obj: CachedObject) -> None:
         """Add an object or replace the one with its key."""
         previous = self._objects.get(obj.key)

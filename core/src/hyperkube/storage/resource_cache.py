@@ -212,7 +212,7 @@ class ResourceCache:
                 objects, revision = self._objects.between(self.prefix, prefix_end(self.prefix), index), self.revision
                 watch.begin_with(_initial(objects, watch, revision, bookmark=bool(initial_events)))
             elif resource_version:
-                watch.begin_with(self._replay(watch, resource_version))
+                watch.begin_with(self._replay(watch, resource_version), after=resource_version)
             self._watchers.add(watch)
         return watch
 
@@ -241,6 +241,28 @@ class ResourceCache:
             self._apply(pending)
         for watch in ended:
             watch.end()
+
+    def copy_objects(self) -> ObjectTable | None:
+        """Return a table of what is cached; None while there is nothing, or something that could not be decoded."""
+        with self._lock:
+            return self._objects.copy() if self.loaded and not self._unreadable else None
+
+    def take_over(self, objects: ObjectTable, revision: int) -> bool:
+        """Start with the objects of another cache, as they were at a revision, and apply what arrived meanwhile.
+
+        Called in place of `load`, after `begin_loading`. Returns False, changing nothing, if they are indexed
+        differently.
+        """
+        with self._lock:
+            if objects.index_names != self._indexes.keys():
+                self._pending = None
+                return False
+            self._objects, self._revision = objects, revision
+            self._history.restart(revision)
+            pending, self._pending = self._pending or [], None
+            self.loaded = True
+            self._apply(pending)
+            return True
 
     def apply(self, events: Sequence[StoreEvent]) -> None:
         """Apply one batch's events of this resource, whole revisions in order; called by the store's cache."""

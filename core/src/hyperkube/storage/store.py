@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
 
 
@@ -204,4 +206,24 @@ class GroupsWrites(Protocol):
         """Say that this thread is about to write once, if all goes well, before it leaves the context.
 
         Must: a writer waits a few milliseconds at most for others that have said so, and not at all when none has.
+        """
+
+
+@runtime_checkable
+class Forkable(Protocol):
+    """A Store of which another one can be made that begins where it is now."""
+
+    def fork(self, folder: Path, clock: Clock) -> Store:
+        """Return a store with the same keys, history, revision and leases, which goes its own way from then on.
+
+        Args:
+            folder: empty, or not there yet: what the new store keeps in files is in it, if it keeps any.
+            clock: the new store's time. What is left of a lease when the fork is made is left of it by this clock.
+
+        Must: begin with one state, in which every write is that was answered before the call; neither store ever sees a
+            later write of the other; what is retained of history here is retained there; watches and subscriptions stay
+            behind. What never changes is shared and not copied, as far as the backend can.
+
+        Raises:
+            StoreFull, StoreUnavailable: see there; a fork that was begun is gone.
         """

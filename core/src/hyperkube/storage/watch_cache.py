@@ -10,13 +10,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Expired, Timeout
 from hyperkube.storage.cached_object import Transform
 from hyperkube.storage.event_history import HistoryLimits
 from hyperkube.storage.feed import Subscribable, Subscription
-from hyperkube.storage.object_table import IndexFunction
+from hyperkube.storage.object_table import IndexFunction, ObjectTable
 from hyperkube.storage.resource_cache import ANY_REVISION, ResourceCache
 from hyperkube.storage.store import (
     Compacted,
@@ -57,6 +58,14 @@ def too_large(revision: int, current: int) -> Timeout:
     return Timeout(message, details={"causes": [cause], "retryAfterSeconds": 1})
 
 
+@dataclass(frozen=True, slots=True)
+class CacheState:
+    """What was cached at a revision, by prefix of the resource; the tables are copied before they are used."""
+
+    revision: int
+    tables: Mapping[str, ObjectTable]
+
+
 class StoreCache:
     """Caches of the resources under one prefix of a store.
 
@@ -66,6 +75,8 @@ class StoreCache:
         prefix: with a slash at the end; everything below is watched.
         timeout: seconds that a read waits until the cache is fresh enough.
         limits_of: how much history the resource with a prefix keeps, unless `resource` is told.
+        state: what the cache of another store had, of which this one is a fork: it is not read again if `store` calls
+            its readers and is still at that revision.
     """
 
     def __init__(
@@ -76,6 +87,7 @@ class StoreCache:
         prefix: str = "/registry/",
         timeout: float = DEFAULT_TIMEOUT,
         limits_of: Callable[[str], HistoryLimits] | None = None,
+        state: CacheState | None = None,
     ) -> None:
         self.store = store
         self._clock = clock
@@ -83,6 +95,9 @@ class StoreCache:
         self._timeout = timeout
         self._limits_of = limits_of
         self._resources: dict[str, ResourceCache] = {}
+        self._state = state
+        self._given: dict[str, ObjectTable] = {}
+        self._given_lock = threading.Lock()
         self._advanced = threading.Condition()
         self._applied = 0
         self._closed = threading.Event()
@@ -105,6 +120,7 @@ class StoreCache:
         if isinstance(self.store, Subscribable):
             self._subscription = self.store.subscribe(self._prefix, end, self._deliver, previous=False)
             self._advance(self._subscription.revision)
+            self._take_over(self._subscription.revision)
             return
         self._applied = self.store.revision()
         self._watch = self.store.watch(self._prefix, end, revision=self._applied)
@@ -131,8 +147,23 @@ class StoreCache:
         if limits is None and self._limits_of is not None:
             limits = self._limits_of(prefix)
         cache = ResourceCache(self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits)
-        self._resources = {**self._resources, prefix: cache}
+        with self._given_lock:
+            given = self._given.pop(prefix, None)
+            if given is not None:
+                cache.begin_loading()
+            self._resources = {**self._resources, prefix: cache}
+        if given is not None and self._state is not None:
+            cache.take_over(given.copy(), self._state.revision)
         return cache
+
+    def state(self) -> CacheState:
+        """Return what is cached, for the cache of a fork.
+
+        A fork that is made afterwards and has the state's revision has exactly these objects.
+        """
+        revision = self._applied
+        copies = {prefix: cache.copy_objects() for prefix, cache in self._resources.items()}
+        return CacheState(revision, {prefix: table for prefix, table in copies.items() if table is not None})
 
     def forget(self, cache: ResourceCache, error: ApiError | None = None) -> None:
         """Drop a resource that is not served any more and end its watches."""
@@ -200,6 +231,18 @@ class StoreCache:
         with self._advanced:
             self._advanced.notify_all()
 
+    def _take_over(self, revision: int) -> None:
+        """Give the resources that were made before the start what is known of them; keep the rest for the others."""
+        if self._state is None or self._state.revision != revision:
+            self._state = None
+            return
+        self._given = dict(self._state.tables)
+        for prefix, cache in self._resources.items():
+            given = self._given.pop(prefix, None)
+            if given is not None:
+                cache.begin_loading()
+                cache.take_over(given.copy(), revision)
+
     def _load(self, cache: ResourceCache) -> None:
         with cache.load_lock:
             if cache.loaded:
@@ -238,6 +281,8 @@ class StoreCache:
         events: dict[ResourceCache, list[StoreEvent]] = {}
         for event in batch.events:
             cache = self._resource_of(event.key)
+            if cache is None and self._given:
+                cache = self._forget_given(event.key)
             if cache is not None:
                 events.setdefault(cache, []).append(event)
         return events
@@ -251,6 +296,14 @@ class StoreCache:
                 return cache
             end = key.rfind("/", 0, end)
         return None
+
+    def _forget_given(self, key: str) -> ResourceCache | None:
+        """Forget what is known of a resource that has no cache and is changed; return the cache if it has one by now."""
+        with self._given_lock:
+            for prefix in [prefix for prefix in self._given if key.startswith(prefix)]:
+                if prefix not in self._resources:
+                    del self._given[prefix]
+            return self._resource_of(key)
 
     def _advance(self, revision: int) -> None:
         with self._advanced:

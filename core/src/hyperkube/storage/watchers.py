@@ -120,7 +120,7 @@ class CacheWatch:
     """
 
     __slots__ = (
-        "_accepts", "_armed", "_bell", "_buffer", "_capacity", "_clock", "_ended", "_forget", "_initial", "_notify",
+        "_accepts", "_after", "_armed", "_bell", "_buffer", "_capacity", "_clock", "_ended", "_forget", "_initial", "_notify",
         "_position", "error", "scope",
     )  # fmt: skip
 
@@ -146,6 +146,7 @@ class CacheWatch:
         self._capacity = capacity
         self._buffer: deque[CacheEvent] = deque()
         self._initial: Iterator[CacheEvent] | None = None
+        self._after = 0
         self._armed = True
         self._ended = False
 
@@ -154,9 +155,13 @@ class CacheWatch:
         """Tell whether no more records come; what is buffered can still be drained, except after a slow reader."""
         return self._ended
 
-    def begin_with(self, initial: Iterator[CacheEvent]) -> None:
-        """Let `drain` yield these records first; called before anybody knows of the watch."""
+    def begin_with(self, initial: Iterator[CacheEvent], *, after: int = 0) -> None:
+        """Let `drain` yield these records first; called before anybody knows of the watch.
+
+        Nothing up to the revision `after` is offered: the reader knows it from another server, whose cache was ahead.
+        """
         self._initial = initial
+        self._after = after
         self._ring()
 
     def select(self, events: Iterator[CacheEvent]) -> Iterator[CacheEvent]:
@@ -170,7 +175,7 @@ class CacheWatch:
     def offer(self, transitions: Transitions) -> None:
         """Buffer an event if it is wanted; called by the cache with its lock held."""
         record = transitions.seen_by(self._accepts)
-        if record is None or self._ended:
+        if record is None or self._ended or record.revision <= self._after:
             return
         if len(self._buffer) >= self._capacity:
             self.end()
@@ -192,7 +197,7 @@ class CacheWatch:
 
     def bookmark(self) -> CacheEvent | None:
         """Return a bookmark for what was drained so far, None while something waits to be drained."""
-        position = self._position()
+        position = max(self._position(), self._after)
         if self._initial is not None or self._buffer or self._ended:
             return None
         return CacheEvent(BOOKMARK, position, None)

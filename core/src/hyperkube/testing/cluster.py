@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from hyperkube.apiserver.server import ApiServer
     from hyperkube.serving.edge import Edge
     from hyperkube.storage.store import Store
+    from hyperkube.testing.cluster_snapshot import ClusterSnapshot
 
 ADMIN = UserInfo("admin", "", (PRIVILEGED_GROUP, AUTHENTICATED_GROUP))
 READY_SECONDS = 30.0
@@ -53,6 +54,7 @@ class ControlPlane:
         scheduler: flags of the scheduler (``{"algorithm-provider": "LuckyProvider"}``); None leaves it out.
         kubelet: flags of every simulated node.
         store: where objects are kept; memory of its own unless given, and then closed by whoever gave it.
+        snapshot: begin with this in place of an empty store (see `ClusterSnapshot.cluster`).
     """
 
     def __init__(
@@ -65,14 +67,23 @@ class ControlPlane:
         scheduler: Options | None = {},  # noqa: B006  only read; None means something else
         kubelet: Options | None = None,
         store: Store | None = None,
+        snapshot: ClusterSnapshot | None = None,
     ) -> None:
         self._real = SystemClock()
         self.clock: Clock = clock or self._real
+        self._snapshot = snapshot
         self._folder = tempfile.TemporaryDirectory(prefix="hyperkube-")
         self._token = secrets.token_urlsafe(24)
         self._hollow_nodes = hollow_nodes
         self._wanted = (apiserver or {}, controller_manager, scheduler, kubelet or {})
         self._store = store
+        self._arguments = {
+            "hollow_nodes": hollow_nodes,
+            "apiserver": apiserver,
+            "controller_manager": controller_manager,
+            "scheduler": scheduler,
+            "kubelet": kubelet,
+        }
         self._closers: list[Callable[[], None]] = [self._folder.cleanup, self._real.close]
         self._parts: list[Callable[[], bool]] = []
         self._server: ApiServer | None = None
@@ -98,6 +109,26 @@ class ControlPlane:
         """Return the API as that user, with no more rights than the cluster's roles give."""
         who = UserInfo(user, "", (AUTHENTICATED_GROUP,)) if isinstance(user, str) else user
         return self.server.client(who)
+
+    def snapshot(self) -> ClusterSnapshot:
+        """Keep how the cluster is now, to begin others with; free while this one runs on, kept when it is closed.
+
+        Raises:
+            RuntimeError: the cluster was not started, or its store cannot be forked.
+        """
+        from hyperkube.testing.cluster_snapshot import ClusterSnapshot
+
+        if self._store is None:
+            raise RuntimeError("the cluster is not running: use it in a with block")
+        return ClusterSnapshot.of(self.server, self._store, self.clock, self._arguments)
+
+    def fork(self, **changes: Any) -> ControlPlane:
+        """Return another cluster that begins as this one is now: enter it. It has a store and a clock of its own.
+
+        Args:
+            changes: arguments of `ControlPlane` that shall be other than this cluster's, which the fork has else.
+        """
+        return self.snapshot().cluster(**changes)
 
     def __enter__(self) -> Self:
         try:
@@ -145,10 +176,9 @@ class ControlPlane:
         tokens = Path(self._folder.name, "tokens.csv")
         tokens.touch(mode=0o600)
         tokens.write_text(f"{self._token},{ADMIN.name},,{PRIVILEGED_GROUP}\n", encoding="utf-8")
-        store = self._store
-        if store is None:
-            store = MemoryStore(self.clock)
-            self._closers.append(store.close)
+        if self._store is None:
+            self._store = self._new_store()
+            self._closers.append(self._store.close)
         defaults = {
             "authorization-mode": ("Node", "RBAC"),
             "token-auth-file": str(tokens),
@@ -156,10 +186,20 @@ class ControlPlane:
             "service-node-port-range": "30000-32767",
             "allow-privileged": True,
         }
-        self._server = server = ApiServer(options={**defaults, **options}, clock=self.clock, store=store)
+        self._server = server = ApiServer(
+            options={**defaults, **options},
+            clock=self.clock,
+            store=self._store,
+            beginning=self._snapshot.beginning if self._snapshot is not None else None,
+        )
         self._closers.append(server.close)
         server.start()
         self._parts.append(server.ready)
+
+    def _new_store(self) -> Store:
+        if self._snapshot is None:
+            return MemoryStore(self.clock)
+        return self._snapshot.store.fork(Path(self._folder.name, "store"), self.clock)
 
     def _start_controllers(self, options: Options) -> None:
         from hyperkube.controllers.manager import ControllerManager

@@ -264,7 +264,7 @@ class TestGroupCommit:
 
         go.set()
         for thread in threads:
-            thread.join(5)
+            thread.join(30)
 
         assert batches[0] == [0]
         assert sorted(batches[1]) == [1, 2, 3, 4, 5]

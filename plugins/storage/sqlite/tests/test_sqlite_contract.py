@@ -3,9 +3,10 @@ from hyperkube_storage.sqlite import SqliteStore
 
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.testing.contracts.storage import DurableStoreContract
+from hyperkube.testing.contracts.storage_forks import ForkPromises
 
 
-class TestSqliteStore(DurableStoreContract):
+class TestSqliteStore(ForkPromises, DurableStoreContract):
     @pytest.fixture
     def clock(self):
         return FakeClock()

@@ -114,12 +114,13 @@ class Database:
         with self.reader() as connection:
             connection.execute(_CHECKPOINT).fetchall()
 
-    def finish_checkpoint(self) -> None:
+    def finish_checkpoint(self) -> bool:
         """Copy what was written since `checkpoint`, in the writer's turn, so that the log starts anew.
 
-        A log that is written over is half as dear to flush as one that grows.
+        A log that is written over is half as dear to flush as one that grows. Returns whether all of it was copied.
         """
-        self.writer.execute(_CHECKPOINT).fetchall()
+        ((busy, in_log, copied),) = self.writer.execute(_CHECKPOINT).fetchall()
+        return not busy and in_log == copied
 
     def close(self) -> None:
         """Close all connections, which empties the write-ahead log, and let others have the file."""

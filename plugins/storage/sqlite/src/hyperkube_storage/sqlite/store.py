@@ -15,13 +15,23 @@ from itertools import groupby
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
+from hyperkube_storage.sqlite.copies import copy
 from hyperkube_storage.sqlite.database import Database, failure
 from hyperkube_storage.sqlite.group_commit import GroupCommit
 from hyperkube_storage.sqlite.index import Batch, Index, Row
 from hyperkube_storage.sqlite.maintenance import Maintenance
-from hyperkube_storage.sqlite.work import EndLease, FinishCheckpoint, GrantLease, Statement, Transaction, Work
+from hyperkube_storage.sqlite.work import (
+    CloneFile,
+    EndLease,
+    FinishCheckpoint,
+    GrantLease,
+    Statement,
+    Transaction,
+    Work,
+)
 
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.feed import Feed, QueueWatch, Subscription, after_revision
 from hyperkube.storage.memory import FIRST_REVISION, check_distinct
 from hyperkube.storage.retention import DEFAULT_SECONDS
@@ -48,7 +58,7 @@ ROW_OVERHEAD = 4096
 
 
 class SqliteStore:
-    """A `Store` in a file; it also calls its readers (`Subscribable`).
+    """A `Store` in a file; it also calls its readers (`Subscribable`) and can be forked (`Forkable`).
 
     Args:
         path: made with its folder if it does not exist; one process at a time.
@@ -73,6 +83,7 @@ class SqliteStore:
         self._failed: StoreError | None = None
         self._closing = self._closed = False
         self._commits: GroupCommit[Work] = GroupCommit(self._commit)
+        self._history_seconds = history_seconds
         self._maintenance = Maintenance(self, history_seconds, found.cleaned)
         self._maintenance.start()
 
@@ -161,6 +172,25 @@ class SqliteStore:
         self._do(work)
         self._maintenance.wake()
         return work.last_row
+
+    def fork(self, folder: Path, clock: Clock | None = None) -> SqliteStore:
+        """Return a store in a file of `folder` that begins as this one is now.
+
+        On a file system that can share blocks between files this copies nothing; else it reads the whole file, beside
+        the writers.
+        """
+        clock = clock or self.clock
+        path = self.database.path
+        target, shift = folder / path.name, (clock.now() - self.clock.now()).total_seconds()
+        work = CloneFile(self.database, target, shift)
+        self._do(work)
+        try:
+            if not work.cloned:
+                with self.database.reader() as connection:
+                    copy(connection, target, lease_shift=shift)
+            return SqliteStore(target, clock, history_seconds=self._history_seconds)
+        except UsageError as error:
+            raise StoreUnavailable(str(error)) from error
 
     def compact(self, revision: int) -> None:
         """Refuse reads before `revision` from now on; the space is freed in the background."""

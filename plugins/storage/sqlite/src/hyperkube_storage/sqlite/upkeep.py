@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
+from hyperkube_storage.sqlite.copies import SIDE_FILES, copy
 from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, unusable
 
 from hyperkube.machinery.errors import UsageError
-
-_SIDE_FILES = ("-wal", "-shm")
 
 
 class FileUpkeep:
@@ -56,7 +55,7 @@ class FileUpkeep:
         """
         _free(target, force=force)
         with _reading(self._path) as connection:
-            _copy(connection, target)
+            copy(connection, target)
         with _reading(target) as connection:
             return f"saved to {str(target)!r}: {_check(target, connection)}"
 
@@ -70,9 +69,9 @@ class FileUpkeep:
             found = _check(source, connection)
             _free(self._path, force=force)
             with _alone(self._path):
-                for ending in _SIDE_FILES:  # they belong to the file that goes
+                for ending in SIDE_FILES:  # they belong to the file that goes
                     self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
-                _copy(connection, self._path)
+                copy(connection, self._path)
         return f"restored to {str(self._path)!r}: {found}"
 
 
@@ -105,30 +104,6 @@ def _alone(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(lock)
-
-
-def _copy(connection: sqlite3.Connection, target: Path) -> None:
-    """Write what the connection sees to a file beside the target, then rename it: whole or not at all."""
-    partial = target.with_name(f"{target.name}.partial")
-    try:
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        partial.unlink(missing_ok=True)
-        os.close(os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        with closing(sqlite3.connect(partial)) as copy:
-            connection.backup(copy)  # in one step, which is one snapshot
-            copy.execute("PRAGMA journal_mode = DELETE")  # one file is all there is; a server makes it WAL again
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        partial.rename(target)
-        folder = os.open(target.parent, os.O_RDONLY)
-        os.fsync(folder)
-        os.close(folder)
-    except OSError as error:
-        raise UsageError(f"{str(target)!r} cannot be written: {error.strerror}") from error
-    finally:
-        for ending in ("", *_SIDE_FILES):
-            with suppress(OSError):
-                partial.with_name(partial.name + ending).unlink()
 
 
 def _check(path: Path, connection: sqlite3.Connection) -> str:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
 
+from hyperkube_storage.sqlite.copies import clone
 from hyperkube_storage.sqlite.database import Database, failure
 from hyperkube_storage.sqlite.index import Batch, Entry
 
-from hyperkube.storage.store import Compare, Delete, LeaseNotFound, Put, StoreError
+from hyperkube.machinery.errors import UsageError
+from hyperkube.storage.store import Compare, Delete, LeaseNotFound, Put, StoreError, StoreUnavailable
 
 
 class Work:
@@ -114,6 +117,31 @@ class EndLease(Statement):
     def done(self) -> None:
         """Let no write use the lease any more."""
         self._leases.pop(self._lease, None)
+
+
+class CloneFile(Work):
+    """Let another file share the blocks of the storage file, in the turn in which nothing is written.
+
+    Attributes:
+        cloned: False where the file system cannot do that, or while readers keep the log from being emptied.
+    """
+
+    def __init__(self, database: Database, target: Path, lease_shift: float) -> None:
+        super().__init__()
+        self._database = database
+        self._target = target
+        self._lease_shift = lease_shift
+        self.cloned = False
+
+    def finish(self) -> None:
+        """Bring the file up to date, then clone it."""
+        try:
+            if self._database.finish_checkpoint():
+                self.cloned = clone(self._database.path, self._target, lease_shift=self._lease_shift)
+        except sqlite3.Error as error:
+            self.error = failure(error)
+        except UsageError as error:
+            self.error = StoreUnavailable(str(error))
 
 
 class FinishCheckpoint(Work):

@@ -1,0 +1,84 @@
+"""`ClusterSnapshot`: how a cluster was at one moment, from which any number of others begin.
+
+Setting up what a test needs is done once; every test gets a cluster of its own in which it is all there::
+
+    with ControlPlane(hollow_nodes=1) as cluster:
+        fill(cluster.client)
+        seed = cluster.snapshot()
+
+    with seed.cluster() as one, seed.cluster() as other:
+        ...  # neither sees what happens in the other
+
+What never changes is shared: the stored objects, their history, and what the watch caches hold of them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hyperkube.machinery.clock import Clock, FakeClock
+from hyperkube.storage.memory import MemoryStore
+from hyperkube.storage.store import Forkable
+
+if TYPE_CHECKING:
+    from hyperkube.apiserver.server import ApiServer, Beginning
+    from hyperkube.storage.store import Store
+    from hyperkube.testing.cluster import ControlPlane
+
+ATTEMPTS = 5
+"""How often a busy cluster is asked for a moment at which its caches and its store agree."""
+
+
+class ClusterSnapshot:
+    """A store at rest, what an API server knew of it, and what the cluster was made of.
+
+    Attributes:
+        store: is only forked.
+        beginning: for the API servers of the forks.
+    """
+
+    def __init__(
+        self, store: Forkable, beginning: Beginning, clock: Clock, arguments: Mapping[str, Any], folder: object = None
+    ) -> None:
+        self.store = store
+        self.beginning = beginning
+        self._fake_now = clock.now() if isinstance(clock, FakeClock) else None
+        self._arguments = dict(arguments)
+        self._folder = folder  # of the store's files: goes away with the snapshot
+
+    @classmethod
+    def of(cls, server: ApiServer, store: Store, clock: Clock, arguments: Mapping[str, Any]) -> ClusterSnapshot:
+        """Take a snapshot of a running cluster.
+
+        Raises:
+            RuntimeError: its store cannot be forked.
+        """
+        if not isinstance(store, Forkable):
+            raise RuntimeError(f"a cluster on {type(store).__name__} has no snapshots: its store cannot be forked")  # noqa: TRY004 - the store is of the right type, but cannot do this
+        folder = None if isinstance(store, MemoryStore) else tempfile.TemporaryDirectory(prefix="hyperkube-")
+        for attempt in range(ATTEMPTS):
+            beginning = server.beginning()
+            place = Path(folder.name, str(attempt)) if folder is not None else Path()
+            forked = store.fork(place, FakeClock(clock.now()))  # its leases do not end
+            if forked.revision() == beginning.cache.revision:
+                break
+        # Else the forks' caches see that the revisions differ, and read their stores.
+        assert isinstance(forked, Forkable)
+        return cls(forked, beginning, clock, arguments, folder)
+
+    def cluster(self, **changes: Any) -> ControlPlane:
+        """Return a cluster that begins like this, not yet started.
+
+        Args:
+            changes: arguments of `ControlPlane` that shall be other than those of the cluster that this is a snapshot
+                of. If that had a `FakeClock`, each has one of its own that starts with the time of the snapshot.
+        """
+        from hyperkube.testing.cluster import ControlPlane
+
+        own: dict[str, Any] = dict(self._arguments)
+        if self._fake_now is not None:
+            own["clock"] = FakeClock(self._fake_now)
+        return ControlPlane(**{**own, **changes}, snapshot=self)
