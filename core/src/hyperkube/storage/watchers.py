@@ -120,8 +120,8 @@ class CacheWatch:
     """
 
     __slots__ = (
-        "_accepts", "_after", "_armed", "_bell", "_buffer", "_capacity", "_clock", "_ended", "_forget", "_initial", "_notify",
-        "_position", "error", "scope",
+        "_accepts", "_after", "_armed", "_bell", "_buffer", "_capacity", "_clock", "_ended", "_forget", "_initial",
+        "_notify", "_position", "error", "scope",
     )  # fmt: skip
 
     def __init__(
