@@ -37,6 +37,7 @@ COMMANDS: dict[str, str] = {
     "plugins": "list the installed plugins: family, name, distribution, version, hooks",
     "storage": "check, compact, back up or restore the embedded store",
     "image": "load images into a node's runtime and list them",
+    "simulate": "say where pods would go, on a copy of a cluster; compare scheduler configurations",
     "why": "say why a pod is pending or where it is, or why a user may not do something",
     "version": "print the version",
 }

@@ -1,0 +1,1 @@
+"""The parts of `hyperkube simulate`: what it reads, and how it shows what came of it."""
