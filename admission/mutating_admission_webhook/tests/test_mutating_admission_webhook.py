@@ -251,4 +251,4 @@ def test_a_service_that_is_missing_is_named(rig):
         with pytest.raises(InternalError) as caught:
             rig.create(CONFIG_MAPS, OBJECT)
 
-    assert caught.value.message.endswith('Post "https://gone.ns.svc:443/": service "gone" not found')
+    assert caught.value.message.endswith('Post "https://gone.ns.svc:443/?timeout=5s": service "gone" not found')

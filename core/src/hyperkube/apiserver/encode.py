@@ -15,6 +15,7 @@ from hyperkube.apiserver.decode import internal_package
 from hyperkube.apiserver.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube.apiserver.request_info import flag
 from hyperkube.apiserver.tables import META_VERSION, partial, table
+from hyperkube.apiserver.waiting_stream import WaitingStream
 from hyperkube.apiserver.watch_stream import WatchStream, frames_for
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs import json, yaml
@@ -22,7 +23,7 @@ from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import CompiledSchema
-from hyperkube.serving.exchange import Answer, Response, StreamResponse
+from hyperkube.serving.exchange import Answer, ChunkSource, Response, StreamResponse
 
 JSON_HEADER = ("Content-Type", JSON)
 NO_CACHE = ("Cache-Control", "no-cache, private")
@@ -157,7 +158,8 @@ class Encoder:
             return _unwritable(watching)
         frames, content_type = frames_for(watching.served, wanted, include, self.clock, self.protobuf)
         headers = [("Content-Type", content_type), NO_CACHE]
-        return StreamResponse(headers=headers, source=WatchStream(watching, frames, self.clock))
+        stream: ChunkSource = WatchStream(watching, frames, self.clock)
+        return StreamResponse(headers=headers, source=WaitingStream(stream) if watching.served.waits else stream)
 
     def error(self, request: ApiRequest | None, error: ApiError, accept: str) -> Response:
         """Return the Status of an error."""
@@ -201,7 +203,7 @@ def items_of(page: Page) -> list[Object]:
     """Return the objects of a list, parsed."""
     if page.computed is not None:
         return list(page.computed)
-    return [page.served.parsed(cached) for cached in page.objects]
+    return page.served.parsed_all(page.objects)
 
 
 def without_type(obj: Object) -> Object:
@@ -223,6 +225,8 @@ def page_bytes(page: Page, meta: Object) -> bytes:
 def _joined(page: Page, head: bytes) -> bytes:
     """Return a list of the cache's objects in one pass: megabytes are copied once."""
     served = page.served
+    if served.waits:
+        return b'%s,"items":%s}\n' % (head[:-1], orjson.dumps(items_of(page)))
     parts: list[bytes | memoryview] = [head[:-1], b',"items":[']
     prefix, plain = served.type_prefix, not (served.converts or served.custom)
     skipped = len(prefix)

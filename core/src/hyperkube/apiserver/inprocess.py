@@ -21,7 +21,7 @@ from hyperkube.apiserver.request_info import parse
 from hyperkube.apiserver.watch_stream import bookmark_object
 from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH, ObjectList, RawResponse, WatchEvent
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import InternalError, ServiceUnavailable, from_status
+from hyperkube.machinery.errors import ApiError, InternalError, ServiceUnavailable, from_status
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, copy_object, name_of, namespace_of
 from hyperkube.machinery.random import unique_id
@@ -333,7 +333,10 @@ class InProcessWatch:
             for event in events:
                 if self._is_closed():
                     return
-                yield self._parsed(event)
+                parsed = self._parsed(event)
+                yield parsed
+                if parsed.type == "ERROR":
+                    return
             if events:
                 self._closed.wait(_REST_SECONDS)  # of the machine's time, not the cluster's
                 continue
@@ -352,7 +355,10 @@ class InProcessWatch:
         if event.object is None:
             mark = bookmark_object(served, event.revision, initial_end=event.initial_end)
             return WatchEvent("BOOKMARK", mark)
-        return WatchEvent(event.kind, served.parsed(event.object))  # type: ignore[arg-type]  # the cache's words are these
+        try:
+            return WatchEvent(event.kind, served.parsed(event.object))  # type: ignore[arg-type]  # the cache's words
+        except ApiError as error:  # who converts it could not
+            return WatchEvent("ERROR", error.status())
 
     def _is_closed(self) -> bool:
         return self._closed.is_set()

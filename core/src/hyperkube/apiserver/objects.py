@@ -79,7 +79,7 @@ class StoredObjects:
     def list(self, resource: GroupVersionResource, namespace: str = "") -> Found:
         """Return all objects of a namespace, or of all with an empty one."""
         served = self._served(resource)
-        return [served.parsed(cached) for cached in served.stored().cache.list(namespace=namespace).objects]
+        return served.parsed_all(served.stored().cache.list(namespace=namespace).objects)
 
     def by_field(self, resource: GroupVersionResource, field_name: str, value: str) -> Found:
         """Return the objects whose field selector `field_name` has `value`, by index where there is one."""
@@ -89,7 +89,7 @@ class StoredObjects:
             found = storage.cache.list(index=(field_name, value)).objects
         else:
             found = storage.cache.list(matches=lambda obj: obj.fields.get(field_name, "") == value).objects
-        return [served.parsed(cached) for cached in found]
+        return served.parsed_all(found)
 
     def create(self, resource: GroupVersionResource, obj: Object, *, dry_run: bool = False) -> Object:
         """Create a complete object; defaults and validation apply, admission does not."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from hyperkube.apiserver.served import ResourceStorage, ServedResource
+from hyperkube.apiserver.served import ResourceStorage, ServedResource, is_stored
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
@@ -96,7 +96,8 @@ class Registry:
         """Return the resource that a key of the store belongs to, None for a key that holds none of what is served."""
         if self._stored_generation != self.generation:
             generation = self.generation
-            stored = [served for served in self.resources() if served.storage is not None and not served.converts]
+            stored = [served for served in self.resources() if served.storage is not None]
+            stored.sort(key=lambda served: served.is_stored)  # whose own version is stored has the last word
             self._stored = {served.stored().prefix: served.group_resource for served in stored}
             self._stored_generation = generation
         end = key.rfind("/")
@@ -143,7 +144,7 @@ class Registry:
             storage = self._storages[spec.storage_prefix] = ResourceStorage(
                 self._elsewhere.get(spec.storage_prefix, self._cache), self._root, spec.storage_prefix
             )
-        if spec.from_storage is None:
+        if is_stored(spec):
             storage.learn(spec)
         return storage
 

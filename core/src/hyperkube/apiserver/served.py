@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import orjson
 
@@ -21,7 +21,10 @@ from hyperkube.storage.transformed import TransformedStore
 from hyperkube.storage.watch_cache import StoreCache
 
 OWNERS_INDEX = "metadata.ownerReferences.uid"
-_NAME_FIELDS = frozenset({"metadata.name", "metadata.namespace"})
+Parsed: TypeAlias = list[Object]
+"""Objects of the caller's own."""
+
+NAME_FIELDS = frozenset({"metadata.name", "metadata.namespace"})
 
 
 class Codec(Protocol):
@@ -53,6 +56,11 @@ def codec_for(schema: Any) -> Codec:
     return found
 
 
+def is_stored(spec: ResourceSpec) -> bool:
+    """Tell whether objects are stored in a resource's own version, or were not if that has changed since."""
+    return spec.from_storage is None or spec.storage_kind == spec.kind
+
+
 class ResourceStorage:
     """Where the objects of a resource are kept, whichever versions of it are served."""
 
@@ -75,6 +83,11 @@ class ResourceStorage:
     def key(self, namespace: str, name: str) -> str:
         """Return the store key of an object."""
         return f"{self.prefix}{namespace}/{name}" if namespace else self.prefix + name
+
+    @property
+    def field_names(self) -> frozenset[str]:
+        """The field selectors that are kept with each object."""
+        return frozenset(self._fields)
 
     @property
     def indexes(self) -> frozenset[str]:
@@ -112,6 +125,9 @@ class ServedResource:
     Attributes:
         storage: None for virtual and computed resources.
         custom: whether a CustomResourceDefinition made it.
+        converts: whether what is stored has to be looked at, as it may be in another version.
+        is_stored: whether its own version is the one that is written.
+        waits: whether conversion asks somebody else, and must not happen where nothing may wait.
     """
 
     def __init__(self, spec: ResourceSpec, storage: ResourceStorage | None, *, custom: bool = False) -> None:
@@ -122,6 +138,8 @@ class ServedResource:
         self.group_resource: GroupResource = spec.resource.group_resource
         self.kind = spec.kind
         self.converts = spec.from_storage is not None
+        self.is_stored = is_stored(spec)
+        self.waits = spec.from_storage_all is not None
 
     def __repr__(self) -> str:
         return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"
@@ -157,7 +175,7 @@ class ServedResource:
     @property
     def field_names(self) -> frozenset[str]:
         """The field selectors of the resource."""
-        own = _NAME_FIELDS if self.spec.namespaced else frozenset({"metadata.name"})
+        own = NAME_FIELDS if self.spec.namespaced else frozenset({"metadata.name"})
         return own | frozenset(self.spec.fields)
 
     def stored(self) -> ResourceStorage:
@@ -180,13 +198,20 @@ class ServedResource:
 
     def body(self, cached: CachedObject) -> bytes:
         """Return the JSON of an object in this version."""
-        if not self.converts:
+        if not self.converts or (self.is_stored and cached.body.startswith(self.type_prefix)):
             return cached.body
         return orjson.dumps(self.from_storage(orjson.loads(cached.body)))
 
     def parsed(self, cached: CachedObject) -> Object:
         """Return an object of the caller's own in this version."""
         return self.from_storage(orjson.loads(cached.body))
+
+    def parsed_all(self, cached: Iterable[CachedObject]) -> Parsed:
+        """Return objects of the caller's own in this version; where somebody else converts them, in one go."""
+        convert = self.spec.from_storage_all
+        if convert is None:
+            return [self.parsed(one) for one in cached]
+        return convert([orjson.loads(one.body) for one in cached])
 
     def fragment(self, cached: CachedObject) -> bytes:
         """Return the JSON of an object as an item of a list: built-in kinds do not repeat their type there."""

@@ -16,6 +16,7 @@ from hyperkube.apiserver.served import ServedResource
 from hyperkube.apiserver.tables import partial, table
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.codecs.protobuf import Protobuf, watch_frame
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema
 from hyperkube.storage.cached_object import CachedObject
@@ -163,7 +164,7 @@ class WatchStream:
             return self._last()
         events = watch.drain()
         if events:
-            return [b"".join([frames.event(event) for event in events])]
+            return self._written(events)
         if self._due and not self._over:
             self._due = False
             mark = watch.bookmark()
@@ -171,6 +172,17 @@ class WatchStream:
         if watch.ended:
             return self._last()
         return None if self._over else []
+
+    def _written(self, events: Sequence[CacheEvent]) -> Sequence[bytes]:
+        """Return the frames of events; an object that cannot be shown in the watch's version ends it."""
+        served = self._watching.served
+        try:
+            if served.waits:  # asks once for all of them; each is then known
+                served.parsed_all([event.object for event in events if event.object is not None])
+            return [b"".join([self._frames.event(event) for event in events])]
+        except ApiError as error:
+            self._over = True
+            return [self._frames.error(error.status())]
 
     def _last(self) -> Sequence[bytes] | None:
         """Return the error that ended the watch, once, then None."""

@@ -11,6 +11,7 @@ import threading
 from hyperkube.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules, storage_version
 from hyperkube.apiserver.registry import Registry
 from hyperkube.client.client import Client, Watch
+from hyperkube.client.webhooks import Caller, Resolver
 from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.clock import Clock
@@ -40,6 +41,7 @@ class Definitions:
         self._clock = clock
         self._logger = logger
         self._rules_of = rules_of
+        self._caller = Caller(Resolver(client), clock)
         self._known: dict[str, Object] = {}
         self._served: dict[str, list[ApiGroupVersion]] = {}
         self._stopped = threading.Event()
@@ -109,7 +111,7 @@ class Definitions:
             self._serve(crd)
 
     def _serve(self, crd: Object) -> None:
-        name, wanted = name_of(crd), group_versions(crd, self._rules_of)
+        name, wanted = name_of(crd), group_versions(crd, self._rules_of, caller=self._caller)
         before = self._served.get(name, [])
         self._registry.add(wanted, custom=True)
         self._served[name] = wanted
@@ -134,7 +136,10 @@ class Definitions:
         spec = crd["spec"]
         served = self._served.get(name)
         if served:
-            self._delete_all(GroupVersionResource(spec["group"], served[0].version, spec["names"]["plural"]))
+            versions = [one.version for one in served]
+            stored = storage_version(crd)
+            version = stored if stored in versions else versions[0]
+            self._delete_all(GroupVersionResource(spec["group"], version, spec["names"]["plural"]))
         crd = copy_object(crd)
         crd["metadata"]["finalizers"] = [one for one in finalizers if one != FINALIZER]
         self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd)

@@ -10,10 +10,12 @@ from datetime import datetime
 from typing import Any
 
 from hyperkube.apiserver.custom.codec import CustomCodec
+from hyperkube.apiserver.custom.conversion import ByName, ByWebhook, Convert, FromStorage, ToStorage
 from hyperkube.apiserver.custom.json_path import find, first
 from hyperkube.apiserver.custom.scale import scale_handler
 from hyperkube.apiserver.custom.strategy import CustomStrategy
 from hyperkube.apiserver.custom.validation import has_rules
+from hyperkube.client.webhooks import Caller
 from hyperkube.hookspecs.api import ApiGroupVersion, Cells, Column, ObjectRules, ResourceSpec, Subresource
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
@@ -51,15 +53,20 @@ def no_rules(_schema: Mapping[str, Any]) -> ObjectRules | None:
     return None
 
 
-def group_versions(crd: Object, rules_of: RulesOf = no_rules) -> list[ApiGroupVersion]:
-    """Return the group versions that an established definition serves, its resource in each."""
+def group_versions(crd: Object, rules_of: RulesOf = no_rules, *, caller: Caller | None = None) -> list[ApiGroupVersion]:
+    """Return the group versions that an established definition serves, its resource in each.
+
+    `caller` posts to the definition's conversion webhook; without one, versions are converted by name alone.
+    """
     group = crd["spec"]["group"]
     served = [version for version in crd["spec"]["versions"] if version.get("served")]
+    codecs = {version["name"]: _codec(crd, version) for version in crd["spec"]["versions"]}
+    convert = conversion_of(crd, caller)
     return [
         ApiGroupVersion(
             group=group,
             version=version["name"],
-            resources=(_resource(crd, version, rules_of),),
+            resources=(_resource(crd, version, rules_of, codecs, convert),),
             group_priority=GROUP_PRIORITY,
             version_priority=VERSION_PRIORITY,
         )
@@ -73,10 +80,27 @@ def schema_of(version: Object) -> Mapping[str, Any]:
     return schema or {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
-def _resource(crd: Object, version: Object, rules_of: RulesOf) -> ResourceSpec:
+def conversion_of(crd: Object, caller: Caller | None) -> Convert:
+    """Return how the versions of a definition are converted into each other."""
+    conversion = crd["spec"].get("conversion") or {}
+    if conversion.get("strategy") != "Webhook" or caller is None:
+        return ByName()
+    return ByWebhook(conversion.get("webhook") or {}, caller)
+
+
+def _codec(crd: Object, version: Object) -> CustomCodec:
+    spec = crd["spec"]
+    kind = GroupVersionKind(spec["group"], version["name"], names_of(crd)["kind"])
+    return CustomCodec(kind, schema_of(version), keeps_unknown=bool(spec.get("preserveUnknownFields")))
+
+
+def _resource(
+    crd: Object, version: Object, rules_of: RulesOf, codecs: Mapping[str, CustomCodec], convert: Convert
+) -> ResourceSpec:
     spec, names = crd["spec"], names_of(crd)
-    kind = GroupVersionKind(spec["group"], version["name"], names["kind"])
-    codec = CustomCodec(kind, schema_of(version), keeps_unknown=bool(spec.get("preserveUnknownFields")))
+    codec = codecs[version["name"]]
+    kind = codec.kind
+    from_storage = FromStorage(convert, codecs, kind) if len(codecs) > 1 else None
     rules = rules_of(codec.json_schema) if has_rules(codec.json_schema) else None
     parts = version.get("subresources") or {}
     columns = version.get("additionalPrinterColumns") or []
@@ -94,8 +118,9 @@ def _resource(crd: Object, version: Object, rules_of: RulesOf) -> ResourceSpec:
         categories=tuple(names.get("categories") or ()),
         storage_kind=stored,
         storage_prefix=f"{spec['group']}/{names['plural']}",
-        to_storage=_into(codec, stored) if stored != kind else None,
-        from_storage=_into(codec, kind) if stored != kind else None,
+        to_storage=ToStorage(convert, codecs[stored.version]) if stored != kind else None,
+        from_storage=from_storage,
+        from_storage_all=from_storage.all if from_storage is not None and convert.waits else None,
         strategy=CustomStrategy(codec, has_status="status" in parts, rules=rules, scale=parts.get("scale")),
         columns=_columns(columns),
         cells=_cells(columns) if columns else None,
@@ -119,20 +144,6 @@ def _reader(path: str) -> Callable[[Object], str]:
         return str(value).lower() if isinstance(value, bool) else str(value)
 
     return read
-
-
-def _into(codec: CustomCodec, kind: GroupVersionKind) -> Callable[[Object], Object]:
-    """Return the conversion into a version: only the name changes; reading prunes and defaults by the schema."""
-
-    def convert(obj: Object) -> Object:
-        converted = {**obj, "apiVersion": kind.api_version}
-        if kind != codec.kind:
-            return converted
-        pruned, _ = codec.decode(converted, report=False)
-        codec.default(pruned)
-        return pruned
-
-    return convert
 
 
 def _subresources(kind: GroupVersionKind, parts: Object) -> tuple[Subresource, ...]:

@@ -236,4 +236,4 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
         served.strategy.after_delete(write.call, new)
         return Single(served, new)
     body = stored.answer_bytes(served, value, result.revision)
-    return Single(served, stored.with_version(new, result.revision), body=body)
+    return Single(served, stored.answered(served, new, value, result.revision), body=body)

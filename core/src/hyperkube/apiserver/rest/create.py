@@ -164,7 +164,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Singl
         if finish is not None:
             finish(written)
     body = stored.answer_bytes(served, value, result.revision)
-    return Single(served, stored.with_version(obj, result.revision), status=201, body=body)
+    return Single(served, stored.answered(served, obj, value, result.revision), status=201, body=body)
 
 
 def _lease(services: Services, target: Target) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hyperkube.apiserver.calls import ApiRequest, Target
-from hyperkube.apiserver.served import ServedResource
+from hyperkube.apiserver.served import NAME_FIELDS, ServedResource
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.fields import FieldSelector, FieldSelectorError, parse_field_selector
 from hyperkube.machinery.labels import Selector, SelectorError, parse_selector
@@ -74,11 +74,23 @@ def _fields(text: str, served: ServedResource) -> FieldSelector | None:
         selector = parse_field_selector(text)
     except FieldSelectorError as error:
         raise BadRequest(str(error)) from error
-    known = served.field_names
+    known = selectable(served)
     for requirement in selector.requirements:
         if requirement.field not in known:
             raise BadRequest(unknown_field(served, requirement.field))
     return None if selector.is_empty else selector
+
+
+def selectable(served: ServedResource) -> frozenset[str]:
+    """Return the fields that may be selected by.
+
+    Which objects are selected is asked with every write, where nobody may wait for a webhook: a version that one
+    converts can be selected by the fields that the stored version has too, as they are stored.
+    """
+    known = served.field_names
+    if not served.waits or served.storage is None:
+        return known
+    return known & (NAME_FIELDS | served.storage.field_names)
 
 
 def unknown_field(served: ServedResource, name: str) -> str:
@@ -89,7 +101,7 @@ def unknown_field(served: ServedResource, name: str) -> str:
 
 
 def _index(fields: FieldSelector, served: ServedResource) -> Index | None:
-    if served.storage is None or served.converts:
+    if served.storage is None or (served.converts and not served.is_stored):
         return None
     for path in served.storage.indexes:
         value = fields.exact(path)
@@ -109,7 +121,7 @@ def predicate(served: ServedResource, labels: Selector | None, fields: FieldSele
 
 
 def _field_test(served: ServedResource, fields: FieldSelector) -> Predicate:
-    if not served.converts:
+    if served.is_stored or served.waits:
         return lambda obj: fields.matches(_fields_of(obj))
     readers = served.spec.fields
 

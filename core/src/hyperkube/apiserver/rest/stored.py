@@ -54,13 +54,19 @@ def current(served: ServedResource, item: KeyValue) -> Current:
         obj["metadata"] = _with_version(obj["metadata"], item.mod_revision)
     except (ValueError, TypeError, KeyError) as error:
         raise StorageReadError(f"unable to decode the value of key {item.key!r}: {error!r}") from error
-    return Current(served.from_storage(obj), item.mod_revision, item.lease, item.stale)
+    return Current(served.from_storage(obj), item.mod_revision, item.lease, item.stale or _is_outdated(served, obj))
 
 
 def _from_cache(served: ServedResource, cached: CachedObject) -> Current:
     obj: Object = orjson.loads(cached.body)
     obj["metadata"] = _with_version(obj["metadata"], cached.revision)
-    return Current(served.from_storage(obj), cached.revision)
+    return Current(served.from_storage(obj), cached.revision, stale=_is_outdated(served, obj))
+
+
+def _is_outdated(served: ServedResource, obj: Object) -> bool:
+    """Tell whether a custom object is stored in a version that is not the storage version any more."""
+    kind = served.spec.storage_kind
+    return served.custom and served.converts and kind is not None and obj.get("apiVersion") != kind.api_version
 
 
 def _with_version(meta: Object, revision: int) -> Object:
@@ -86,6 +92,16 @@ def encode(served: ServedResource, obj: Object) -> bytes:
 def answer_bytes(served: ServedResource, value: bytes, revision: int) -> bytes:
     """Return what clients get for a value that was just stored; empty when it has to be converted first."""
     return b"" if served.converts else with_resource_version(value, revision)
+
+
+def answered(served: ServedResource, obj: Object, value: bytes, revision: int) -> Object:
+    """Return what clients get for an object, changed in place, whose `value` was just stored.
+
+    An object of another version comes back from the stored one: what that does not have is gone.
+    """
+    if not served.converts or (served.is_stored and value.startswith(served.type_prefix)):
+        return with_version(obj, revision)
+    return served.from_storage(orjson.loads(with_resource_version(value, revision)))
 
 
 def with_version(obj: Object, revision: int) -> Object:

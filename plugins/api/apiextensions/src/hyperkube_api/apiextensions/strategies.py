@@ -44,6 +44,13 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
         stored = [version["name"] for version in obj["spec"].get("versions") or [] if version.get("storage")]
         obj["status"] = {"storedVersions": stored}
 
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Note the storage version among the stored ones: from now on objects are written in it."""
+        status = obj.setdefault("status", {})
+        stored = status.get("storedVersions") or []
+        new = [version["name"] for version in obj["spec"].get("versions") or [] if version.get("storage")]
+        status["storedVersions"] = [*stored, *(name for name in new if name not in stored)]
+
     def blocks_deletion(self, obj: Object) -> bool:
         """Wait until the objects of the definition are gone: the finalizer added below says when."""
         return not obj["metadata"].get("deletionTimestamp")

@@ -33,8 +33,9 @@ from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, name_of, resource_version_of
 
 if TYPE_CHECKING:
-    from hyperkube_lib.dynamic_admission.calls import Caller
     from hyperkube_lib.dynamic_admission.evaluation import Conditions
+
+    from hyperkube.client.webhooks import Caller
 
 _DEFAULT_TIMEOUT = 10
 
@@ -145,7 +146,7 @@ class Webhooks:
 
     def answer(self, webhook: Webhook, request: AdmissionRequest, *, mutating: bool) -> Answer:
         """Ask a webhook and only that: safe to call for one request on many threads."""
-        from hyperkube_lib.dynamic_admission.calls import Caller, CallFailed, Resolver
+        from hyperkube.client.webhooks import Caller, CallFailed, Resolver
 
         declared = webhook.declared
         if request.dry_run and declared.get("sideEffects") not in {"None", "NoneOnDryRun"}:

@@ -5,10 +5,9 @@ Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from hyperkube_api.admissionregistration.validation.matching import validate_conditions, validate_rule
 from hyperkube_api.meta.validation import by_rule, label_selector
+from hyperkube_api.meta.webhook_clients import client_config
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import (
@@ -70,50 +69,8 @@ def _webhook(path: Path, webhook: Object) -> list[FieldError]:
     again = webhook.get("reinvocationPolicy")
     if again is not None and again not in {"IfNeeded", "Never"}:
         errors.append(not_supported(path.child("reinvocationPolicy"), again, ("IfNeeded", "Never")))
-    errors += _client(path.child("clientConfig"), webhook.get("clientConfig") or {})
+    errors += client_config(path.child("clientConfig"), webhook.get("clientConfig") or {})
     return errors + validate_conditions(path.child("matchConditions"), webhook.get("matchConditions"))
-
-
-def _client(path: Path, client: Object) -> list[FieldError]:
-    url, service = client.get("url"), client.get("service")
-    if (url is None) == (service is None):
-        return [required(path, "exactly one of url or service is required")]
-    if url is not None:
-        return _url(path.child("url"), url)
-    return _service(path.child("service"), service or {})
-
-
-def _url(path: Path, text: str) -> list[FieldError]:
-    form = "; desired format: https://host[/path]"
-    parts = urlsplit(text)
-    errors: list[FieldError] = []
-    if parts.scheme != "https":
-        errors.append(invalid(path, parts.scheme, f"'https' is the only allowed URL scheme{form}"))
-    if not parts.netloc:
-        errors.append(invalid(path, parts.netloc, f"host must be specified{form}"))
-    if "@" in parts.netloc:
-        errors.append(invalid(path, parts.netloc.rpartition("@")[0], "user information is not permitted in the URL"))
-    if parts.fragment:
-        errors.append(invalid(path, parts.fragment, "fragments are not permitted in the URL"))
-    if parts.query:
-        errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
-    return errors
-
-
-def _service(path: Path, service: Object) -> list[FieldError]:
-    errors = [
-        required(path.child(member), f"service {member} is required")
-        for member in ("name", "namespace")
-        if not service.get(member)
-    ]
-    port = service.get("port")
-    if port is not None and not 1 <= port <= 65535:
-        text = "port is not valid: " + names.range_error(1, 65535)
-        errors.append(invalid(path.child("port"), port, text))
-    value = service.get("path")
-    if value is not None and not value.startswith("/"):
-        errors.append(invalid(path.child("path"), value, "must start with a '/'"))
-    return errors
 
 
 def _versions(path: Path, versions: list[str]) -> list[FieldError]:

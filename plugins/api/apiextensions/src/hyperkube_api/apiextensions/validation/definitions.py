@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from hyperkube_api.apiextensions.validation.rules import validate_rules
 from hyperkube_api.apiextensions.validation.schemas import validate_structure
 from hyperkube_api.meta.validation import unchanged
+from hyperkube_api.meta.webhook_clients import client_config
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import (
@@ -209,10 +210,7 @@ def _conversion(path: Path, conversion: Object) -> list[FieldError]:
     client = (webhook or {}).get("clientConfig")
     if client is None:
         return [required(path.child("webhookClientConfig"), "required when strategy is set to Webhook")]
-    errors: list[FieldError] = []
-    if (client.get("url") is None) == (client.get("service") is None):
-        text = "exactly one of url or service is required"
-        errors.append(required(path.child("webhookClientConfig"), text))
+    errors = client_config(path.child("webhookClientConfig"), client)
     versions = (webhook or {}).get("conversionReviewVersions") or []
     at = path.child("conversionReviewVersions")
     if not versions:

@@ -1,4 +1,4 @@
-"""Calling a webhook: where it is, whom to trust, how long to wait.
+"""Calling a webhook, of admission or of conversion: where it is, whom to trust, how long to wait.
 
 Source: kubernetes apiserver ``pkg/util/webhook/client.go``.
 """
@@ -28,6 +28,18 @@ class CallFailed(Exception):
     """A webhook gave no answer; ``str()`` says why, in the words of Go's HTTP client."""
 
 
+class NoAddress(CallFailed):
+    """A webhook is nowhere to be found.
+
+    Attributes:
+        url: where it was looked for.
+    """
+
+    def __init__(self, url: str, why: str) -> None:
+        super().__init__(why)
+        self.url = url
+
+
 @dataclass(frozen=True, slots=True)
 class Address:
     """Where a webhook is: its URL, and the host and port to connect to."""
@@ -52,7 +64,7 @@ class Resolver:
         """Return where to connect.
 
         Raises:
-            CallFailed: the service has no address.
+            NoAddress: the service has none.
         """
         service = config.get("service")
         return self._service(service) if service else _of_url(str(config.get("url") or ""))
@@ -65,7 +77,7 @@ class Resolver:
         try:
             host, actual = self._backend(namespace, name, port)
         except (ApiError, CallFailed) as error:
-            raise CallFailed(f'Post "{url}": {error}') from error
+            raise NoAddress(url, str(error)) from error
         return Address(url, host, actual, server_name, path)
 
     def _backend(self, namespace: str, name: str, port: int) -> tuple[str, int]:
@@ -141,7 +153,10 @@ class Caller:
         Raises:
             CallFailed: no connection, no trust, no answer in time, or none with status 200.
         """
-        address = self._resolve(config)
+        try:
+            address = self._resolve(config)
+        except NoAddress as error:
+            raise CallFailed(f'Post "{error.url}?timeout={timeout_seconds}s": {error}') from error
         deadline = self._clock.monotonic() + timeout_seconds
         shown = f'Post "{address.url}?timeout={timeout_seconds}s"'
         try:
