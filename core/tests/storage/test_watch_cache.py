@@ -314,6 +314,20 @@ class TestWatching:
         kinds = ["MODIFIED", "ADDED", "DELETED", "ADDED"]
         assert seen(next_records(watch, 4)) == list(zip(kinds, "abac", revisions, strict=True))
 
+    def test_another_that_reaches_back_less_far_meanwhile_is_no_harm(self, cluster, monkeypatch):
+        first, second, third = (cluster.put(name) for name in "abc")
+        read_changes, others = cluster.cache.read_changes, [second]
+
+        def read_slowly(*bounds):
+            if others:
+                cluster.pods.watch(resource_version=others.pop())
+            return read_changes(*bounds)
+
+        monkeypatch.setattr(cluster.cache, "read_changes", read_slowly)
+        watch = cluster.pods.watch(resource_version=first)
+
+        assert seen(next_records(watch, 2)) == [("ADDED", "b", second), ("ADDED", "c", third)]
+
     def test_a_compacted_revision_is_too_old(self, cluster):
         first = cluster.put("a")
         last = cluster.put("a")

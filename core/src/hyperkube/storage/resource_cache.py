@@ -35,6 +35,9 @@ from hyperkube.storage.watchers import (
 ANY_REVISION = 0
 """Read whatever the cache has (``resourceVersion=0``)."""
 
+_RECALLS = 5
+"""Attempts to make the history reach back, while other watches do the same."""
+
 TOO_OLD_TO_LIST = "The resourceVersion for the provided list is too old."
 """What Kubernetes says without a continue token (apiserver ``pkg/storage/etcd3/errors.go``); with one the server adds
 another token to its error."""
@@ -363,13 +366,14 @@ class ResourceCache:
     def _recall(self, revision: int) -> None:
         """Make the history reach back to `revision`, with the store's help: the cache may have been loaded later."""
         self._source.wait_for(self, ANY_REVISION)
-        complete_from = self._history.complete_from
-        if revision >= complete_from:
-            return
-        events = self._source.read_changes(self.prefix, prefix_end(self.prefix), revision, complete_from)
-        past = [record for event in events if (record := self._past(event)) is not None]
-        with self._lock:
-            self._history.prepend(past, revision, complete_from)
+        for _ in range(_RECALLS):  # again when another watch made the history reach back, but not as far, meanwhile
+            complete_from = self._history.complete_from
+            if revision >= complete_from:
+                return
+            events = self._source.read_changes(self.prefix, prefix_end(self.prefix), revision, complete_from)
+            past = [record for event in events if (record := self._past(event)) is not None]
+            with self._lock:
+                self._history.prepend(past, revision, complete_from)
 
     def _past(self, event: StoreEvent) -> CacheEvent | None:
         """Return the record of a change that is not in the history any more, None if it cannot be decoded."""
