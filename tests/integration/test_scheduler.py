@@ -106,7 +106,7 @@ class Bindings:
 
     def close(self):
         self._watch.close()
-        self._thread.join(5)
+        self._thread.join(30)
 
 
 def check_room(client, sizes):
@@ -299,9 +299,9 @@ def events_with(cluster, reason):
 
 
 @contextlib.contextmanager
-def scheduler_of(cluster):
+def scheduler_of(cluster, **options):
     """A scheduler that the test can ask, and end."""
-    running = Scheduler(client=cluster.server.client(component("system:kube-scheduler")), options={})
+    running = Scheduler(client=cluster.server.client(component("system:kube-scheduler")), options=options)
     running.start()
     try:
         yield running
@@ -335,3 +335,25 @@ def test_attempts_and_pending_pods_are_counted_under_their_usual_names(unschedul
     points = ("Filter", "Score", "Reserve", "Permit", "PreBind", "Bind", "PostBind", "PostFilter")
     missing = [point for point in points if f'extension_point="{point}"' not in told]
     assert missing == ["Score"]  # one node that fits is not scored
+
+
+def test_why_a_pod_is_where_it_is_survives_a_restart(unscheduled, tmp_path):
+    cluster, kept = unscheduled, {"explanations-file": str(tmp_path / "scheduler" / "explanations")}
+    add_node(cluster, "a")
+    add_node(cluster, "b", taints=[{"key": "dedicated", "effect": "NoSchedule"}])
+    add_node(cluster, "c")
+    cluster.client.create(PODS, pod("web"))
+    with scheduler_of(cluster, **kept) as scheduler:
+        cluster.wait(lambda: node_of(cluster, "web"))
+        before = scheduler.explain("default/web")
+
+    with scheduler_of(cluster, **kept) as scheduler:
+        cluster.wait(scheduler.ready)
+        after = scheduler.explain("default/web")
+    with scheduler_of(cluster) as scheduler:
+        cluster.wait(scheduler.ready)
+        forgetful = scheduler.explain("default/web")
+
+    assert after == before
+    assert {row["node"] for row in after["nodes"] if "scores" in row} == {"a", "c"}
+    assert forgetful is None

@@ -38,6 +38,31 @@ class Trace:
         }
         self._scores: dict[str, NDArray[np.int16]] = {name: array.astype(np.int16) for name, array in scores.items()}
 
+    def parts(self) -> tuple[Object, list[bytes]]:
+        """Return what `of_parts` makes a trace of: plain data, and the arrays' bytes in its order."""
+        head: Object = {
+            "weights": dict(self.weights),
+            "refusals": [[plugin, text] for plugin, text in self._refusals],
+            "scores": list(self._scores),
+        }
+        refusals = [packed.tobytes() for packed in self._refusals.values()]
+        return head, refusals + [array.tobytes() for array in self._scores.values()]
+
+    @classmethod
+    def of_parts(cls, names: tuple[NodeName, ...], head: Object, data: bytes) -> Trace:
+        """Make a trace of what `parts` returned, the arrays one after another."""
+        import numpy as np
+
+        made = cls(names, {}, {}, head["weights"])
+        position = 0
+        for plugin, text in head["refusals"]:
+            made._refusals[plugin, text] = np.frombuffer(data, np.uint8, (len(names) + 7) // 8, position)
+            position += made._refusals[plugin, text].nbytes
+        for plugin in head["scores"]:
+            made._scores[plugin] = np.frombuffer(data, np.int16, len(names), position)
+            position += made._scores[plugin].nbytes
+        return made
+
     @property
     def size(self) -> int:
         """How many bytes it holds, about."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_
 from hyperkube.scheduler.binder import Binder, NotBound
 from hyperkube.scheduler.cluster_state import ClusterState
 from hyperkube.scheduler.explanation import Explanations
+from hyperkube.scheduler.explanation_file import ExplanationFile
 from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics, offer_gauges
 from hyperkube.scheduler.profiles import DEFAULT_NAME, Profiles, Running
 from hyperkube.scheduler.queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
@@ -91,7 +93,9 @@ class Scheduler:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._synced = False
-        self.explanations = Explanations()
+        path = str(options.get("explanations-file") or "")
+        kept = ExplanationFile(Path(path)) if path else None
+        self.explanations = Explanations(file=kept, busy=self._queue.has_active)
         offer_gauges(self.metrics, self._queue, self._state)
 
     def start(self) -> None:
@@ -125,6 +129,7 @@ class Scheduler:
             self._thread.join(5.0)
         self._binder.close()
         self._reports.close()
+        self.explanations.close()
         self._profiles.close()
 
     def pending(self) -> dict[str, int]:
@@ -256,8 +261,10 @@ class Scheduler:
         self.explanations.record(info.key, decision)
         if decision.node is None:
             self._unschedulable(running, info, decision, ticket)
+            self.explanations.keep(info.key, decision)
             self._attempted(ticket, UNSCHEDULABLE, started)
             return
+        self.explanations.keep(info.key, decision)
         node = decision.node
         try:
             self._binder.submit(running.profile, info, node, lambda error: self._finished(ticket, node, error, started))

@@ -91,6 +91,7 @@ def arguments(wishes: Wishes) -> dict[str, list[str]]:
             "--leader-elect=false",
             "--secure-port=0",
             f"--kubeconfig={layout.kubeconfig('kube-scheduler')}",
+            f"--explanations-file={layout.root / 'scheduler' / 'explanations'}",
         ],
         "kubelet": kubelet_arguments(wishes),
         "proxy": [

@@ -20,6 +20,7 @@ FLAGS = (
             "5m0s",
             "longest time a pod waits for a change that may help it; then it is tried again",
         ),
+        Flag("explanations-file", STRING, "", "keep the latest decisions here, for `hyperkube why` after a restart"),
         *unbuilt(
             Flag("write-config-to", STRING, "", "write the configuration to a file and exit"),
             Flag("bind-pods-qps", FLOAT, 15.0, "bindings per second (no limit is applied)"),
