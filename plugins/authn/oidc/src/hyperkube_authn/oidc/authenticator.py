@@ -1,33 +1,32 @@
 """OIDC: who an OpenID issuer says it is.
 
 The token must be signed by a key that the issuer publishes, be meant for us and be current; its claims then name the
-user and the groups. A token of an issuer that is not configured is somebody else's to judge.
+user and the groups. A token of an issuer that is not configured is somebody else's to judge. The file of
+``--authentication-config`` is looked at again when it changes; a file that is wrong leaves the issuers as they were.
 Source: kubernetes apiserver ``plugin/pkg/authenticator/token/oidc/oidc.go``.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from hyperkube_authn.oidc.configuration import Issuer, Mapped, issuers_of
+from hyperkube_authn.oidc.configuration import Issuer, from_flags, listed
+from hyperkube_authn.oidc.file import from_file
 from hyperkube_authn.oidc.keys import IssuerUnavailable, KeySet
+from hyperkube_authn.oidc.users import ClaimRefused, check_claims, user_of
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
-from hyperkube.machinery.errors import Unauthorized
-from hyperkube.machinery.users import UserInfo
+from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import Plugin, PluginContext
 
-Claims = Mapping[str, Any]
-
 _CACHE_SECONDS = 10.0
-_NOT_BEFORE_LEEWAY_SECONDS = 300.0
-_CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
-
-
-class ClaimRefused(Unauthorized):
-    """A token is genuine, but says too little or something else than it must."""
+_FILE = "authentication-config"
+Known = Mapping[str, tuple[Issuer, KeySet]]
+"""Issuers and their keys by URL."""
 
 
 class OIDC(Plugin):
@@ -35,12 +34,53 @@ class OIDC(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._issuers = {
-            issuer.url: (issuer, KeySet(issuer.url, issuer.discovery_url, issuer.ca, context.clock))
-            for issuer in issuers_of(context.options)
-        }
-        own = context.options.get("api-audiences") or context.options.get("service-account-issuer") or ()
-        self._audiences = frozenset(own.split(",") if isinstance(own, str) else own)
+        options = context.options
+        self._path = str(options.get(_FILE) or "")
+        if self._path and options.get("oidc-issuer-url"):
+            raise UsageError("authentication-config file and oidc-* flags are mutually exclusive")
+        self._service_accounts = listed(options.get("service-account-issuer"))
+        self._lock = threading.Lock()
+        self._stamp = self._read_stamp()
+        self._issuers: Known = {}
+        if self._path:
+            self._issuers = self._with_keys(from_file(self._path, self._service_accounts))
+        elif options.get("oidc-issuer-url"):
+            self._issuers = self._with_keys([from_flags(options)])
+        own = listed(options.get("api-audiences")) or self._service_accounts
+        self._audiences = frozenset(own)
+
+    def _with_keys(self, issuers: list[Issuer]) -> Known:
+        """Return issuers with their keys; an issuer that is where it was keeps those it has."""
+        found = {}
+        for issuer in issuers:
+            before, keys = self._issuers.get(issuer.url, (None, None))
+            if keys is None or before is None or _place(before) != _place(issuer):
+                keys = KeySet(*_place(issuer), self.context.clock)
+            found[issuer.url] = issuer, keys
+        return found
+
+    def _read_stamp(self) -> tuple[int, int, int]:
+        if not self._path:
+            return 0, 0, 0
+        try:
+            status = Path(self._path).stat()
+        except OSError:
+            return 0, 0, 0  # gone for a moment while it is replaced, or for good: go on with what was good
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def _current(self) -> Known:
+        stamp = self._read_stamp()
+        if stamp in {self._stamp, (0, 0, 0)}:
+            return self._issuers
+        with self._lock:
+            if stamp != self._stamp:
+                self._stamp = stamp
+                try:
+                    self._issuers = self._with_keys(from_file(self._path, self._service_accounts))
+                    self.context.logger.info("took up new issuers from %s", self._path)
+                except UsageError as error:
+                    self.context.logger.warning("keeping the issuers there were: %s", error)
+        return self._issuers
 
     @hookimpl
     def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
@@ -48,24 +88,32 @@ class OIDC(Plugin):
         import jwt
 
         token = credentials.token
-        if token.count(".") != 2 or not self._issuers:
+        if token.count(".") != 2:
+            return None
+        issuers = self._current()
+        if not issuers:
             return None
         try:
             decoded = jwt.decode_complete(token, options={"verify_signature": False})
         except jwt.InvalidTokenError:
             return None
-        issuer, keys = self._issuers.get(str(decoded["payload"].get("iss", "")), (None, None))
+        issuer, keys = issuers.get(str(decoded["payload"].get("iss", "")), (None, None))
         if issuer is None or keys is None:
             return None
-        claims = self._verified(issuer, keys, token, decoded["header"])
         now = self.context.clock.now().timestamp()
-        check_claims(issuer, claims, now)
+        try:
+            claims = self._verified(issuer, keys, token, decoded["header"])
+            check_claims(issuer, claims, now)
+            user = user_of(issuer, claims)
+        except ClaimRefused as refusal:
+            self.context.logger.info("a token was refused: oidc: %s", refusal)
+            raise Unauthorized from refusal
         if credentials.audiences and not set(credentials.audiences) <= self._audiences:
             return None
         left = float(claims["exp"]) - now
-        return Authenticated(user_of(issuer, claims), credentials.audiences, min(_CACHE_SECONDS, left))
+        return Authenticated(user, credentials.audiences, min(_CACHE_SECONDS, left))
 
-    def _verified(self, issuer: Issuer, keys: KeySet, token: str, header: Mapping[str, Any]) -> Claims:
+    def _verified(self, issuer: Issuer, keys: KeySet, token: str, header: Mapping[str, Any]) -> Mapping[str, Any]:
         import jwt
 
         algorithm = header.get("alg")
@@ -84,60 +132,16 @@ class OIDC(Plugin):
             if not _fits(key.key_type or "", algorithm):
                 continue
             try:
-                claims: Claims = jwt.decode(token, key.key, [algorithm], options=unchecked)
+                claims: Mapping[str, Any] = jwt.decode(token, key.key, [algorithm], options=unchecked)
             except (jwt.InvalidTokenError, TypeError, ValueError):
                 continue
             return claims
         raise Unauthorized
 
 
+def _place(issuer: Issuer) -> tuple[str, str, str]:
+    return issuer.url, issuer.discovery_url, issuer.ca
+
+
 def _fits(key_type: str, algorithm: str) -> bool:
     return key_type == ("EC" if algorithm.startswith("ES") else "RSA")
-
-
-def check_claims(issuer: Issuer, claims: Claims, now: float) -> None:
-    """Insist that a genuine token is meant for us, current, and has the required claims.
-
-    Raises:
-        ClaimRefused: it is not.
-    """
-    meant_for = claims.get("aud")
-    audiences = [meant_for] if isinstance(meant_for, str) else list(meant_for or ())
-    if not set(audiences) & set(issuer.audiences):
-        raise ClaimRefused
-    expires, begins = claims.get("exp"), claims.get("nbf", 0)
-    if not isinstance(expires, int | float) or not isinstance(begins, int | float):
-        raise ClaimRefused
-    if now > expires or now + _NOT_BEFORE_LEEWAY_SECONDS < begins:
-        raise ClaimRefused
-    for claim, value in issuer.required.items():
-        if claims.get(claim) != value:
-            raise ClaimRefused
-
-
-def user_of(issuer: Issuer, claims: Claims) -> UserInfo:
-    """Return the user whom the claims name.
-
-    Raises:
-        ClaimRefused: a claim is missing or of another kind, or the e-mail address is not verified.
-    """
-    name = claims.get(issuer.username.claim)
-    if not isinstance(name, str) or not name:
-        raise ClaimRefused
-    if issuer.username.claim == "email" and claims.get("email_verified", True) is not True:
-        raise ClaimRefused
-    uid = claims.get(issuer.uid, "") if issuer.uid else ""
-    if not isinstance(uid, str):
-        raise ClaimRefused
-    extra = {_CREDENTIAL_ID: (f"JTI={claims['jti']}",)} if isinstance(claims.get("jti"), str) else {}
-    return UserInfo(issuer.username.prefix + name, uid, _groups(issuer.groups, claims), extra)
-
-
-def _groups(mapped: Mapped | None, claims: Claims) -> tuple[str, ...]:
-    if mapped is None or mapped.claim not in claims:
-        return ()
-    value = claims[mapped.claim]
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(group, str) for group in values):
-        raise ClaimRefused
-    return tuple(mapped.prefix + group for group in values)
