@@ -1,6 +1,6 @@
 import pytest
 from hyperkube_lib.cel.admission import WrongExpression
-from hyperkube_lib.cel.devices import compile_selector
+from hyperkube_lib.cel.devices import compile_selector, device_value
 
 
 def test_a_selector_asks_about_a_device():
@@ -21,3 +21,23 @@ def test_what_is_no_question_about_one_is_refused(source, text):
         compile_selector(source)
 
     assert str(caught.value).startswith(text)
+
+
+DEVICE = {
+    "attributes": {"numa": {"int": 1}, "other.example/kind": {"string": "a"}, "firmware": {"version": "1.10.0"}},
+    "capacity": {"memory": {"value": "40Gi"}},
+}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "device.attributes['d.example'].numa == 1",
+        "device.attributes['other.example'].kind == 'a'",
+        "device.capacity['d.example'].memory.compareTo(quantity('32Gi')) > 0",
+        "device.attributes['d.example'].firmware.isGreaterThan(semver('1.9.0'))",
+        "!has(device.attributes['unknown.example'].numa)",
+    ],
+)
+def test_a_device_of_a_slice_is_seen_by_domain(source):
+    assert compile_selector(source).evaluate({"device": device_value("d.example", DEVICE)}) is True

@@ -12,7 +12,7 @@ from hyperkube.plugin import Plugin
 PROVIDER = AlgorithmProvider(
     name="ClusterAutoscalerProvider",
     queue_sort="PrioritySort",
-    pre_enqueue=("SchedulingGates",),
+    pre_enqueue=("SchedulingGates", "DynamicResources"),
     filters=(
         "NodeUnschedulable",
         "NodeName",
@@ -26,19 +26,22 @@ PROVIDER = AlgorithmProvider(
         "VolumeZone",
         "PodTopologySpread",
         "InterPodAffinity",
+        "DynamicResources",
+        "NodeDeclaredFeatures",
     ),
-    post_filters=("DefaultPreemption",),
+    post_filters=("DynamicResources", "DefaultPreemption"),
     scores={
         "TaintToleration": 3,
         "NodeAffinity": 2,
         "PodTopologySpread": 2,
         "InterPodAffinity": 2,
+        "DynamicResources": 2,
         "NodeResourcesMostAllocated": 1,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
     },
-    reserves=("VolumeBinding",),
-    pre_binds=("VolumeBinding",),
+    reserves=("VolumeBinding", "DynamicResources"),
+    pre_binds=("VolumeBinding", "DynamicResources"),
     binds=("DefaultBinder",),
 )
 """Order and weights: kubernetes ``pkg/scheduler/apis/config/v1/default_plugins.go``."""

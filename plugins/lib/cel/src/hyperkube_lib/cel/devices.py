@@ -6,11 +6,16 @@ Source: kubernetes dynamic-resource-allocation ``cel/compile.go``.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 from hyperkube_lib.cel import base_environment
 from hyperkube_lib.cel.admission import QUESTION, compile_as
 from hyperkube_lib.cel.environment import Environment, Program
+from hyperkube_lib.cel.library.quantities import QuantityValue, semver
 from hyperkube_lib.cel.types import BOOL, DYN, STRING, Type, map_of, struct
+
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.quantity import parse
 
 _QUANTITY = Type("kubernetes.Quantity")
 _DEVICE = struct(
@@ -36,3 +41,39 @@ def compile_selector(source: str) -> Program:
         WrongExpression: it cannot work, or is no question (`hyperkube_lib.cel.admission.WrongExpression`).
     """
     return compile_as(_environment(), source, QUESTION)
+
+
+class _Domains(dict[str, Any]):
+    """What a device says, by domain; a domain of which it says nothing is empty, not an error."""
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str)
+
+    def __missing__(self, key: str) -> dict[str, Any]:
+        return {}
+
+
+def device_value(driver: str, device: Object) -> dict[str, Any]:
+    """Return a device of a ResourceSlice as expressions see it; names without a domain are in the driver's."""
+    attributes, capacity = _Domains(), _Domains()
+    for name, row in (device.get("attributes") or {}).items():
+        _put(attributes, driver, name, _attribute(row))
+    for name, row in (device.get("capacity") or {}).items():
+        _put(capacity, driver, name, QuantityValue(parse(str(row["value"]))))
+    return {
+        "driver": driver,
+        "attributes": attributes,
+        "capacity": capacity,
+        "allowMultipleAllocations": bool(device.get("allowMultipleAllocations")),
+    }
+
+
+def _put(domains: dict[str, Any], driver: str, name: str, value: Any) -> None:
+    domain, _, short = name.rpartition("/")
+    dict.setdefault(domains, domain or driver, {})[short] = value
+
+
+def _attribute(row: Object) -> Any:
+    if row.get("version") is not None:
+        return semver(row["version"])
+    return next((row[kind] for kind in ("int", "bool", "string") if row.get(kind) is not None), None)
