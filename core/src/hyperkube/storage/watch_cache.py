@@ -45,6 +45,9 @@ RETRY_SECONDS = 1.0
 PAGE = 1000
 """Objects that are read from the store at a time while a resource is loaded."""
 
+MOST_EARLY = 1000
+"""Changes that are kept of a resource that nobody has read; with more of them it is read from the store when needed."""
+
 logger = logging.getLogger("hyperkube.storage")
 
 
@@ -64,6 +67,16 @@ class CacheState:
 
     revision: int
     tables: Mapping[str, ObjectTable]
+
+
+class _Given:
+    """What is known of a resource before it has a cache, and the changes since."""
+
+    __slots__ = ("early", "objects")
+
+    def __init__(self, objects: ObjectTable) -> None:
+        self.objects = objects
+        self.early: list[StoreEvent] = []
 
 
 class StoreCache:
@@ -96,7 +109,7 @@ class StoreCache:
         self._limits_of = limits_of
         self._resources: dict[str, ResourceCache] = {}
         self._state = state
-        self._given: dict[str, ObjectTable] = {}
+        self._given: dict[str, _Given] = {}
         self._given_lock = threading.Lock()
         self._advanced = threading.Condition()
         self._applied = 0
@@ -151,9 +164,10 @@ class StoreCache:
             given = self._given.pop(prefix, None)
             if given is not None:
                 cache.begin_loading()
+                cache.apply(given.early)
             self._resources = {**self._resources, prefix: cache}
         if given is not None and self._state is not None:
-            cache.take_over(given.copy(), self._state.revision)
+            cache.take_over(given.objects.copy(), self._state.revision)
         return cache
 
     def state(self) -> CacheState:
@@ -236,12 +250,13 @@ class StoreCache:
         if self._state is None or self._state.revision != revision:
             self._state = None
             return
-        self._given = dict(self._state.tables)
-        for prefix, cache in self._resources.items():
-            given = self._given.pop(prefix, None)
-            if given is not None:
+        for prefix, objects in self._state.tables.items():
+            cache = self._resources.get(prefix)
+            if cache is None:
+                self._given[prefix] = _Given(objects)
+            else:
                 cache.begin_loading()
-                cache.take_over(given.copy(), revision)
+                cache.take_over(objects.copy(), revision)
 
     def _load(self, cache: ResourceCache) -> None:
         with cache.load_lock:
@@ -282,7 +297,7 @@ class StoreCache:
         for event in batch.events:
             cache = self._resource_of(event.key)
             if cache is None and self._given:
-                cache = self._forget_given(event.key)
+                cache = self._note_early(event)
             if cache is not None:
                 events.setdefault(cache, []).append(event)
         return events
@@ -297,13 +312,16 @@ class StoreCache:
             end = key.rfind("/", 0, end)
         return None
 
-    def _forget_given(self, key: str) -> ResourceCache | None:
-        """Forget what is known of a resource that has no cache and is changed; return the cache if it has one by now."""
+    def _note_early(self, event: StoreEvent) -> ResourceCache | None:
+        """Keep a change of a resource that is given but has no cache yet; return the cache if it has one by now."""
         with self._given_lock:
-            for prefix in [prefix for prefix in self._given if key.startswith(prefix)]:
-                if prefix not in self._resources:
-                    del self._given[prefix]
-            return self._resource_of(key)
+            cache = self._resource_of(event.key)
+            for prefix, given in [] if cache is not None else list(self._given.items()):
+                if event.key.startswith(prefix):
+                    given.early.append(event)
+                    if len(given.early) > MOST_EARLY:
+                        del self._given[prefix]
+            return cache
 
     def _advance(self, revision: int) -> None:
         with self._advanced:

@@ -14,10 +14,12 @@ What never changes is shared: the stored objects, their history, and what the wa
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from hyperkube.machinery.clock import Clock, FakeClock
 from hyperkube.storage.memory import MemoryStore
@@ -27,6 +29,14 @@ if TYPE_CHECKING:
     from hyperkube.apiserver.server import ApiServer, Beginning
     from hyperkube.storage.store import Store
     from hyperkube.testing.cluster import ControlPlane
+
+
+class ForkableStore(Forkable, Protocol):
+    """A store that can be forked and closed."""
+
+    def close(self) -> None:
+        """See `hyperkube.storage.store.Store`."""
+
 
 ATTEMPTS = 5
 """How often a busy cluster is asked for a moment at which its caches and its store agree."""
@@ -38,16 +48,17 @@ class ClusterSnapshot:
     Attributes:
         store: is only forked.
         beginning: for the API servers of the forks.
+        close: gives the store's files back at once; else they go away with the snapshot.
     """
 
     def __init__(
-        self, store: Forkable, beginning: Beginning, clock: Clock, arguments: Mapping[str, Any], folder: object = None
+        self, store: ForkableStore, beginning: Beginning, clock: Clock, arguments: Mapping[str, Any], folder: str = ""
     ) -> None:
         self.store = store
         self.beginning = beginning
         self._fake_now = clock.now() if isinstance(clock, FakeClock) else None
         self._arguments = dict(arguments)
-        self._folder = folder  # of the store's files: goes away with the snapshot
+        self.close = weakref.finalize(self, _discard, store, folder)
 
     @classmethod
     def of(cls, server: ApiServer, store: Store, clock: Clock, arguments: Mapping[str, Any]) -> ClusterSnapshot:
@@ -58,16 +69,14 @@ class ClusterSnapshot:
         """
         if not isinstance(store, Forkable):
             raise RuntimeError(f"a cluster on {type(store).__name__} has no snapshots: its store cannot be forked")  # noqa: TRY004 - the store is of the right type, but cannot do this
-        folder = None if isinstance(store, MemoryStore) else tempfile.TemporaryDirectory(prefix="hyperkube-")
-        for attempt in range(ATTEMPTS):
+        folder = "" if isinstance(store, MemoryStore) else tempfile.mkdtemp(prefix="hyperkube-")
+        for attempt in range(1, ATTEMPTS + 1):
             beginning = server.beginning()
-            place = Path(folder.name, str(attempt)) if folder is not None else Path()
-            forked = store.fork(place, FakeClock(clock.now()))  # its leases do not end
-            if forked.revision() == beginning.cache.revision:
-                break
-        # Else the forks' caches see that the revisions differ, and read their stores.
-        assert isinstance(forked, Forkable)
-        return cls(forked, beginning, clock, arguments, folder)
+            forked = store.fork(Path(folder, str(attempt)), FakeClock(clock.now()))  # its leases do not end
+            if forked.revision() == beginning.cache.revision or attempt == ATTEMPTS:
+                break  # if they differ, the forks' caches see it and read their stores
+            forked.close()
+        return cls(cast("ForkableStore", forked), beginning, clock, arguments, folder)
 
     def cluster(self, **changes: Any) -> ControlPlane:
         """Return a cluster that begins like this, not yet started.
@@ -82,3 +91,9 @@ class ClusterSnapshot:
         if self._fake_now is not None:
             own["clock"] = FakeClock(self._fake_now)
         return ControlPlane(**{**own, **changes}, snapshot=self)
+
+
+def _discard(store: ForkableStore, folder: str) -> None:
+    store.close()
+    if folder:
+        shutil.rmtree(folder)

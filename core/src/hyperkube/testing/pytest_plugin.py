@@ -13,6 +13,7 @@ import pytest
 
 if TYPE_CHECKING:
     from hyperkube.testing.cluster import ControlPlane
+    from hyperkube.testing.cluster_snapshot import ClusterSnapshot
 
 ClusterFactory: TypeAlias = Callable[..., "ControlPlane"]
 """Takes the arguments of `hyperkube.testing.cluster.ControlPlane`; returns it running."""
@@ -35,3 +36,22 @@ def hyperkube_cluster_factory() -> Iterator[ClusterFactory]:
 def hyperkube_cluster(hyperkube_cluster_factory: ClusterFactory) -> ControlPlane:
     """Start a cluster with one simulated node, the built-in controllers and the default scheduler."""
     return hyperkube_cluster_factory(hollow_nodes=1)
+
+
+@pytest.fixture(scope="session")
+def hyperkube_seed() -> ClusterSnapshot:
+    """Take the snapshot that every `hyperkube_fork` of the run begins with: one simulated node, nothing else.
+
+    Define a fixture of the same name and scope to begin with more: fill a cluster and return its ``snapshot()``.
+    """
+    from hyperkube.testing.cluster import ControlPlane
+
+    with ControlPlane(hollow_nodes=1) as cluster:
+        return cluster.snapshot()
+
+
+@pytest.fixture
+def hyperkube_fork(hyperkube_seed: ClusterSnapshot) -> Iterator[ControlPlane]:
+    """Start a cluster that begins as `hyperkube_seed` is; what the test does in it no other test sees."""
+    with hyperkube_seed.cluster() as cluster:
+        yield cluster
