@@ -27,7 +27,7 @@ COMMAND_SECONDS = 45.0
 NOTHING_MORE: Mapping[str, str] = {}
 
 
-def eventually(look: Callable[[], Any], seconds: float = 20.0, *, why: str = "") -> Any:
+def eventually(look: Callable[[], Any], seconds: float = 60.0, *, why: str = "") -> Any:
     """Call `look` until it returns something true; return that."""
     deadline = time.monotonic() + seconds
     while True:
@@ -209,13 +209,13 @@ class Reading:
 
     def close(self) -> None:
         """Close the pipes of a program that has ended."""
-        self._thread.join(5)
+        self._thread.join(30)
         for pipe in (self.process.stdout, self.process.stdin):
             if pipe is not None:
                 with contextlib.suppress(BrokenPipeError):
                     pipe.close()
 
-    def has(self, text: str, seconds: float = 15.0) -> str:
+    def has(self, text: str, seconds: float = 60.0) -> str:
         """Wait for a line with `text` in it; return it."""
         return eventually(
             lambda: next((line for line in list(self.lines) if text in line), ""),

@@ -145,7 +145,7 @@ def test_status_down_and_reset(cluster):
     assert running.json["server"] == f"https://127.0.0.1:{cluster.port}"
 
     assert _hyperkube("down", *folder).out == "stopped\n"
-    assert cluster.process.wait(5) == 0
+    assert cluster.process.wait(30) == 0
     assert processes_of(cluster.root) == {}
     assert _hyperkube("down", *folder).out == "no cluster is running\n"
     assert _hyperkube("status", *folder, check=False).code == 3
@@ -163,7 +163,7 @@ def test_reset_ends_what_a_crash_left(cluster):
 
     _hyperkube("reset", "--yes", "--data-dir", cluster.root)
 
-    eventually(lambda: processes_of(cluster.root) == {}, 5)
+    eventually(lambda: processes_of(cluster.root) == {}, 15)
 
 
 def test_kubeconfig_is_printed_and_merged(up, tmp_path):
@@ -255,7 +255,7 @@ def test_five_processes_end_with_the_one_that_started_them(cluster):
 
     cluster.kill()
 
-    eventually(lambda: processes_of(cluster.root) == {}, 10)
+    eventually(lambda: processes_of(cluster.root) == {}, 30)
 
 
 def test_an_ordinary_user_needs_no_more(scratch, hello_file):

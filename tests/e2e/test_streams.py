@@ -134,7 +134,7 @@ def _on_a_terminal(room, *words, type_in, seconds=25.0):
             os.write(ours, type_in)
             sent = True
     try:
-        code = process.wait(5)
+        code = process.wait(30)
     except subprocess.TimeoutExpired:
         process.kill()
         raise AssertionError(f"still running; the screen showed {shown!r}") from None

@@ -23,7 +23,7 @@ BIN = Path(sys.executable).parent
 START_SECONDS = 30.0
 
 
-def eventually(look, seconds=10.0, why=""):
+def eventually(look, seconds=60.0, why=""):
     """Call `look` until it returns something true; return that."""
     deadline = time.monotonic() + seconds
     while True:

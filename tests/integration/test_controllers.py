@@ -58,7 +58,7 @@ def deployment(replicas=3):
     return obj("Deployment", "web", "apps/v1", spec=spec)
 
 
-def eventually(fact, seconds=5.0):
+def eventually(fact, seconds=60.0):
     """Wait for a fact; what is not there yet is no answer."""
     deadline = time.monotonic() + seconds
     while True:

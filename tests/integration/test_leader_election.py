@@ -110,19 +110,19 @@ def test_the_other_takes_over_when_the_leader_is_killed(folder, server, kubeconf
     schedulers = [Candidate(folder, "kube-scheduler", f"sched-{n}", kubeconfig("sched-token")) for n in (1, 2)]
     kinds = {"kube-controller-manager": managers, "kube-scheduler": schedulers}
     with running(*managers, *schedulers):
-        first = {name: eventually(lambda name=name: holder(server, name), 15) for name in kinds}
+        first = {name: eventually(lambda name=name: holder(server, name), 60) for name in kinds}
         make_node(server)
         pods_before = make_deployment(server, "before")
-        eventually(lambda: bound(server, pods_before), 10)
+        eventually(lambda: bound(server, pods_before), 60)
 
         began = time.monotonic()
         for name, candidates in kinds.items():
             leader = next(one for one in candidates if started_leading(one))
             leader.kill()
-            eventually(lambda name=name: holder(server, name) not in ("", first[name]), 20)
+            eventually(lambda name=name: holder(server, name) not in ("", first[name]), 60)
         pods = make_deployment(server, "after")
         make_node(server)
-        eventually(lambda: bound(server, pods), 20)
+        eventually(lambda: bound(server, pods), 60)
 
         assert time.monotonic() - began < 20
         for name, candidates in kinds.items():

@@ -170,7 +170,7 @@ def test_a_watch_yields_events_and_is_closed_from_another_thread(server, client)
         time.sleep(0.005)
 
     watch.close()
-    reader.join(2)
+    reader.join(30)
 
     assert names == ["p1", "p2"]
     assert not reader.is_alive()

@@ -41,7 +41,7 @@ def pass_time(clock, seconds, until=lambda: False):
 @pytest.mark.parametrize("lock", ["leases", "endpoints", "configmaps"])
 def test_the_first_leads_and_the_second_follows_when_it_steps_down(client, clock, lock):
     first = Candidate(client, clock, "one", lock)
-    assert first.started.wait(2)
+    assert first.started.wait(30)
     second = Candidate(client, clock, "two", lock)
     pass_time(clock, 20)
     assert not second.started.is_set()
@@ -57,7 +57,7 @@ def test_the_first_leads_and_the_second_follows_when_it_steps_down(client, clock
 
 def test_a_lease_tells_holder_duration_and_transitions(client, clock):
     candidate = Candidate(client, clock, "one")
-    assert candidate.started.wait(2)
+    assert candidate.started.wait(30)
 
     (lease,) = client.objects(lock_resource("leases"))
     candidate.elector.stop()
@@ -73,7 +73,7 @@ def test_a_lease_tells_holder_duration_and_transitions(client, clock):
 
 def test_a_leader_that_cannot_renew_says_so_within_its_deadline(client, clock):
     candidate = Candidate(client, clock, "one")
-    assert candidate.started.wait(2)
+    assert candidate.started.wait(30)
     for _ in range(20):
         client.fail_next("get", "leases", ServiceUnavailable("away"))
 

@@ -73,7 +73,7 @@ def test_shutting_down_wakes_a_waiting_worker():
     worker.start()
 
     queue.shut_down()
-    worker.join(2)
+    worker.join(30)
 
     assert taken == [None]
     queue.add("late")

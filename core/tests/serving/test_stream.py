@@ -26,7 +26,7 @@ def test_pieces_arrive_as_they_come(toy, edge, connect, source):
     assert (status, headers["transfer-encoding"]) == (200, "chunked")
     assert (first, second) == (b"one\n", b"two\nthree\n")
     assert client.chunk() == b""
-    assert source.closed.wait(1)
+    assert source.closed.wait(30)
 
 
 def test_the_connection_can_be_used_again_after_a_stream(toy, edge, connect, source):
@@ -48,7 +48,7 @@ def test_the_source_is_closed_when_the_client_goes_away(toy, edge, connect, sour
     client.head()
     client.close()
 
-    assert source.closed.wait(2)
+    assert source.closed.wait(30)
 
 
 def test_head_of_a_stream_closes_the_source(toy, edge, connect, source):
@@ -83,7 +83,7 @@ def test_a_source_that_fails_breaks_the_body_off(toy, edge, connect, source, cap
     client.head()
 
     assert client.rest() == b""
-    assert source.closed.wait(1)
+    assert source.closed.wait(30)
 
 
 def test_a_slow_client_holds_its_source_back(toy, edge, connect, source):
@@ -182,7 +182,7 @@ def test_a_watch_over_websocket_is_one_message_per_chunk(toy, edge, source, ws):
 
     assert messages == ['{"type":"ADDED"}\n', '{"type":"DELETED"}\n']
     assert client.recv() == ""
-    assert source.closed.wait(1)
+    assert source.closed.wait(30)
 
 
 def test_a_websocket_request_may_be_answered_plainly(toy, edge, connect):

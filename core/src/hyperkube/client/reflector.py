@@ -136,7 +136,7 @@ class Informer:
         return self._synced
 
     def wait_synced(self, timeout: float | None = None) -> bool:
-        """Wait for `has_synced`, at most `timeout` seconds of the clock and not beyond `stop`; tell whether it holds."""
+        """Wait for `has_synced`: at most `timeout` seconds of the clock, and until `stop`; tell whether it holds."""
         self._clock.wait(self._synced_or_stopped, timeout)
         return self._synced
 

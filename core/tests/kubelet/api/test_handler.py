@@ -217,7 +217,7 @@ def test_a_port_is_forwarded(rig):
         with connected:
             heard = connected.recv(10)
             connected.sendall(b"pong")
-        thread.join(5)
+        thread.join(30)
 
     assert (heard, streams.got) == (b"ping", b"pong")
 

@@ -129,7 +129,7 @@ def test_a_shorter_grace_period_overtakes_a_longer_one(runtime, tmp_path):
     patient.start()
 
     runtime.stop_container(container, 0.05)
-    patient.join(5)
+    patient.join(30)
 
     assert not patient.is_alive()
 
@@ -252,7 +252,7 @@ def test_exec_runs_beside_the_container(runtime, tmp_path):
     process.stdin = None
 
     assert read_all(process.stdout) == b"blue\ntyped"
-    assert process.wait(5) == 9
+    assert process.wait(30) == 9
     close(process)
 
 
@@ -262,7 +262,7 @@ def test_exec_on_a_terminal(runtime, tmp_path):
     process = runtime.exec(container, ["sh", "-c", "stty size; test -t 0"], stdin=True, tty=True)
     process.resize(120, 40)
 
-    assert process.wait(5) == 0
+    assert process.wait(30) == 0
     assert process.stderr is None
     assert read_all(process.stdout).strip() in {b"40 120", b"0 0"}
     close(process)

@@ -261,5 +261,5 @@ class TestWithEtcd:
         assert [event.current.value for event in events] == [b"2", b"3", b"4"]
         assert [event.previous and event.previous.value for event in events] == [b"1", b"2", None]
         watch.close()
-        reader.join(5)
+        reader.join(30)
         assert not reader.is_alive()
