@@ -6,6 +6,8 @@ import pytest
 from hyperkube_scheduler.volume_binding import (
     CONFLICT_REASON,
     IMMEDIATE_REASON,
+    NO_SPACE_REASON,
+    NO_VOLUME_LEFT_REASON,
     NO_VOLUME_REASON,
     SELECTED_NODE,
     VolumeBinding,
@@ -14,7 +16,13 @@ from hyperkube_scheduler.volume_binding import (
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
-from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from hyperkube.kinds.resources import (
+    CSI_DRIVERS,
+    CSI_STORAGE_CAPACITIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+)
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.scheduler import SchedulingContract
@@ -73,6 +81,7 @@ class World:
         pytest.param(
             lambda: World(claim("pv"), [volume("pv", host="a")]), [True, False], CONFLICT_REASON, id="bound-elsewhere"
         ),
+        pytest.param(lambda: World(claim("gone")), [False, False], NO_VOLUME_LEFT_REASON, id="volume-gone"),
         pytest.param(lambda: World(claim()), [False, False], NO_VOLUME_REASON, id="no-volume"),
         pytest.param(
             lambda: World(claim(), [volume("pv", host="b")]), [False, True], NO_VOLUME_REASON, id="volume-of-one-node"
@@ -85,6 +94,41 @@ def test_nodes_are_kept_by_their_volumes(world, kept, reason):
 
     assert result.mask.tolist() == kept
     assert list(result.reasons) == ([reason] if reason else [])
+
+
+def capacity(name, amount, labels, **words):
+    row = {"storageClassName": "late", "nodeTopology": {"matchLabels": labels}, "capacity": amount, **words}
+    return {"metadata": {"name": name, "namespace": "default"}, **row}
+
+
+@pytest.mark.parametrize(
+    ("rows", "kept"),
+    [
+        pytest.param([capacity("a", "5Gi", {"host": "a"})], [True, False], id="where-it-is-said"),
+        pytest.param([capacity("a", "1Mi", {"host": "a"})], [False, False], id="too-little"),
+        pytest.param([capacity("a", "5Gi", {}, maximumVolumeSize="1Mi")], [False, False], id="volumes-too-small"),
+        pytest.param([capacity("a", "5Gi", {}, storageClassName="other")], [False, False], id="another-class"),
+        pytest.param([{**capacity("a", "5Gi", {}), "nodeTopology": None}], [False, False], id="nowhere"),
+        pytest.param([capacity("a", "5Gi", {})], [True, True], id="everywhere"),
+    ],
+)
+def test_a_driver_that_tells_its_room_is_asked(rows, kept):
+    world = World(claim(), provisioner="example.com/p")
+    world.client.create(CSI_DRIVERS, {"metadata": {"name": "example.com/p"}, "spec": {"storageCapacity": True}})
+    for row in rows:
+        world.client.create(CSI_STORAGE_CAPACITIES, row)
+
+    result = world.filtered()
+
+    assert result.mask.tolist() == kept
+    assert list(result.reasons) == ([] if all(kept) else [NO_SPACE_REASON])
+
+
+def test_a_driver_that_tells_nothing_has_room():
+    world = World(claim(), provisioner="example.com/p")
+    world.client.create(CSI_DRIVERS, {"metadata": {"name": "example.com/p"}, "spec": {"storageCapacity": False}})
+
+    assert world.filtered().mask.all()
 
 
 def test_a_held_volume_is_not_given_twice():

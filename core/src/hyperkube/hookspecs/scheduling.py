@@ -41,6 +41,7 @@ __all__ = [
     "PostFilterPlugin",
     "PreBindPlugin",
     "PreEnqueuePlugin",
+    "PreFiltered",
     "QueueSortPlugin",
     "ReservePlugin",
     "SchedulingPlugin",
@@ -98,6 +99,19 @@ class Filtered:
     unresolvable: Mask | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class PreFiltered:
+    """What a filter knows before it looks at any node.
+
+    Attributes:
+        reason: why the pod can run nowhere, whatever the nodes are like; eviction cannot help.
+        names: the only nodes that it can run on; None means any.
+    """
+
+    reason: str = ""
+    names: frozenset[str] | None = None
+
+
 class SchedulingPlugin(Plugin):
     """The base of all scheduling plugins; a class takes part in an extension point by implementing it.
 
@@ -140,6 +154,10 @@ class QueueSortPlugin(SchedulingPlugin):
 
 class FilterPlugin(SchedulingPlugin):
     """Keeps the nodes that can run a pod."""
+
+    def pre_filter(self, pod: PodInfo) -> PreFiltered | None:
+        """Return what can be said without the nodes, before any filter runs; None for nothing, as nearly always."""
+        return None
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Return the mask of feasible nodes, with a reason for each refused one."""

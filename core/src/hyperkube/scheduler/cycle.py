@@ -10,7 +10,8 @@ from collections import OrderedDict
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
-from hyperkube.hookspecs.scheduling import Filtered, Scope, ScorePlugin
+from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, Scope, ScorePlugin
+from hyperkube.machinery.objects import NodeName
 from hyperkube.scheduler.decision import Decision, Trace
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Algorithm:
         self._near_filters = [(name, plugin) for name, plugin in filters if plugin.scope is not Scope.CLUSTER]
         self._near_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
         self._wide_filters = [(name, plugin) for name, plugin in filters if plugin.scope is Scope.CLUSTER]
+        self._pre_filters = [row for row in filters if type(row[1]).pre_filter is not FilterPlugin.pre_filter]
         self._random = random
         self._laps: Laps = laps or NoLaps()
         self._kept: OrderedDict[str, Kept] = OrderedDict()
@@ -65,8 +67,16 @@ class Algorithm:
         if not len(nodes):
             return Decision(None, Trace((), {}, {}, {}))
         self._laps.begin()
+        outside: dict[str, Filtered] = {}
+        if self._pre_filters:
+            nowhere = self._pre_filter(pod, nodes, outside)
+            self._laps.lap("PreFilter", "Unschedulable" if nowhere is not None else "Success")
+            if nowhere is not None:
+                return nowhere
         kept = self._refreshed(pod, nodes)
         feasible, answers = kept.feasible, kept.filtered
+        for each in outside.values():
+            feasible = feasible & each.mask
         if feasible.any():
             wide = self._ask_wide(pod, nodes)
             if wide:
@@ -75,7 +85,7 @@ class Algorithm:
                     feasible &= answer.mask
                 answers = {name: (wide.get(name) or answers.get(name)) for name, _ in self._filters}  # type: ignore[misc]  # Nones go below
                 answers = {name: answer for name, answer in answers.items() if answer is not None}
-        refusals = first_refusals(answers, len(nodes), feasible)
+        refusals = first_refusals(answers, len(nodes), feasible, outside)
         names = nodes.names_now()
         count = int(feasible.sum())
         self._laps.lap("Filter", "Success" if count else "Unschedulable")
@@ -89,7 +99,7 @@ class Algorithm:
         return Decision(names[chosen], Trace(names, refusals, scores, weights))
 
     def fits(self, pod: QueuedPod, nodes: Nodes, index: int) -> bool:
-        """Tell whether all filters keep one node, asked anew."""
+        """Tell whether all filters keep one node, asked anew; what they know without the nodes does not change."""
         from hyperkube.scheduler.columns import Columns
 
         part = Columns(nodes, [index])
@@ -100,6 +110,44 @@ class Algorithm:
             plugin.skips_filter(pod, nodes) or bool(plugin.filter(pod, nodes).mask[index])
             for _, plugin in self._wide_filters
         )
+
+    def _pre_filter(self, pod: QueuedPod, nodes: Nodes, outside: dict[str, Filtered]) -> Decision | None:
+        """Ask what filters know without the nodes; put what the others are left out by into `outside`.
+
+        Upstream's texts: kubernetes ``pkg/scheduler/framework/runtime/framework.go`` (RunPreFilterPlugins).
+        """
+        import numpy as np
+
+        names: frozenset[str] | None = None
+        plugins: list[str] = []
+        for plugin, each in self._pre_filters:
+            said = each.pre_filter(pod)
+            if said is None:
+                continue
+            if said.reason:
+                return self._nowhere(plugin, said.reason, nodes)
+            if said.names is not None:
+                names = said.names if names is None else names & said.names
+                plugins.append(plugin)
+                if not names:
+                    who = f"(s) [{' '.join(plugins)}] simultaneously" if plugins[1:] else f" {plugins[0]}"
+                    return self._nowhere(plugin, f"node(s) didn't satisfy plugin{who}", nodes)
+        if names is not None:
+            mask = np.zeros(len(nodes), dtype=bool)
+            for name in names:
+                index = nodes.index_of(NodeName(name))
+                if index is not None:
+                    mask[index] = True
+            text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
+            outside[plugins[0]] = Filtered(mask, {text: ~mask}, ~mask)
+        return None
+
+    def _nowhere(self, plugin: str, reason: str, nodes: Nodes) -> Decision:
+        import numpy as np
+
+        everything = np.ones(len(nodes), dtype=bool)
+        refused = {plugin: Filtered(~everything, {reason: everything}, everything)}
+        return Decision(None, Trace(nodes.names_now(), refused, {}, {}), refused, reason)
 
     def _refreshed(self, pod: QueuedPod, nodes: Nodes) -> Kept:
         from hyperkube.scheduler.kept import Kept
@@ -167,19 +215,31 @@ class Algorithm:
         return int(candidates[self._random.randrange(len(candidates))])
 
 
-def first_refusals(answers: dict[str, Filtered], count: int, feasible: Mask) -> dict[str, Filtered]:
-    """Return what each filter refused that those before it had kept: upstream stops at a node's first refusal."""
+def first_refusals(
+    answers: dict[str, Filtered], count: int, feasible: Mask, outside: dict[str, Filtered]
+) -> dict[str, Filtered]:
+    """Return what each filter refused that those before it had kept: upstream stops at a node's first refusal.
+
+    `outside` is what was refused before any of them.
+    """
     import numpy as np
 
     if feasible.all():
         return {}
     left = np.ones(count, dtype=bool)
-    refusals: dict[str, Filtered] = {}
+    refusals: dict[str, Filtered] = dict(outside)
+    for each in outside.values():
+        left &= each.mask
     for name, answer in answers.items():
         fresh = left & ~answer.mask
         if fresh.any():
             reasons = {text: hit for text, mask in answer.reasons.items() if (hit := mask & fresh).any()}
             unresolvable = None if answer.unresolvable is None else answer.unresolvable & fresh
+            before = refusals.get(name)
+            if before is not None:
+                reasons |= before.reasons
+                unresolvable = ~before.mask if unresolvable is None else unresolvable | ~before.mask
+                fresh = fresh | ~before.mask
             refusals[name] = Filtered(~fresh, reasons, unresolvable)
             left &= answer.mask
     return refusals

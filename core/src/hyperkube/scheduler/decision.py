@@ -99,13 +99,17 @@ class Decision:
         text: the message of a refusal, once `close` was called.
     """
 
-    __slots__ = ("node", "refused", "text", "trace")
+    __slots__ = ("_nowhere", "node", "refused", "text", "trace")
 
-    def __init__(self, node: NodeName | None, trace: Trace, refused: Mapping[str, Filtered] | None = None) -> None:
+    def __init__(
+        self, node: NodeName | None, trace: Trace, refused: Mapping[str, Filtered] | None = None, nowhere: str = ""
+    ) -> None:
+        """Take the parts; `nowhere` is why the pod can run nowhere, whatever the nodes are like."""
         self.node = node
         self.trace = trace
         self.refused: Mapping[str, Filtered] = refused or {}
         self.text = ""
+        self._nowhere = nowhere
 
     def close(self, note: str) -> str:
         """Return the message with what came of an attempt to make room; drop what only that needed."""
@@ -118,6 +122,8 @@ class Decision:
         count = len(self.trace.names)
         if not count:
             return "no nodes available to schedule pods"
+        if self._nowhere:
+            return f"0/{count} nodes are available: {self._nowhere}."
         counts: dict[str, int] = {}
         for said in self.refused.values():
             for text, mask in said.reasons.items():

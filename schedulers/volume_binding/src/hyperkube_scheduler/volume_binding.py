@@ -12,7 +12,15 @@ from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, class_
 from hyperkube_lib.scheduling.node_selectors import any_term
 
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, PreBindPlugin, ReservePlugin
+from hyperkube.hookspecs.scheduling import (
+    Filtered,
+    FilterPlugin,
+    NodeTable,
+    PodInfo,
+    PreBindPlugin,
+    PreFiltered,
+    ReservePlugin,
+)
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import (
@@ -32,6 +40,8 @@ if TYPE_CHECKING:
 
 CONFLICT_REASON = "node(s) had volume node affinity conflict"
 NO_VOLUME_REASON = "node(s) didn't find available persistent volumes to bind"
+NO_SPACE_REASON = "node(s) did not have enough free storage"
+NO_VOLUME_LEFT_REASON = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 IMMEDIATE_REASON = "pod has unbound immediate PersistentVolumeClaims"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
@@ -79,6 +89,13 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
         """Tell that binding this pod may take long: volumes have to be made or bound first."""
         return not self.skips(pod)
 
+    def pre_filter(self, pod: PodInfo) -> PreFiltered | None:
+        """Tell that a claim is missing, or must be bound before the pod is scheduled."""
+        if self._claims is None or self.skips(pod):
+            return None
+        why, _ = self._usable(pod.pod, self._claims)
+        return PreFiltered(why) if why else None
+
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes that reach the bound volumes and can get the others."""
         if self._claims is None:
@@ -87,17 +104,25 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
         if why:
             nowhere = np.zeros(len(nodes), dtype=bool)
             return Filtered(nowhere, {why: ~nowhere}, ~nowhere)
-        reached, found = np.ones(len(nodes), dtype=bool), np.ones(len(nodes), dtype=bool)
+        everywhere = np.ones(len(nodes), dtype=bool)
+        there, reached, found, room = (everywhere.copy() for _ in range(4))
         for claim in claims:
             if is_bound(claim):
                 volume = self._claims.volume(claim["spec"]["volumeName"])
-                if volume is not None:
+                if volume is None:
+                    there[:] = False
+                else:
                     reached &= _reachable(volume, nodes)
         late = [claim for claim in claims if not is_bound(claim)]
         if late:
-            found &= self._obtainable(pod, late, nodes)
-        kept = reached & found
-        rows = ((CONFLICT_REASON, ~reached), (NO_VOLUME_REASON, ~found))
+            found, room = self._obtainable(pod, late, nodes)
+        kept = there & reached & found & room
+        rows = (
+            (NO_VOLUME_LEFT_REASON, ~there),
+            (CONFLICT_REASON, ~reached),
+            (NO_VOLUME_REASON, ~found),
+            (NO_SPACE_REASON, ~room),
+        )
         return Filtered(kept, {text: mask for text, mask in rows if mask.any()}, ~kept)
 
     def reserve(self, pod: PodInfo, node: NodeName) -> str:
@@ -183,14 +208,17 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
         found = known.storage_class(claim)
         return found is not None and found.get("volumeBindingMode") == LATE and not claim["spec"].get("volumeName")
 
-    def _obtainable(self, pod: PodInfo, claims: Sequence[Object], nodes: NodeTable) -> Mask:
-        """Plan for each node how it gets the claims' volumes; the smallest volume that is large enough is taken."""
+    def _obtainable(self, pod: PodInfo, claims: Sequence[Object], nodes: NodeTable) -> tuple[Mask, Mask]:
+        """Plan for each node how it gets the claims' volumes; the smallest volume that is large enough is taken.
+
+        Returns: the nodes where there are volumes or they can be made, and those where there is room to make them.
+        """
         assert self._claims is not None  # noqa: S101  asked for by `filter` only then
-        found = np.ones(len(nodes), dtype=bool)
+        found, room = np.ones(len(nodes), dtype=bool), np.ones(len(nodes), dtype=bool)
         plans = [Plan() for _ in range(len(nodes))]
         for claim in sorted(claims, key=_size):
             open_to = [(volume, _reachable(volume, nodes)) for volume in self._candidates(claim, pod.key)]
-            makeable = self._makeable(claim, nodes)
+            makeable, roomy = self._makeable(claim, nodes), self._roomy(claim, nodes)
             for index in found.nonzero()[0].tolist():
                 used = {name_of(volume) for _, volume in plans[index].joined}
                 chosen = next((each for each, mask in open_to if mask[index] and name_of(each) not in used), None)
@@ -198,10 +226,30 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
                     plans[index].joined.append((claim, chosen))
                 elif makeable[index]:
                     plans[index].provisioned.append(claim)
+                    room[index] &= roomy[index]
                 else:
                     found[index] = False
-        pod.state["VolumeBinding"] = {nodes.names[index]: plans[index] for index in found.nonzero()[0].tolist()}
-        return found
+        chosen_from = (found & room).nonzero()[0].tolist()
+        pod.state["VolumeBinding"] = {nodes.names[index]: plans[index] for index in chosen_from}
+        return found, room
+
+    def _roomy(self, claim: Object, nodes: NodeTable) -> Mask:
+        """Return where the claim's driver says it has room for one more volume; drivers that say nothing have."""
+        assert self._claims is not None  # noqa: S101  likewise
+        storage_class, size = self._claims.storage_class(claim), _size(claim)
+        everywhere = np.ones(len(nodes), dtype=bool)
+        driver = self._claims.csi_driver(str((storage_class or {}).get("provisioner") or ""))
+        if storage_class is None or driver is None or not driver["spec"].get("storageCapacity") or not size:
+            return everywhere
+        mask = ~everywhere
+        for row in self._claims.capacities():
+            amount = row.get("maximumVolumeSize") or row.get("capacity")
+            if row.get("storageClassName") != name_of(storage_class) or row.get("nodeTopology") is None:
+                continue
+            if amount is not None and parse(str(amount)).value() >= size:
+                selector = from_label_selector(row["nodeTopology"])
+                mask |= np.array([selector.matches(labels_of(nodes.node(at))) for at in range(len(nodes))], dtype=bool)
+        return mask
 
     def _candidates(self, claim: Object, key: str) -> list[Object]:
         assert self._claims is not None  # noqa: S101  likewise
