@@ -51,7 +51,7 @@ def test_a_node_where_the_disk_is_taken_is_refused():
     assert result.reasons[DISK_REASON].tolist() == [True, False]
 
 
-def test_a_claim_for_one_pod_is_in_use():
+def test_a_claim_for_one_pod_is_in_use_everywhere_until_that_pod_goes():
     client = FakeClient()
     claim = {"metadata": {"name": "data", "namespace": "default"}, "spec": {"accessModes": ["ReadWriteOncePod"]}}
     client.create(PERSISTENT_VOLUME_CLAIMS, claim)
@@ -64,10 +64,14 @@ def test_a_claim_for_one_pod_is_in_use():
     nodes.put_pod(pod("holder", volume), "a")
 
     result = plugin.filter(pod_info(pod("new", volume), nodes), nodes)
+    nodes.remove_pod("default/holder", "a")
+    later = plugin.filter(pod_info(pod("new", volume), nodes), nodes)
     informers.stop()
 
     assert list(result.reasons) == [ONCE_REASON]
-    assert result.mask.tolist() == [False, True]
+    assert result.mask.tolist() == [False, False]
+    assert result.unresolvable is None
+    assert later.mask.all()
 
 
 class TestContract(SchedulingContract):

@@ -37,15 +37,23 @@ class VolumeRestrictions(FilterPlugin):
         """Keep the nodes where no pod holds what this one needs for itself."""
         disks, once = _disks(pod.pod), self._once(pod.pod)
         taken, in_use = np.zeros(len(nodes), dtype=bool), np.zeros(len(nodes), dtype=bool)
-        if disks or once:
+        if disks:
             for index in range(len(nodes)):
-                for other in nodes.pods(index):
-                    taken[index] |= any(conflict(one, two) for one in disks for two in _disks(other))
-                    same = once and namespace_of(other) == namespace_of(pod.pod)
-                    in_use[index] |= bool(same) and any(name in once for name, _ in claim_names(other))
-        in_use &= ~taken
+                taken[index] = any(
+                    conflict(one, two) for other in nodes.pods(index) for one in disks for two in _disks(other)
+                )
+        if once and self._used(pod.pod, once, nodes):
+            in_use = ~taken
         reasons = {text: mask for text, mask in ((DISK_REASON, taken), (ONCE_REASON, in_use)) if mask.any()}
         return Filtered(~(taken | in_use), reasons)
+
+    def _used(self, pod: Object, once: set[str], nodes: NodeTable) -> bool:
+        """Tell whether a pod on any node uses one of these claims; if it goes, they are free everywhere."""
+        return any(
+            namespace_of(other) == namespace_of(pod) and any(name in once for name, _ in claim_names(other))
+            for index in range(len(nodes))
+            for other in nodes.pods(index)
+        )
 
     def _once(self, pod: Object) -> set[str]:
         """Return the pod's claims that one pod alone may use."""

@@ -8,14 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hyperkube.client.informer import Informer, InformerFactory
-from hyperkube.kinds.resources import CSI_NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
+from hyperkube.kinds.resources import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+)
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of, name_of, namespace_of
 
 SYNC_SECONDS = 5.0
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-CHANGES = frozenset({"persistentvolumeclaims", "persistentvolumes", "storageclasses", "csinodes"})
+CHANGES = frozenset(
+    {
+        "csidrivers", "csinodes", "csistoragecapacities", "persistentvolumeclaims", "persistentvolumes",
+        "storageclasses",
+    }
+)  # fmt: skip
 """What the plugins that use this tell the scheduler of."""
 
 
@@ -68,6 +80,14 @@ class Claims:
     def csi_node(self, name: str) -> Object | None:
         """Return what drivers a node has."""
         return self._informer(CSI_NODES).get("", name)
+
+    def csi_driver(self, name: str) -> Object | None:
+        """Return what a driver says about itself."""
+        return self._informer(CSI_DRIVERS).get("", name)
+
+    def capacities(self) -> list[Object]:
+        """Return how much storage drivers say they can make, by class and topology."""
+        return list(self._informer(CSI_STORAGE_CAPACITIES).list())
 
     def _informer(self, resource: GroupVersionResource) -> Informer:
         informer = self._known.get(resource)
