@@ -2,7 +2,8 @@
 
 import pytest
 
-from hyperkube.cli.commands.why_forbidden import Policy, Question, answer, explain, missing, user_named
+from hyperkube.cli.commands.why_forbidden import answer
+from hyperkube.kinds.rbac_explanation import Policy, Question, explain, missing, user_named
 from hyperkube.testing.cluster import ControlPlane
 
 READ = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["configmaps"]}

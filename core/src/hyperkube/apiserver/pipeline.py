@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from hyperkube.apiserver.aggregation.route import Elsewhere
 from hyperkube.apiserver.authorization import Authorization, refusal
 from hyperkube.apiserver.calls import ApiRequest, Outcome, Raw
+from hyperkube.apiserver.explain.records import Explanations
 from hyperkube.apiserver.paths import Paths
 from hyperkube.apiserver.rest.dispatch import PathNotFound, locate, serve
 from hyperkube.apiserver.rest.services import Services
@@ -38,6 +39,7 @@ class Pipeline:
         logger: logging.Logger,
         *,
         elsewhere: Elsewhere = _nowhere_else,
+        explanations: Explanations | None = None,
     ) -> None:
         self.services = services
         store = services.store
@@ -46,6 +48,7 @@ class Pipeline:
         )
         self.elsewhere = elsewhere
         self._authorization = authorization
+        self._explanations = explanations
         self._paths = paths
         self._logger = logger
 
@@ -61,7 +64,10 @@ class Pipeline:
             request.annotations["authorization.k8s.io/decision"] = "allow" if decision.allowed else "forbid"
             request.annotations["authorization.k8s.io/reason"] = decision.reason
         if not decision.allowed:
-            raise refusal(attributes, decision.reason)
+            error = refusal(attributes, decision.reason)
+            if self._explanations is not None:
+                error = self._explanations.forbidden(attributes, request.audit_id, error)
+            raise error
 
     def answer(self, request: ApiRequest) -> Outcome:
         """Return the outcome of an authorized request.

@@ -28,6 +28,9 @@ from hyperkube.apiserver.decode import BodyDecoder, Kinds
 from hyperkube.apiserver.discovery import Discovery
 from hyperkube.apiserver.encode import Encoder, ok
 from hyperkube.apiserver.encryption import EncryptedValues, read_configuration
+from hyperkube.apiserver.explain.pages import ExplanationPages
+from hyperkube.apiserver.explain.records import Explanations
+from hyperkube.apiserver.explain.reasons import Reasons
 from hyperkube.apiserver.handler import ApiHandler
 from hyperkube.apiserver.health import Check, Health
 from hyperkube.apiserver.inprocess import InProcessClient
@@ -212,8 +215,12 @@ class ApiServer:
             open_paths=plugins.listed(options, "authorization-always-allow-paths") or ALWAYS_ALLOWED_PATHS,
         )
         self._late_authorizer.real = self._authorization
+        reasons = Reasons(self.informers) if options.get("explain-forbidden") and "RBAC" in authz.names else None
+        self._explanations = Explanations(clock, bool(options.get("explain-admission")), reasons)
         chain = AdmissionChain(
-            plugins.hooks(admission, "admission_mutate"), plugins.hooks(admission, "admission_validate")
+            plugins.hooks(admission, "admission_mutate"),
+            plugins.hooks(admission, "admission_validate"),
+            self._explanations,
         )
         self._assemble(chain)
         done = self._beginning is not None and self._beginning.bootstrapped
@@ -272,7 +279,14 @@ class ApiServer:
         discovery = Discovery(self.registry, server_address=self._address(), remotes=remotes)
         openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]), self._descriptions)
         self.paths = Paths(discovery, self.health, openapi, pages, self._debugging())
-        self._pipeline = Pipeline(self._services, self._authorization, self.paths, _logger, elsewhere=routes.answer)
+        self._pipeline = Pipeline(
+            self._services,
+            self._authorization,
+            self.paths,
+            _logger,
+            elsewhere=routes.answer,
+            explanations=self._explanations,
+        )
         self.handler = ApiHandler(
             self._pipeline,
             Encoder(clock, protobuf, ColumnDefinitions(self._descriptions)),
@@ -293,7 +307,7 @@ class ApiServer:
 
     def _debugging(self) -> Mapping[str, Page]:
         debugging = Debugging(self.options, self._clock, _logger)
-        return dict.fromkeys(PATHS, debugging.page)
+        return {**dict.fromkeys(PATHS, debugging.page), **ExplanationPages(self._explanations).pages()}
 
     def _address(self) -> str:
         address = self.options.get("advertise-address") or self.options.get("bind-address") or ""

@@ -45,6 +45,7 @@ class AdmissionRequest:
         may: asks the authorizers about `user`.
         annotations: audit annotations set so far (``plugin.example.com/key``).
         warnings: texts for the client's ``Warning`` header.
+        audit_id: tells the request from all others; clients see it as ``Audit-Id``.
     """
 
     operation: Operation
@@ -61,6 +62,7 @@ class AdmissionRequest:
     may: Authorizes
     annotations: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    audit_id: str = ""
     on_failure: list[Callable[[], None]] = field(default_factory=list)
     """Called, last first, when the write is refused or fails after all: give back what was charged."""
     memory: dict[str, Any] = field(default_factory=dict)

@@ -81,6 +81,7 @@ class Call:
         warnings: texts for the client's ``Warning`` header.
         query: the request's query parameters (first values).
         data: room for a strategy to carry something from one step to the next within this call.
+        audit_id: tells the request from all others.
     """
 
     user: UserInfo
@@ -100,6 +101,7 @@ class Call:
     gates: Mapping[str, bool] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
+    audit_id: str = ""
 
 
 Finish = Callable[[bool], None]

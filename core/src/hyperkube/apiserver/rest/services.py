@@ -90,6 +90,7 @@ class Services:
             options=self.options,
             gates=self.gates,
             warnings=request.warnings,
+            audit_id=request.audit_id,
         )
 
     def admission_request(
@@ -119,6 +120,7 @@ class Services:
             may=UserMay(self.authorizer, call.user),
             annotations=annotations if annotations is not None else {},
             warnings=call.warnings,
+            audit_id=call.audit_id,
         )
 
 

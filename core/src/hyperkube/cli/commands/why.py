@@ -1,4 +1,4 @@
-"""hyperkube why: every plugin's word on every node, for a pod that is pending or placed; and why one may not."""
+"""hyperkube why: every plugin's word on every node, for a pod pending or placed; who may not, changed or refused."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 import orjson
 
 from hyperkube.cli.cluster.layout import Layout, default_data_dir
+from hyperkube.cli.commands.why_changed import changed, refused
 from hyperkube.cli.commands.why_forbidden import forbidden
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.objects import Object
@@ -25,6 +26,8 @@ def command() -> None:
 
 
 command.add_command(forbidden)
+command.add_command(changed)
+command.add_command(refused)
 
 
 def _options(function: Any) -> Any:

@@ -143,6 +143,7 @@ FLAGS = (
     *section(
         "Authorization",
         Flag("authorization-mode", LIST, "AlwaysAllow", "authorizers in order, e.g. Node,RBAC"),
+        Flag("explain-forbidden", BOOL, False, "tell whoever is refused the nearest RBAC bindings and what they lack"),
         Flag("authorization-rbac-super-user", STRING, "", "user who is allowed everything", accepted=True),
         Flag("authorization-config", STRING, "", "AuthorizationConfiguration file"),
         Flag("authorization-policy-file", STRING, "", "ABAC policy: one JSON object per line"),
@@ -163,6 +164,7 @@ FLAGS = (
             "AdmissionConfiguration file with the plugins' settings",
         ),
         Flag("allow-privileged", BOOL, False, "allow privileged containers"),
+        Flag("explain-admission", BOOL, False, "remember what plugins changed, for `hyperkube why changed`"),
         Flag(
             "unattended-resources",
             LIST,

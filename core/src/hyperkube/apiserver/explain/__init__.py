@@ -1,0 +1,1 @@
+"""Explanations kept in memory: what admission plugins changed, and what was refused by whom."""

@@ -1,0 +1,218 @@
+"""The records of explanations: two rings of bounded size, one of changes and one of refusals.
+
+A change is kept as the object's JSON before and after each plugin, and becomes a patch when somebody asks for it.
+Whoever is refused again and again pushes out other refusals, but no change.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import orjson
+
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, Forbidden
+from hyperkube.machinery.groups import GroupResource
+from hyperkube.machinery.objects import Object, name_of, uid_of
+from hyperkube.machinery.patch.json_difference import json_difference
+from hyperkube.machinery.times import format_time
+
+KEPT = 1000
+"""Records of either sort."""
+KEPT_BYTES = 16 * 1024 * 1024
+"""JSON that the records of changes hold together; the oldest go first."""
+_SECRET = (GroupResource("", "secrets"), GroupResource("", "serviceaccounts"))
+HIDDEN = "(hidden)"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What was asked for, and by whom."""
+
+    audit_id: str
+    at: datetime
+    user: str
+    verb: str
+    resource: GroupResource
+    subresource: str
+    namespace: str
+    name: str
+
+    def shown(self) -> Object:
+        """Return it as answers show it."""
+        return {
+            "auditID": self.audit_id,
+            "time": format_time(self.at),
+            "user": self.user,
+            "verb": self.verb,
+            "resource": str(self.resource),
+            "subresource": self.subresource,
+            "namespace": self.namespace,
+            "name": self.name,
+        }
+
+
+class Step(NamedTuple):
+    """The turn of a mutating plugin that changed something: how long it took, the object's JSON before and after."""
+
+    plugin: str
+    seconds: float
+    before: bytes
+    after: bytes
+
+    def shown(self, *, secret: bool) -> Object:
+        """Return it as answers show it, the values hidden where they are nobody's business."""
+        patch = json_difference(orjson.loads(self.before), orjson.loads(self.after))
+        if secret:
+            patch = [{**one, "value": HIDDEN} if "value" in one else one for one in patch]
+        return {"plugin": self.plugin, "microseconds": round(self.seconds * 1e6), "patch": patch}
+
+
+@dataclass(slots=True)
+class Change:
+    """A write that plugins changed.
+
+    Attributes:
+        stored: whether the write went through; not for a dry run, or when it failed after all.
+    """
+
+    subject: Subject
+    uid: str
+    steps: list[Step]
+    dry_run: bool
+    stored: bool = True
+
+    @property
+    def size(self) -> int:
+        """The bytes it holds."""
+        return sum(len(step.before) + len(step.after) for step in self.steps)
+
+    def failed(self) -> None:
+        """Note that nothing was stored."""
+        self.stored = False
+
+    def shown(self) -> Object:
+        """Return it as answers show it."""
+        secret = self.subject.resource in _SECRET
+        return {
+            **self.subject.shown(),
+            "uid": self.uid,
+            "dryRun": self.dry_run,
+            "stored": self.stored and not self.dry_run,
+            "microseconds": round(sum(step.seconds for step in self.steps) * 1e6),
+            "plugins": [step.shown(secret=secret) for step in self.steps],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A request that an admission plugin, or authorization, refused."""
+
+    subject: Subject
+    by: str
+    code: int
+    reason: str
+    message: str
+
+    def shown(self) -> Object:
+        """Return it as answers show it."""
+        told = {"by": self.by, "code": self.code, "reason": self.reason, "message": self.message}
+        return {**self.subject.shown(), **told}
+
+
+Record = TypeVar("Record", Change, Refusal)
+
+
+class Ring(Generic[Record]):
+    """The latest records, in order."""
+
+    def __init__(self, most: int = KEPT, most_bytes: int = KEPT_BYTES) -> None:
+        self._lock = threading.Lock()
+        self._records: deque[tuple[Record, int]] = deque()
+        self._most = most
+        self._most_bytes = most_bytes
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def add(self, record: Record, size: int = 0) -> None:
+        """Keep a record, and let go of as many old ones as it takes."""
+        with self._lock:
+            self._records.append((record, size))
+            self._bytes += size
+            while len(self._records) > self._most or (self._bytes > self._most_bytes and self._records):
+                self._bytes -= self._records.popleft()[1]
+
+    def latest_first(self) -> Iterator[Record]:
+        """Yield the records."""
+        with self._lock:
+            found = [record for record, _ in self._records]
+        return reversed(found)
+
+
+@dataclass(slots=True)
+class Explanations:
+    """All that one API server remembers.
+
+    Attributes:
+        records_changes: whether mutations are compared and kept.
+        reasons: says, the nearest first, what would allow a request; None when refusals do not tell.
+    """
+
+    clock: Clock
+    records_changes: bool = False
+    reasons: Callable[[Attributes], list[str]] | None = None
+    changes: Ring[Change] = field(default_factory=Ring[Change])
+    refusals: Ring[Refusal] = field(default_factory=Ring[Refusal])
+
+    def changed(self, request: AdmissionRequest, steps: list[Step]) -> None:
+        """Keep what plugins made of an admitted object."""
+        change = Change(self._subject(request), str(uid_of(request.object or {})), steps, request.dry_run)
+        request.on_failure.append(change.failed)
+        self.changes.add(change, change.size)
+
+    def refused(self, request: AdmissionRequest, by: str, error: ApiError) -> None:
+        """Keep what an admission plugin refused."""
+        status: dict[str, Any] = error.status()
+        self.refusals.add(
+            Refusal(self._subject(request), by, int(status["code"]), str(status.get("reason", "")), error.message)
+        )
+
+    def forbidden(self, attributes: Attributes, audit_id: str, error: ApiError) -> ApiError:
+        """Keep what authorization refused; return the refusal, with its reasons where the server tells them."""
+        if self.reasons is not None:
+            why = self.reasons(attributes)
+            error = Forbidden(f"{error.message} (why: {why[0]})", details=error.details)
+            error.details["causes"] = [{"reason": "Explanation", "message": text} for text in why]
+        subject = Subject(
+            audit_id,
+            self.clock.now(),
+            attributes.user.name,
+            attributes.verb,
+            GroupResource(attributes.group, attributes.resource),
+            attributes.subresource,
+            attributes.namespace,
+            attributes.name if attributes.is_resource else attributes.path,
+        )
+        self.refusals.add(Refusal(subject, "authorization", 403, "Forbidden", error.message))
+        return error
+
+    def _subject(self, request: AdmissionRequest) -> Subject:
+        return Subject(
+            request.audit_id,
+            self.clock.now(),
+            request.user.name,
+            request.operation,
+            request.resource.group_resource,
+            request.subresource,
+            request.namespace,
+            request.name or name_of(request.object or {}),
+        )
