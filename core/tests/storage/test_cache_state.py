@@ -107,7 +107,7 @@ def test_neither_cache_changes_the_other(seed, began):
 
 
 def test_a_watch_from_before_the_fork_gets_what_it_missed(seed, began):
-    store, cache = seed
+    store, _cache = seed
     before = store.revision()
     put(store, "d")
     fork, other = began()

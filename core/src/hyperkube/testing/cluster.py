@@ -23,6 +23,7 @@ from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, PRIVILEGED_GROUP, UserInfo, component, node
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.collector import collector_paused
 
 if TYPE_CHECKING:
     from hyperkube.apiserver.server import ApiServer
@@ -149,7 +150,8 @@ class ControlPlane:
             NotInTime: a part did not become ready.
         """
         apiserver, controller_manager, scheduler, kubelet = self._wanted
-        self._start_server(apiserver)
+        with collector_paused():
+            self._start_server(apiserver)
         if controller_manager is not None:
             self._start_controllers(controller_manager)
         if scheduler is not None:
