@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from hyperkube_storage.etcd.pulse import Pulse
+
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import (
     FutureRevision,
@@ -19,7 +23,7 @@ from hyperkube.storage.store import (
 
 Answer = TypeVar("Answer")
 
-CALL_SECONDS = 5.0
+CALL_SECONDS = 4.0
 """Deadline of every call."""
 
 _GRPC_OPTIONS = (
@@ -27,7 +31,15 @@ _GRPC_OPTIONS = (
     ("grpc.max_send_message_length", -1),
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 10_000),
+    # A member that comes back is found within seconds, and one that drops what is sent to it does not hold up for long.
+    ("grpc.use_local_subchannel_pool", 1),
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 2_000),
+    ("grpc.max_reconnect_backoff_ms", 2_000),
 )
+
+
+logger = logging.getLogger("hyperkube.storage")
 
 
 class CompactedAway(StoreError):
@@ -102,17 +114,23 @@ class Access:
 class Endpoints:
     """Calls on whichever member answers.
 
+    Args:
+        access: where the members are and who to be there.
+        clock: for asking now and then whether they are still there; None to find out by calls only.
+
     Raises:
         UsageError: the access is not usable.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, clock: Clock | None = None) -> None:
         self._access = access
         self._addresses = access.addresses()
         self._lock = threading.Lock()
         self._current = 0
         self._client: Any = None
         self._closed = False
+        alone = len(self._addresses) == 1
+        self._pulse = Pulse(clock, self._close_silent, alone=alone) if clock is not None else None
 
     def __len__(self) -> int:
         return len(self._addresses)
@@ -134,6 +152,8 @@ class Endpoints:
                 except grpc.RpcError as error:
                     self._current = (self._current + 1) % len(self._addresses)
                     raise translate(error) from error
+                if self._pulse is not None:
+                    self._pulse.follow(self._client)
             return self._client
 
     def leave(self, client: Any) -> None:
@@ -164,6 +184,8 @@ class Endpoints:
 
     def close(self) -> None:
         """Close the connection in use; later calls are refused."""
+        if self._pulse is not None:
+            self._pulse.close()
         with self._lock:
             self._closed = True
             client, self._client = self._client, None
@@ -191,9 +213,17 @@ class Endpoints:
                 self.leave(client)
                 if not (repeat_all or logged_out(error) or never_sent(error)):
                     raise failed from error
-            except ValueError as error:  # grpc: another thread closed the channel
-                raise StoreUnavailable("the store is closed") from error
+            except ValueError as error:  # grpc: another thread closed the channel before this call began
+                if self._closed:
+                    raise StoreUnavailable("the store is closed") from error
+                self.leave(client)
         raise failed
+
+    def _close_silent(self, client: Any) -> None:
+        """Leave a member that went silent; what waits on it ends."""
+        logger.warning("an etcd server does not answer any more, its connection is closed")
+        self.leave(client)
+        client.close()
 
 
 def elsewhere(error: Any) -> bool:

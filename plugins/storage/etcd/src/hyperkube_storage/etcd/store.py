@@ -70,7 +70,7 @@ class EtcdStore:
         trust_progress: bool | None = None,
     ) -> None:
         self._clock = clock or SystemClock()
-        self._endpoints = Endpoints(access)
+        self._endpoints = Endpoints(access, self._clock)
         self._trust_progress = trust_progress
         self._lock = threading.Lock()
         self._watches: set[EtcdWatch] = set()
