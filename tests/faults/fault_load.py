@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import random
 import threading
 import time
@@ -10,15 +11,15 @@ import time
 from fault_history import Change, Operation, Recorder, problems
 
 MAPS = "/api/v1/namespaces/default/configmaps"
-PREFIX = "load-"
 UNANSWERED = (OSError, http.client.HTTPException, ValueError)  # ValueError: a document that was cut off
 REFUSALS = {404: "absent", 409: "conflict"}
 VERBS = ("create", "update", "put", "delete", "get", "list")
 WEIGHTS = (3, 6, 3, 1, 5, 2)
+_NUMBERS = itertools.count()
 
 
 def _object(key, value, version=0):
-    meta = {"name": key, "labels": {"test": "load"}}
+    meta = {"name": key, "labels": {"load": key.rpartition("-")[0]}}
     if version:
         meta["resourceVersion"] = str(version)
     return {"metadata": meta, "data": {"left": value, "right": value}}
@@ -87,7 +88,7 @@ class Client(threading.Thread):
                 return server.delete(path)
             case "get":
                 return server.request("GET", path)
-        return server.request("GET", f"{MAPS}?labelSelector=test%3Dload")
+        return server.request("GET", f"{MAPS}?labelSelector=load%3D{operation.key.rpartition('-')[0]}")
 
     def _note(self, operation, status, answer):
         """Write down the answer; the operation ended before anything that begins from now on."""
@@ -123,9 +124,9 @@ class Client(threading.Thread):
 class Follower(threading.Thread):
     """Watches over everything that happens, always from the last version it saw."""
 
-    def __init__(self, servers, version):
+    def __init__(self, servers, selected, version):
         super().__init__(daemon=True)
-        self.servers, self.version = list(servers), int(version)
+        self.servers, self.selected, self.version = list(servers), selected, int(version)
         self.changes: list[Change] = []
         self.odd = []
         self.ended = threading.Event()
@@ -135,7 +136,7 @@ class Follower(threading.Thread):
         while not self.ended.is_set():
             server = self.servers[turn % len(self.servers)]
             turn += 1
-            path = f"{MAPS}?watch=1&labelSelector=test%3Dload&resourceVersion={self.version}&timeoutSeconds=5"
+            path = f"{self.selected}&watch=1&resourceVersion={self.version}&timeoutSeconds=5"
             try:
                 for event in server.watch(path, 8):
                     self._note(event)
@@ -163,9 +164,13 @@ class Load:
 
     def __init__(self, servers, clients=8, keys=5):
         self.servers, self.recorder = list(servers), Recorder()
+        name = f"load{next(_NUMBERS)}"
+        self.selected = f"{MAPS}?labelSelector=load%3D{name}"
         start = self.servers[0].get(MAPS)["metadata"]["resourceVersion"]
-        self.followers = [Follower(self.servers[number:] + self.servers[:number], start) for number in range(2)]
-        names = [f"{PREFIX}{number}" for number in range(keys)]
+        self.followers = [
+            Follower(self.servers[number:] + self.servers[:number], self.selected, start) for number in range(2)
+        ]
+        names = [f"{name}-{number}" for number in range(keys)]
         self.clients = [Client(number, self.servers, names, self.recorder) for number in range(clients)]
         for thread in (*self.followers, *self.clients):
             thread.start()
@@ -195,7 +200,7 @@ class Load:
         for client in self.clients:
             client.join(seconds)
             assert not client.is_alive()
-        final = self.servers[0].get(f"{MAPS}?labelSelector=test%3Dload")
+        final = self.servers[0].get(self.selected)
         state = {item["metadata"]["name"]: _value(item) for item in final["items"]}
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and any(_state(one.changes) != state for one in self.followers):
