@@ -14,7 +14,7 @@ from hyperkube.apiserver.calls import ApiRequest, Outcome, Page, Raw, Single, Wa
 from hyperkube.apiserver.decode import internal_package
 from hyperkube.apiserver.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube.apiserver.request_info import flag
-from hyperkube.apiserver.tables import META_VERSION, partial, table
+from hyperkube.apiserver.tables import META_VERSION, ColumnDefinitions, partial, table
 from hyperkube.apiserver.waiting_stream import WaitingStream
 from hyperkube.apiserver.watch_stream import WatchStream, frames_for
 from hyperkube.machinery.clock import Clock
@@ -50,6 +50,7 @@ class Encoder:
 
     clock: Clock
     protobuf: Protobuf
+    columns: ColumnDefinitions
 
     def check(self, request: ApiRequest) -> Format:
         """Return the format of a resource request's answer, before anything is done.
@@ -104,7 +105,8 @@ class Encoder:
         if wanted.kind == "Table" and served is not None:
             meta = {"resourceVersion": (obj.get("metadata") or {}).get("resourceVersion", "")}
             include = request.param("includeObject")
-            return table(served, [obj], meta, self.clock.now(), include=include, version=wanted.version)
+            now = self.clock.now()
+            return table(served, [obj], meta, now, include=include, version=wanted.version, columns=self.columns)
         if wanted.kind == "PartialObjectMetadata" and served is not None:
             return partial(served, obj, wanted.version)
         if wanted.kind == "PartialObjectMetadataList" and served is not None:
@@ -128,7 +130,8 @@ class Encoder:
         served, meta = page.served, page_metadata(page)
         if wanted.kind == "Table":
             include = request.param("includeObject")
-            body = table(served, items_of(page), meta, self.clock.now(), include=include, version=wanted.version)
+            now, version = self.clock.now(), wanted.version
+            body = table(served, items_of(page), meta, now, include=include, version=version, columns=self.columns)
         elif wanted.kind == "PartialObjectMetadataList":
             items = [partial(served, obj, wanted.version) for obj in items_of(page)]
             api_version = f"{META_VERSION}/{wanted.version}"
@@ -156,7 +159,7 @@ class Encoder:
         include = request.param("includeObject")
         if wanted.kind == "PartialObjectMetadataList":
             return _unwritable(watching)
-        frames, content_type = frames_for(watching.served, wanted, include, self.clock, self.protobuf)
+        frames, content_type = frames_for(watching.served, wanted, include, self.clock, self.protobuf, self.columns)
         headers = [("Content-Type", content_type), NO_CACHE]
         stream: ChunkSource = WatchStream(watching, frames, self.clock)
         return StreamResponse(headers=headers, source=WaitingStream(stream) if watching.served.waits else stream)

@@ -6,6 +6,7 @@ Source: kube-openapi ``pkg/handler``, ``pkg/handler3``.
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from functools import partial
 
 from hyperkube.apiserver.calls import ApiRequest
@@ -13,15 +14,18 @@ from hyperkube.apiserver.openapi import OpenApi
 from hyperkube.apiserver.openapi.gnostic import ASKED_AS, MEDIA_TYPE
 from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.rest.dispatch import not_allowed
+from hyperkube.hookspecs.api import Descriptions
 from hyperkube.serving.exchange import Response
 
 
 class OpenApiPages:
     """Answers ``/openapi/...``."""
 
-    def __init__(self, registry: Registry, version: str) -> None:
+    def __init__(self, registry: Registry, version: str, descriptions: Callable[[], Descriptions]) -> None:
         self._documents = OpenApi(
-            partial(lambda served: [resource.spec for resource in served.resources()], registry), version=version
+            partial(lambda served: [resource.spec for resource in served.resources()], registry),
+            version=version,
+            descriptions=descriptions,
         )
         registry.on_change(self._documents.invalidate)
         self._binary: tuple[str, bytes] = ("", b"")

@@ -5,23 +5,30 @@ Source: kubernetes apiserver ``pkg/registry/rest/table.go``, ``pkg/endpoints/han
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
+from hyperkube.apiserver.openapi import NoDescriptions
 from hyperkube.apiserver.served import ServedResource
-from hyperkube.hookspecs.api import Column
+from hyperkube.hookspecs.api import Column, Descriptions
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema import resolve
+from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.fields import KubeField, List, Map, Struct
+from hyperkube.machinery.schema.structs import members
 from hyperkube.machinery.times import human_duration, parse_time
 
 META_VERSION = "meta.k8s.io"
-_DESCRIPTIONS = {
-    "Name": "The object's name, unique among its kind in a namespace.",
-    "Age": "How long ago the object was created.",
-    "Created At": "When the object was created.",
+_SHOWS = {
+    "Name": "metadata.name",
+    "Age": "metadata.creationTimestamp",
+    "Created At": "metadata.creationTimestamp",
 }
-"""What clients see of the columns that all kinds share, where a resource says nothing of its own."""
+"""The fields that the columns of all kinds show, where a column does not say itself."""
+_META_SCHEMA = "hyperkube_api.meta.v1:ObjectMeta"
 _INCLUDES = frozenset({"", "None", "Metadata", "Object"})
 _DEFAULT_COLUMNS = (Column("Name", format="name"), Column("Age"))
 
@@ -36,18 +43,76 @@ def columns_of(served: ServedResource) -> tuple[Column, ...]:
     return served.spec.columns or _DEFAULT_COLUMNS
 
 
-def definitions(served: ServedResource) -> list[Object]:
-    """Return the column definitions of a table."""
-    return [
-        {
-            "name": column.name,
-            "type": column.type,
-            "format": column.format,
-            "description": column.description or _DESCRIPTIONS.get(column.name, ""),
-            "priority": column.priority,
-        }
-        for column in columns_of(served)
-    ]
+class ColumnDefinitions:
+    """The column definitions of tables, each with a description: the column's own or that of the field it shows.
+
+    They are made when a table of a resource is first asked for, and kept; so are the few texts, as columns share them.
+    """
+
+    def __init__(self, descriptions: Callable[[], Descriptions] = NoDescriptions) -> None:
+        self._descriptions = descriptions
+        self._made: WeakKeyDictionary[ServedResource, list[Object]] = WeakKeyDictionary()
+        self._texts: dict[tuple[str, str], str] = {}
+
+    def of(self, served: ServedResource) -> list[Object]:
+        """Return the column definitions of a resource's tables; they are shared, so leave them as they are."""
+        made = self._made.get(served)
+        if made is None:
+            made = self._made[served] = self._make(served)
+        return made
+
+    def _make(self, served: ServedResource) -> list[Object]:
+        columns = columns_of(served)
+        shown = [None if column.description else _shown_field(served, column) for column in columns]
+        self._learn([field for field in shown if field is not None])
+        return [
+            {
+                "name": column.name,
+                "type": column.type,
+                "format": column.format,
+                "description": column.description if field is None else self._texts[field.key],
+                "priority": column.priority,
+            }
+            for column, field in zip(columns, shown, strict=True)
+        ]
+
+    def _learn(self, fields: Sequence[_ShownField]) -> None:
+        """Look up the texts of fields, our own where nobody knows more."""
+        new = {field.key: field for field in fields if field.key not in self._texts}
+        found = self._descriptions().types({definition for definition, _ in new}) if new else {}
+        for (definition, name), field in new.items():
+            known = found.get(definition)
+            self._texts[field.key] = (known.fields.get(name, "") if known is not None else "") or field.own
+
+
+class _ShownField(NamedTuple):
+    """A field that a column shows: its definition's name and its own, and what its schema says of it."""
+
+    key: tuple[str, str]
+    own: str
+
+
+def _shown_field(served: ServedResource, column: Column) -> _ShownField | None:
+    """Return the field that a column shows, None for a column that shows no field."""
+    path = column.shows or _SHOWS.get(column.name, "")
+    if not path:
+        return None
+    name, _, path = path.rpartition("/")
+    parts = path.split(".")
+    if parts[0] == "metadata":
+        name, parts = _META_SCHEMA, parts[1:]
+    schema = resolve(name or served.spec.schema)
+    for part in parts[:-1]:
+        schema = _inner(members(schema)[part])
+    return _ShownField((schema.openapi_name(), parts[-1]), members(schema)[parts[-1]].doc)
+
+
+def _inner(field: KubeField) -> type[KubeSchema]:
+    """Return the schema of a struct, or of the items of a list."""
+    while isinstance(field, List | Map):
+        field = field.items
+    assert isinstance(field, Struct)  # noqa: S101 -- a path leads through structs
+    return field.schema()
 
 
 def age(obj: Object, now: datetime) -> str:
@@ -102,9 +167,9 @@ def table(
     *,
     include: str,
     version: str,
-    headed: bool = True,
+    columns: ColumnDefinitions | None,
 ) -> Object:
-    """Return a table; without a head it has no column definitions (all but the first of a watch).
+    """Return a table; without `columns` it has no column definitions (all but the first of a watch).
 
     Raises:
         BadRequest: `include` is none of the words it may be.
@@ -119,6 +184,6 @@ def table(
         "kind": "Table",
         "apiVersion": f"{META_VERSION}/{version}",
         "metadata": metadata,
-        "columnDefinitions": definitions(served) if headed else None,
+        "columnDefinitions": columns.of(served) if columns is not None else None,
         "rows": rows if rows or not _is_plain(served) else None,
     }

@@ -13,7 +13,7 @@ import orjson
 from hyperkube.apiserver.calls import Watching
 from hyperkube.apiserver.negotiation import JSON, PROTOBUF, YAML, Format
 from hyperkube.apiserver.served import ServedResource
-from hyperkube.apiserver.tables import partial, table
+from hyperkube.apiserver.tables import ColumnDefinitions, partial, table
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.codecs.protobuf import Protobuf, watch_frame
 from hyperkube.machinery.errors import ApiError
@@ -67,12 +67,14 @@ class JsonFrames:
 class ShapedFrames:
     """Frames whose objects are shown as tables or partial objects, or in YAML."""
 
-    def __init__(self, served: ServedResource, wanted: Format, include: str, clock: Clock) -> None:
+    def __init__(
+        self, served: ServedResource, wanted: Format, include: str, clock: Clock, columns: ColumnDefinitions
+    ) -> None:
         self._served = served
         self._wanted = wanted
         self._include = include
         self._clock = clock
-        self._headed = True
+        self._columns: ColumnDefinitions | None = columns
 
     def event(self, event: CacheEvent) -> bytes:
         """Return the frame of an event."""
@@ -98,9 +100,9 @@ class ShapedFrames:
                 self._clock.now(),
                 include=self._include,
                 version=wanted.version,
-                headed=self._headed,
+                columns=self._columns,
             )
-            self._headed = False
+            self._columns = None
             return shaped
         return partial(self._served, obj, wanted.version) if wanted.kind else obj
 
@@ -219,11 +221,16 @@ class WatchStream:
 
 
 def frames_for(
-    served: ServedResource, wanted: Format, include: str, clock: Clock, protobuf: Protobuf
+    served: ServedResource,
+    wanted: Format,
+    include: str,
+    clock: Clock,
+    protobuf: Protobuf,
+    columns: ColumnDefinitions,
 ) -> tuple[FrameWriter, str]:
     """Return the writer for a format and the content type of the stream."""
     if wanted.media_type == PROTOBUF and not wanted.kind and isinstance(served.codec, CompiledSchema):
         return ProtobufFrames(served, served.codec, protobuf), f"{PROTOBUF};stream=watch"
     if wanted.kind or wanted.media_type == YAML:
-        return ShapedFrames(served, wanted, include, clock), wanted.media_type
+        return ShapedFrames(served, wanted, include, clock, columns), wanted.media_type
     return JsonFrames(served), JSON

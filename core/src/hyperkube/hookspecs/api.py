@@ -7,7 +7,7 @@ produce the same records at run time, so the pipeline knows one kind of resource
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
@@ -194,13 +194,18 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column; priority above 0 is shown by ``-o wide`` only."""
+    """A table column; priority above 0 is shown by ``-o wide`` only.
+
+    A column without a `description` has that of the field it `shows`: a dotted path from the object
+    (``status.readyReplicas``), after the name of its schema and a slash if another version is printed.
+    """
 
     name: str
     type: str = "string"
     format: str = ""
     description: str = ""
     priority: int = 0
+    shows: str = ""
 
 
 Cells = Callable[[Object, datetime], list[Any]]
@@ -345,4 +350,36 @@ def api_object_rules(schema: Mapping[str, Any]) -> ObjectRules | None:
     Called: on the definitions' thread, whenever a definition whose schema has rules is served anew.
     Returns: the rules, ready to be asked on any thread; None leaves them to another plugin.
     Must: not raise for rules that cannot be compiled: asking them says so.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDescription:
+    """What a type is, and what its fields mean: name → text, for those that have one."""
+
+    text: str
+    fields: Mapping[str, str]
+
+
+class Descriptions(Protocol):
+    """Texts for OpenAPI documents and table columns, where more is known than the schemas say."""
+
+    @property
+    def source(self) -> str:
+        """What the texts are taken from, with versions: documents with texts from elsewhere get another hash."""
+
+    def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
+        """Return what is known of OpenAPI definitions, by name (``io.k8s.api.core.v1.Pod``)."""
+
+    def parameters(self, wanted: Mapping[str, Collection[str]]) -> Mapping[str, Mapping[str, str]]:
+        """Return texts by operation (``listCoreV1NamespacedPod``) and parameter, for the names of each."""
+
+
+@hookspec(firstresult=True)
+def api_descriptions() -> Descriptions | None:
+    """Return where descriptions are to be had.
+
+    Called: whenever an OpenAPI document or the columns of a table are made, which is seldom, on any thread.
+    Returns: something to ask; None leaves it to another plugin, and the schemas' own texts stay where nobody knows.
+    Must: answer at once; read in the methods alone, and keep little of it, since they are asked once per document.
     """

@@ -23,7 +23,7 @@ def declared() -> dict[tuple[str, str, str], ResourceSpec]:
     for entry in entry_points(group="hyperkube.api"):
         module, _, name = entry.value.partition(":")
         plugin = getattr(import_module(module), name)(PluginContext(name=entry.name))
-        for version in plugin.api_group_versions():
+        for version in plugin.api_group_versions() if hasattr(plugin, "api_group_versions") else ():
             for spec in version.resources:
                 found[version.group, version.version, spec.resource.resource] = spec
     return found

@@ -3,6 +3,7 @@
 `OpenApi` is the face of the room: it builds a document when it is first asked for and keeps its bytes.
 """
 
+from hyperkube.apiserver.openapi.described import NoDescriptions
 from hyperkube.apiserver.openapi.documents import OpenApi
 
-__all__ = ["OpenApi"]
+__all__ = ["NoDescriptions", "OpenApi"]

@@ -11,8 +11,11 @@ from typing import Any
 from hyperkube.machinery.objects import Object
 
 _META = "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1."
-_API_VERSION = {"description": "The group and version that the object is written in.", "type": "string"}
-_KIND = {"description": "What the object is.", "type": "string"}
+API_VERSION, KIND = "The group and version that the object is written in.", "What the object is."
+METADATA, LIST_METADATA = "Standard metadata of the object.", "Standard metadata of lists."
+"""What is said of the members that custom kinds share with all others."""
+_API_VERSION = {"description": API_VERSION, "type": "string"}
+_KIND = {"description": KIND, "type": "string"}
 _OWN = {"apiVersion": _API_VERSION, "kind": _KIND}
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
@@ -28,7 +31,7 @@ def custom_definition(schema: Mapping[str, Any], group: str, version: str, kind:
     properties = dict(out.get("properties") or {})
     properties |= _OWN
     properties["metadata"] = {
-        "description": "Standard metadata of the object.",
+        "description": METADATA,
         "allOf": [{"$ref": f"{_META}ObjectMeta"}],
     }
     out["type"] = "object"
@@ -51,7 +54,7 @@ def custom_list_definition(group: str, version: str, kind: str, list_kind: str) 
                 "items": {"$ref": f"#/components/schemas/{definition_name(group, version, kind)}"},
             },
             "kind": _KIND,
-            "metadata": {"description": "Standard metadata of lists.", "allOf": [{"$ref": f"{_META}ListMeta"}]},
+            "metadata": {"description": LIST_METADATA, "allOf": [{"$ref": f"{_META}ListMeta"}]},
         },
         "x-kubernetes-group-version-kind": [{"group": group, "kind": list_kind, "version": version}],
     }

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from hyperkube.apiserver.openapi.described import with_values
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import KubeField, List, Map, Struct
@@ -137,6 +138,8 @@ class Definitions:
                 out["default"] = default
             if field.enum and not isinstance(field, List):
                 out["enum"] = list(field.enum)
+                if field.doc:
+                    out["description"] = with_values(field.doc, field.enum)
         else:
             if default is not None:
                 out["default"] = default

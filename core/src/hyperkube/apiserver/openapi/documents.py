@@ -15,9 +15,10 @@ import orjson
 
 from hyperkube.apiserver.openapi import custom
 from hyperkube.apiserver.openapi.definitions import Definitions
+from hyperkube.apiserver.openapi.described import NoDescriptions, describe, describe_custom
 from hyperkube.apiserver.openapi.operations import Operations, camel_group, resource_list, tag
 from hyperkube.apiserver.openapi.v2 import to_v2
-from hyperkube.hookspecs.api import ResourceSpec
+from hyperkube.hookspecs.api import Descriptions, ResourceSpec
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import resolve
@@ -53,13 +54,22 @@ class OpenApi:
     The server tells the resources, and calls `invalidate` when they change.
     """
 
-    def __init__(self, resources: Callable[[], Iterable[ResourceSpec]], *, version: str) -> None:
+    def __init__(
+        self,
+        resources: Callable[[], Iterable[ResourceSpec]],
+        *,
+        version: str,
+        descriptions: Callable[[], Descriptions] = NoDescriptions,
+    ) -> None:
         """Prepare documents.
 
         Args:
             resources: returns what is served now.
             version: the server's version, as the documents show it.
+            descriptions: returns where longer texts than the schemas' own are to be had.
         """
+        self._descriptions = descriptions
+        self._source: str | None = None
         self._resources = resources
         self._version = version
         self._lock = threading.Lock()
@@ -134,14 +144,24 @@ class OpenApi:
     def _digest(self, path: str) -> str:
         key = self._key(path)
         specs = self._by_version().get(key, []) if key is not None else []
-        made_of = [[self._version, path], *(_fingerprint(spec) for spec in specs)]
+        if self._source is None:
+            self._source = self._descriptions().source
+        made_of = [[self._version, self._source, path], *(_fingerprint(spec) for spec in specs)]
         return hashlib.sha512(orjson.dumps(made_of)).hexdigest().upper()
 
     def _build(self, path: str) -> Object:
         key = self._key(path)
-        if key is not None:
-            return self._group_version(path, *key)
-        return self._fixed(path)
+        document = self._group_version(path, *key) if key is not None else self._fixed(path)
+        descriptions = self._descriptions()
+        specs = self._by_version().get(key, []) if key is not None else []
+        plurals = {
+            custom.definition_name(spec.kind.group, spec.kind.version, _list_kind(spec)): spec.resource.resource
+            for spec in specs
+            if not isinstance(spec.schema, str)
+        }
+        if plurals:
+            describe_custom(document, plurals, descriptions)
+        return describe(document, descriptions)
 
     def _frame(self, paths: Object, schemas: Object) -> Object:
         return {
@@ -177,7 +197,7 @@ class OpenApi:
         if "list" not in spec.verbs:
             return {}
         module = spec.schema.rpartition(":")[0]
-        return refer(f"{module}:{spec.list_kind or spec.kind.kind + 'List'}", spec.kind)
+        return refer(f"{module}:{_list_kind(spec)}", spec.kind)
 
     def _fixed(self, path: str) -> Object:
         """Return the small document of a path that serves discovery or the like."""
@@ -205,7 +225,7 @@ class OpenApi:
 def _custom_references(spec: ResourceSpec, definitions: Definitions) -> tuple[Object, Object]:
     """Add the definitions of a custom kind and its list; return references to both."""
     group, version, kind = spec.kind
-    list_kind = spec.list_kind or f"{kind}List"
+    list_kind = _list_kind(spec)
     name = custom.definition_name(group, version, kind)
     list_name = custom.definition_name(group, version, list_kind)
     definitions.refer(resolve(f"{_META}ObjectMeta"))
@@ -214,6 +234,10 @@ def _custom_references(spec: ResourceSpec, definitions: Definitions) -> tuple[Ob
     definitions.schemas[list_name] = custom.custom_list_definition(group, version, kind, list_kind)
     prefix = "#/components/schemas/"
     return {"$ref": prefix + name}, {"$ref": prefix + list_name}
+
+
+def _list_kind(spec: ResourceSpec) -> str:
+    return spec.list_kind or f"{spec.kind.kind}List"
 
 
 def _fingerprint(spec: ResourceSpec) -> list[Any]:

@@ -1,5 +1,8 @@
 # ruff: noqa: D102 - tests, whose names are their docstrings
-"""What every API group promises: subclass `ApiContract` and name the plugin class."""
+"""What every API group promises: subclass `ApiContract` and name the plugin class.
+
+A plugin that describes types instead of serving any promises what `DescriptionsContract` says.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,11 @@ import sys
 from collections import Counter
 from typing import ClassVar
 
-from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
+from hyperkube.hookspecs.api import ApiGroupVersion, Descriptions, ResourceSpec
 from hyperkube.hookspecs.base import Plugin, PluginContext
+from hyperkube.machinery.schema import resolve
+from hyperkube.machinery.schema.fields import List, Map, Struct
+from hyperkube.machinery.schema.structs import members
 
 VERBS = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 
@@ -87,6 +93,18 @@ class ApiContract:
         for spec in self.specs():
             assert bool(spec.columns) == (spec.cells is not None), spec.resource
 
+    def test_a_column_shows_a_field_that_there_is(self) -> None:
+        for spec in self.specs():
+            for column in spec.columns:
+                name, _, path = column.shows.rpartition("/")
+                schema = resolve(name or spec.schema) if path else None
+                for part in path.split(".") if path else ():
+                    assert schema is not None, f"{spec.resource}: {column}"
+                    field = members(schema)[part]
+                    while isinstance(field, List | Map):
+                        field = field.items
+                    schema = field.schema() if isinstance(field, Struct) else None
+
     def test_every_subresource_is_served_in_one_way(self) -> None:
         for spec in self.specs():
             for sub in spec.subresources:
@@ -100,3 +118,61 @@ class ApiContract:
             assert obj["apiVersion"]
             assert obj["kind"]
             assert obj["metadata"]["name"]
+
+
+class DescriptionsContract:
+    """The promises of `api_descriptions`, as tests.
+
+    Attributes:
+        plugin: the plugin class.
+        described: a definition that it describes.
+        field: a field of that.
+    """
+
+    plugin: ClassVar[type[Plugin]]
+    described: ClassVar[str]
+    field: ClassVar[str]
+
+    def build(self) -> Descriptions:
+        """Return its descriptions."""
+        plugin = self.plugin(PluginContext(name=self.plugin.__name__))
+        found: Descriptions = plugin.api_descriptions()  # type: ignore[attr-defined]  # the family's hook
+        return found
+
+    def test_it_names_its_source_and_always_the_same(self) -> None:
+        assert self.build().source == self.build().source != ""
+
+    def test_it_describes_a_type_and_its_fields(self) -> None:
+        found = self.build().types([self.described])[self.described]
+
+        assert found.text
+        assert found.fields[self.field]
+        assert all(isinstance(text, str) and text for text in found.fields.values())
+
+    def test_it_answers_for_what_was_asked_alone(self) -> None:
+        unknown = "org.example.nothing.v1.Nothing"
+
+        assert set(self.build().types([self.described, unknown])) == {self.described}
+
+    def test_it_knows_no_parameters_of_no_operations(self) -> None:
+        assert dict(self.build().parameters({})) == {}
+
+    def test_it_names_no_parameter_that_was_not_asked_for(self) -> None:
+        wanted = {"listCoreV1NamespacedPod": ["limit"], "noSuchOperation": ["nothing"]}
+
+        for operation, texts in self.build().parameters(wanted).items():
+            assert set(texts) <= set(wanted[operation])
+
+    def test_making_it_reads_nothing(self) -> None:
+        script = (
+            "import sys\n"
+            "from hyperkube.plugin import PluginContext\n"
+            f"from {self.plugin.__module__} import {self.plugin.__name__} as plugin\n"
+            "before = set(sys.modules)\n"
+            "plugin(PluginContext(name='contract')).api_descriptions()\n"
+            "print(sorted(set(sys.modules) - before))\n"
+        )
+
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+
+        assert done.stdout.strip() == "[]", done.stdout + done.stderr

@@ -34,7 +34,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="LYmCf+UMVdg=",
             storage_kind=GroupVersionKind("admissionregistration.k8s.io", "v1beta1", "MutatingAdmissionPolicy"),
             strategy=MutatingAdmissionPolicyStrategy(),
-            columns=columns("Mutations:integer", "ParamKind", "Age"),
+            columns=columns("Mutations:integer=spec.mutations", "ParamKind=spec.paramKind", "Age"),
             cells=tables.mutating_admission_policy,
         ),
         V1.resource(
@@ -46,7 +46,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="90V5FRZZ3Zg=",
             storage_kind=GroupVersionKind("admissionregistration.k8s.io", "v1beta1", "MutatingAdmissionPolicyBinding"),
             strategy=MutatingAdmissionPolicyBindingStrategy(),
-            columns=columns("PolicyName", "ParamRef", "Age"),
+            columns=columns("PolicyName=spec.policyName", "ParamRef=spec.paramRef", "Age"),
             cells=tables.mutating_admission_policy_binding,
         ),
         V1.resource(
@@ -57,7 +57,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="mutatingwebhookconfigurations",
             storage_version_hash="Sqi0GUgDaX0=",
             strategy=MutatingWebhookConfigurationStrategy(),
-            columns=columns("Webhooks:integer", "Age"),
+            columns=columns("Webhooks:integer=webhooks", "Age"),
             cells=tables.mutating_webhook_configuration,
         ),
         V1.resource(
@@ -68,7 +68,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="validatingadmissionpolicies",
             storage_version_hash="6OxvlMmQ6is=",
             strategy=ValidatingAdmissionPolicyStrategy(),
-            columns=columns("Validations:integer", "ParamKind", "Age"),
+            columns=columns("Validations:integer=spec.validations", "ParamKind=spec.paramKind", "Age"),
             cells=tables.validating_admission_policy,
             subresources=(V1.status("ValidatingAdmissionPolicy"),),
         ),
@@ -80,7 +80,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="validatingadmissionpolicybindings",
             storage_version_hash="v9715VZqakg=",
             strategy=ValidatingAdmissionPolicyBindingStrategy(),
-            columns=columns("PolicyName", "ParamRef", "Age"),
+            columns=columns("PolicyName=spec.policyName", "ParamRef=spec.paramRef", "Age"),
             cells=tables.validating_admission_policy_binding,
         ),
         V1.resource(
@@ -91,7 +91,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="validatingwebhookconfigurations",
             storage_version_hash="B0wHjQmsGNk=",
             strategy=ValidatingWebhookConfigurationStrategy(),
-            columns=columns("Webhooks:integer", "Age"),
+            columns=columns("Webhooks:integer=webhooks", "Age"),
             cells=tables.validating_webhook_configuration,
         ),
     )

@@ -25,7 +25,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="apiregistration.k8s.io/apiservices",
             storage_version_hash="InPBPD7+PqM=",
             strategy=APIServiceStrategy(),
-            columns=columns("Service", "Available", "Age"),
+            columns=columns("Service=spec.service", "Available", "Age"),
             cells=tables.api_service,
             subresources=(V1.status("APIService"),),
         ),

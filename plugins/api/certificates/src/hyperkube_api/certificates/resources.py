@@ -25,7 +25,13 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="certificatesigningrequests",
             storage_version_hash="95fRKMXA+00=",
             strategy=CertificateSigningRequestStrategy(),
-            columns=columns("Age", "SignerName", "Requestor", "RequestedDuration", "Condition"),
+            columns=columns(
+                "Age",
+                "SignerName=spec.signerName",
+                "Requestor=spec.username",
+                "RequestedDuration=spec.expirationSeconds",
+                "Condition=status.conditions",
+            ),
             cells=tables.certificate_signing_request,
             fields=fields("spec.signerName"),
             subresources=(

@@ -23,7 +23,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="leases",
             storage_version_hash="gqkMMb/YqFM=",
             strategy=LeaseStrategy(),
-            columns=columns("Holder", "Age"),
+            columns=columns("Holder=spec.holderIdentity", "Age"),
             cells=tables.lease,
         ),
     )

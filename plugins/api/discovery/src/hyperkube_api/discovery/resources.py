@@ -23,7 +23,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="endpointslices",
             storage_version_hash="qgS0xkrxYAI=",
             strategy=EndpointSliceStrategy(),
-            columns=columns("AddressType", "Ports", "Endpoints", "Age"),
+            columns=columns("AddressType=addressType", "Ports=ports", "Endpoints=endpoints", "Age"),
             cells=tables.endpoint_slice,
         ),
     )

@@ -103,15 +103,23 @@ def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subres
     return Subresource(name=name, kind=kind, verbs=verbs, connect=True)
 
 
-def columns(*texts: str, named: bool = True) -> tuple[Column, ...]:
-    """Return table columns, Name first: ``"Age"``, ``"Desired:integer"``, ``"Attacher:string:name"``; ``+``: wide."""
+def columns(*texts: str, named: bool = True, of: str = "") -> tuple[Column, ...]:
+    """Return table columns, Name first.
+
+    A text is ``NAME[:TYPE[:FORMAT]][=PATH]``: ``"Age"``, ``"Desired:integer=spec.replicas"``. A column with a path has
+    the description of that field, one with ``+`` in front is wide. `of` names the schema (``package.module:Class``) of
+    the version that is printed, if that is another one.
+    """
     first = (Column("Name", "string", "name"),) if named else ()
-    return first + tuple(_column(text) for text in texts)
+    return first + tuple(_column(text, of) for text in texts)
 
 
-def _column(text: str) -> Column:
-    name, kind, form = (*text.removeprefix("+").split(":"), "", "")[:3]
-    return Column(name, kind or "string", form, priority=int(text.startswith("+")))
+def _column(text: str, of: str) -> Column:
+    declared, _, path = text.removeprefix("+").partition("=")
+    name, kind, form = (*declared.split(":"), "", "")[:3]
+    return Column(
+        name, kind or "string", form, priority=int(text.startswith("+")), shows=f"{of}/{path}" if of and path else path
+    )
 
 
 def value_at(obj: Object, path: str) -> str:

@@ -24,7 +24,12 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="poddisruptionbudgets",
             storage_version_hash="EVWiDmWqyJw=",
             strategy=PodDisruptionBudgetStrategy(),
-            columns=columns("Min Available", "Max Unavailable", "Allowed Disruptions:integer", "Age"),
+            columns=columns(
+                "Min Available=spec.minAvailable",
+                "Max Unavailable=spec.maxUnavailable",
+                "Allowed Disruptions:integer=status.disruptionsAllowed",
+                "Age",
+            ),
             cells=tables.pod_disruption_budget,
             subresources=(V1.status("PodDisruptionBudget"),),
         ),

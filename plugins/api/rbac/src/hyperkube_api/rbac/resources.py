@@ -29,7 +29,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="clusterrolebindings",
             storage_version_hash="48tpQ8gZHFc=",
             strategy=ClusterRoleBindingStrategy(),
-            columns=columns("Role", "Age", "+Users", "+Groups", "+ServiceAccounts"),
+            columns=columns("Role=roleRef", "Age", "+Users", "+Groups", "+ServiceAccounts"),
             cells=tables.cluster_role_binding,
         ),
         V1.resource(
@@ -48,7 +48,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="rolebindings",
             storage_version_hash="eGsCzGH6b1g=",
             strategy=RoleBindingStrategy(),
-            columns=columns("Role", "Age", "+Users", "+Groups", "+ServiceAccounts"),
+            columns=columns("Role=roleRef", "Age", "+Users", "+Groups", "+ServiceAccounts"),
             cells=tables.role_binding,
         ),
         V1.resource(

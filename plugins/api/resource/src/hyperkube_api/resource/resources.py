@@ -58,7 +58,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="resourceslices",
             storage_version_hash="KsC072WgaEY=",
             strategy=ResourceSliceStrategy(),
-            columns=columns("Node", "Driver", "Pool", "Age"),
+            columns=columns("Node=spec.nodeName", "Driver=spec.driver", "Pool=spec.pool.name", "Age"),
             cells=tables.resource_slice,
             fields=fields("spec.nodeName", "spec.driver"),
         ),

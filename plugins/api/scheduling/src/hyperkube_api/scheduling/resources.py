@@ -29,7 +29,12 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="priorityclasses",
             storage_version_hash="1QwjyaZjj3Y=",
             strategy=PriorityClassStrategy(),
-            columns=columns("Value:integer", "Global-Default:boolean", "Age", "PreemptionPolicy"),
+            columns=columns(
+                "Value:integer=value",
+                "Global-Default:boolean=globalDefault",
+                "Age",
+                "PreemptionPolicy=preemptionPolicy",
+            ),
             cells=tables.priority_class,
         ),
     )

@@ -1,0 +1,126 @@
+"""Puts descriptions from elsewhere into a document where the schemas' own are shorter.
+
+A document is built with our texts first; what a source knows better replaces them, definition by definition and
+operation by operation. The values of an enumeration follow the text of their field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hyperkube.apiserver.openapi import custom
+from hyperkube.hookspecs.api import Descriptions, TypeDescription
+from hyperkube.machinery.objects import Object
+
+_METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
+_LIKE_OTHERS, _LIST_LIKE_OTHERS = "io.k8s.api.core.v1.Pod", "io.k8s.api.core.v1.PodList"
+"""Custom kinds are described as built-in ones are: by what is said of these."""
+_PLURAL = "pods"
+
+
+class NoDescriptions:
+    """Knows nothing: documents keep the schemas' own texts."""
+
+    source = ""
+
+    def types(self, names: Iterable[str]) -> Mapping[str, TypeDescription]:
+        """Return nothing."""
+        return {}
+
+    def parameters(self, wanted: Mapping[str, Iterable[str]]) -> Mapping[str, Mapping[str, str]]:
+        """Return nothing."""
+        return {}
+
+
+def describe(document: Object, descriptions: Descriptions) -> Object:
+    """Replace a document's descriptions, in place at its upper levels; return it."""
+    schemas = document["components"]["schemas"]
+    found = descriptions.types(schemas)
+    document["components"]["schemas"] = {
+        name: _definition(body, found[name]) if name in found else body for name, body in schemas.items()
+    }
+    _describe_parameters(document["paths"], descriptions)
+    return document
+
+
+def describe_custom(document: Object, plurals: Mapping[str, str], descriptions: Descriptions) -> Object:
+    """Describe what custom kinds have in common with built-in ones; `plurals`: definition of a list → plural name."""
+    found = descriptions.types([_LIKE_OTHERS, _LIST_LIKE_OTHERS])
+    if len(found) < len((_LIKE_OTHERS, _LIST_LIKE_OTHERS)):
+        return document
+    one, many = found[_LIKE_OTHERS].fields, found[_LIST_LIKE_OTHERS].fields
+    texts = {
+        custom.API_VERSION: one["apiVersion"],
+        custom.KIND: one["kind"],
+        custom.METADATA: one["metadata"],
+        custom.LIST_METADATA: many["metadata"],
+    }
+    schemas = document["components"]["schemas"]
+    for name, body in schemas.items():
+        if not name.startswith("io.k8s.api"):
+            schemas[name] = _replaced(body, texts)
+        if name in plurals:
+            schemas[name]["properties"]["items"]["description"] = many["items"].replace(_PLURAL, plurals[name])
+    return document
+
+
+def with_values(text: str, values: Iterable[Any]) -> str:
+    """Return a field's description together with the values it may have.
+
+    Source: kube-openapi ``pkg/generators/enum.go``.
+    """
+    listed = "".join(f'\n - `"{value}"`' for value in sorted(values))
+    return f"{text}\n\nPossible enum values:{listed}".lstrip()
+
+
+def _definition(body: Object, found: TypeDescription) -> Object:
+    out = {**body, "description": found.text}
+    if "properties" in body:
+        out["properties"] = {name: _property(name, value, found) for name, value in body["properties"].items()}
+    return out
+
+
+def _property(name: str, value: Object, found: TypeDescription) -> Object:
+    text = found.fields.get(name, "")
+    if not text:
+        return value
+    return {**value, "description": with_values(text, value["enum"]) if "enum" in value else text}
+
+
+def _replaced(value: Any, texts: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_replaced(item, texts) for item in value]
+    if not isinstance(value, dict):
+        return value
+    out = {name: _replaced(item, texts) for name, item in value.items()}
+    about = out.get("description")
+    if isinstance(about, str) and about in texts:
+        out["description"] = texts[about]
+    return out
+
+
+def _describe_parameters(paths: Object, descriptions: Descriptions) -> None:
+    wanted: dict[str, list[str]] = {}
+    for item in paths.values():
+        operations = [item[method] for method in _METHODS if method in item]
+        for operation in operations:
+            wanted[operation["operationId"]] = [each["name"] for each in operation.get("parameters", ())]
+        if operations:
+            wanted[operations[0]["operationId"]] += [each["name"] for each in item.get("parameters", ())]
+    found = descriptions.parameters(wanted)
+    for item in paths.values():
+        operations = [item[method] for method in _METHODS if method in item]
+        for operation in operations:
+            _describe_all(operation, found.get(operation["operationId"], {}))
+        if operations:
+            _describe_all(item, found.get(operations[0]["operationId"], {}))
+
+
+def _describe_all(owner: Object, texts: Mapping[str, str]) -> None:
+    """Replace the descriptions of an owner's parameters, of the query and of the namespace; names say enough."""
+    if texts and "parameters" in owner:
+        owner["parameters"] = [
+            {**each, "description": texts[each["name"]]} if each["name"] in texts and each["in"] == "query" else each
+            for each in owner["parameters"]
+        ]

@@ -1,0 +1,118 @@
+"""Descriptions from elsewhere: they replace the schemas' own where something is known, and nowhere else."""
+
+import pytest
+
+from hyperkube.apiserver.openapi import NoDescriptions, OpenApi
+from hyperkube.apiserver.openapi.described import with_values
+from hyperkube.hookspecs.api import ResourceSpec, TypeDescription
+from hyperkube.machinery.codecs import json
+from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+
+CONFIG_MAP = "io.k8s.api.core.v1.ConfigMap"
+
+
+class Known:
+    """Descriptions of one type and one parameter."""
+
+    source = "a test"
+
+    def __init__(self):
+        self.asked = 0
+
+    def types(self, names):
+        self.asked += 1
+        known = {CONFIG_MAP: TypeDescription("About the type.", {"data": "About the data."})}
+        return {name: text for name, text in known.items() if name in names}
+
+    def parameters(self, wanted):
+        return {operation: {"limit": f"At most, in {operation}."} for operation in wanted}
+
+
+def config_maps():
+    return ResourceSpec(
+        resource=GroupVersionResource("", "v1", "configmaps"),
+        kind=GroupVersionKind("", "v1", "ConfigMap"),
+        singular="configmap",
+        namespaced=True,
+        verbs=("get", "list"),
+        schema="hyperkube_api.core.v1:ConfigMap",
+        storage_prefix="configmaps",
+    )
+
+
+def document(descriptions):
+    return json.loads(
+        OpenApi(lambda: [config_maps()], version="v1.2.3", descriptions=descriptions).document("api/v1").body
+    )
+
+
+@pytest.fixture
+def described():
+    return document(Known)
+
+
+@pytest.fixture
+def plain():
+    return document(NoDescriptions)
+
+
+def test_a_type_and_its_fields_are_described(described):
+    schema = described["components"]["schemas"][CONFIG_MAP]
+
+    assert schema["description"] == "About the type."
+    assert schema["properties"]["data"]["description"] == "About the data."
+
+
+def test_what_nobody_knows_keeps_its_own_text(described, plain):
+    mine, own = (each["components"]["schemas"][CONFIG_MAP]["properties"] for each in (described, plain))
+
+    assert mine["immutable"] == own["immutable"]
+    assert own["immutable"]["description"]
+
+
+def test_nothing_but_descriptions_changes(described, plain):
+    assert without_texts(described) == without_texts(plain)
+
+
+def test_a_parameter_is_described_by_its_operation(described):
+    listing = described["paths"]["/api/v1/namespaces/{namespace}/configmaps"]["get"]
+    texts = {each["name"]: each["description"] for each in listing["parameters"]}
+
+    assert texts["limit"] == f"At most, in {listing['operationId']}."
+    assert texts["watch"]
+
+
+def test_documents_with_other_texts_have_another_hash():
+    one, other = (
+        OpenApi(lambda: [config_maps()], version="v1.2.3", descriptions=descriptions).index()
+        for descriptions in (Known, NoDescriptions)
+    )
+
+    assert one != other
+
+
+def test_nobody_is_asked_before_a_document_is():
+    known = Known()
+    documents = OpenApi(lambda: [config_maps()], version="v1.2.3", descriptions=lambda: known)
+
+    documents.index()
+    assert known.asked == 0
+
+    documents.document("api/v1")
+    documents.document("api/v1")
+    assert known.asked == 1
+
+
+def test_the_values_of_an_enumeration_follow_the_text():
+    assert with_values("Which.", ["B", "A"]) == 'Which.\n\nPossible enum values:\n - `"A"`\n - `"B"`'
+    assert with_values("", ["A"]) == 'Possible enum values:\n - `"A"`'
+
+
+def without_texts(value):
+    if isinstance(value, dict):
+        return {
+            name: without_texts(item)
+            for name, item in value.items()
+            if not (name == "description" and isinstance(item, str))
+        }
+    return [without_texts(item) for item in value] if isinstance(value, list) else value

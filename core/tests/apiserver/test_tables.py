@@ -1,0 +1,101 @@
+"""The columns of tables: described by what they say themselves, else by the field that they show."""
+
+import pytest
+
+from hyperkube.apiserver.served import ServedResource
+from hyperkube.apiserver.tables import ColumnDefinitions
+from hyperkube.hookspecs.api import Column, ResourceSpec, TypeDescription
+from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+
+NODE = "hyperkube_api.core.v1:Node"
+
+
+class Known:
+    """Descriptions of one field."""
+
+    source = "a test"
+    asked: int = 0
+
+    def types(self, names):
+        self.asked += 1
+        texts = {"io.k8s.api.core.v1.NodeSystemInfo": TypeDescription("", {"osImage": "About the image."})}
+        return {name: text for name, text in texts.items() if name in names}
+
+    def parameters(self, wanted):
+        return {}
+
+
+def served(*columns, schema="hyperkube_api.core.v1:Pod"):
+    return ServedResource(
+        ResourceSpec(
+            resource=GroupVersionResource("", "v1", "things"),
+            kind=GroupVersionKind("", "v1", "Thing"),
+            singular="thing",
+            namespaced=False,
+            verbs=("list",),
+            schema=schema,
+            columns=columns,
+        ),
+        None,
+    )
+
+
+@pytest.fixture
+def known():
+    return Known()
+
+
+@pytest.fixture
+def definitions(known):
+    return ColumnDefinitions(lambda: known)
+
+
+def texts(found):
+    return {each["name"]: each["description"] for each in found}
+
+
+def test_a_column_with_a_text_of_its_own_keeps_it(definitions, known):
+    found = definitions.of(served(Column("Ready", description="Mine.", shows="status.phase")))
+
+    assert texts(found) == {"Ready": "Mine."}
+    assert known.asked == 0
+
+
+def test_a_column_is_described_as_the_field_that_it_shows(definitions):
+    column = Column("OS-Image", priority=1, shows="status.nodeInfo.osImage")
+
+    found = definitions.of(served(column, schema=NODE))
+
+    assert found == [
+        {"name": "OS-Image", "type": "string", "format": "", "description": "About the image.", "priority": 1}
+    ]
+
+
+def test_a_field_that_nobody_knows_more_of_is_described_by_its_schema(definitions):
+    assert texts(ColumnDefinitions().of(served(Column("Phase", shows="status.phase"))))["Phase"]
+
+
+def test_another_version_may_be_printed_than_is_served(definitions):
+    column = Column("OS-Image", shows=f"{NODE}/status.nodeInfo.osImage")
+
+    assert texts(definitions.of(served(column))) == {"OS-Image": "About the image."}
+
+
+def test_name_and_age_show_metadata_whatever_the_kind(definitions):
+    found = texts(definitions.of(served(Column("Name", format="name"), Column("Age"), schema=object())))
+
+    assert all(found.values())
+
+
+def test_a_column_that_shows_no_field_has_no_text(definitions):
+    assert texts(definitions.of(served(Column("Up")))) == {"Up": ""}
+
+
+def test_a_resource_is_looked_up_once(definitions, known):
+    thing = served(Column("OS-Image", shows="status.nodeInfo.osImage"), schema=NODE)
+
+    assert definitions.of(thing) is definitions.of(thing)
+    assert known.asked == 1
+
+    definitions.of(served(Column("Again", shows="status.nodeInfo.osImage"), schema=NODE))
+    assert known.asked == 1

@@ -1,0 +1,126 @@
+"""Descriptions: read from the libraries that are installed, and put together as they were before they were wrapped."""
+
+import textwrap
+
+import pytest
+from hyperkube_api.descriptions import kubernetes_client, lightkube_models
+from hyperkube_api.descriptions.aligned import aligned
+from hyperkube_api.descriptions.plugin import ClientLibraries, DescriptionsApi
+from hyperkube_api.descriptions.wrapped import joined
+
+from hyperkube.testing.contracts.api import DescriptionsContract
+
+POD = "io.k8s.api.core.v1.Pod"
+needs_client = pytest.mark.skipif(not kubernetes_client.version(), reason="the kubernetes client is not installed")
+
+
+class TestContract(DescriptionsContract):
+    plugin = DescriptionsApi
+    described = POD
+    field = "spec"
+
+
+def wrap(text, width=30):
+    """Wrap as lightkube-models does, line by line, which loses blank lines."""
+    return [
+        piece
+        for line in text.split("\n")
+        for piece in textwrap.wrap(line, width, break_on_hyphens=False, break_long_words=False)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="nothing"),
+        pytest.param("A short one.", id="one line"),
+        pytest.param("One sentence that is much longer than a line may be, so it goes on.", id="wrapped"),
+        pytest.param("The first paragraph.\n\nThe second one, which is longer than a line.", id="paragraphs"),
+        pytest.param("Valid are:\n  A - the first\n  B - the second", id="indented lines"),
+        pytest.param("Valid are: - A, which stands\n  for the first\n- B", id="a list"),
+        pytest.param("See https://example.org/a/path/longer/than/any/line for more.", id="a long word"),
+    ],
+)
+def test_a_wrapped_text_is_put_together_as_it_was(text):
+    assert joined(wrap(text), 30) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("So.  Two after a sentence are kept.  Always.", id="two spaces at a line's end"),
+        pytest.param("A paragraph right as long as it.\n\nThe next one.", id="a paragraph that fills its line"),
+        pytest.param("It is this:\n\n  indented after a blank line\n\nand on.", id="blank lines beside indented ones"),
+        pytest.param("As follows:\n  indented\nand on.", id="line breaks beside indented ones"),
+    ],
+)
+def test_the_text_in_one_line_tells_what_the_wrapping_hides(text):
+    assert aligned(wrap(text), text.replace("\n", " "), 30) == text
+
+
+def test_texts_that_differ_are_not_mixed():
+    assert aligned(["Something that was", "wrapped."], "Something else that was wrapped.", 30) is None
+    assert aligned(["Something"], "Something and more", 30) is None
+
+
+def test_a_type_is_found_by_the_name_of_its_definition():
+    names = [
+        "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta",
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps",
+        "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService",
+        "io.k8s.apimachinery.pkg.version.Info",
+    ]
+
+    assert set(lightkube_models.describe(names)) == set(names)
+
+
+@pytest.mark.parametrize(
+    ("definition", "field"),
+    [
+        pytest.param("io.k8s.api.networking.v1.IPBlock", "except", id="a keyword"),
+        pytest.param("io.k8s.api.networking.v1.NetworkPolicyIngressRule", "from", id="another"),
+        pytest.param("io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta", "continue", id="a third"),
+    ],
+)
+def test_a_field_has_its_name_in_json(definition, field):
+    assert lightkube_models.describe([definition])[definition].fields[field]
+
+
+def test_a_field_without_a_text_has_none():
+    name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.ExternalDocumentation"
+
+    assert lightkube_models.describe([name])[name].fields == {}
+
+
+def test_without_the_client_parameters_stay_and_types_are_still_described(monkeypatch):
+    monkeypatch.setattr(kubernetes_client, "DISTRIBUTION", "no-such-distribution")
+
+    assert ClientLibraries().parameters({"listCoreV1NamespacedPod": ["limit"]}) == {}
+    assert "kubernetes none" in ClientLibraries().source
+    assert ClientLibraries().types([POD])[POD].fields["status"]
+
+
+@needs_client
+@pytest.mark.parametrize(
+    ("operation", "names"),
+    [
+        pytest.param("listAppsV1NamespacedDeployment", ["fieldSelector", "resourceVersionMatch", "limit"], id="list"),
+        pytest.param("patchComExampleV1NamespacedThing", ["fieldManager", "force", "dryRun"], id="custom kinds too"),
+        pytest.param("deleteCoreV1CollectionNamespacedPod", ["propagationPolicy", "watch"], id="collection"),
+        pytest.param("readCoreV1NamespacedPodLog", ["insecureSkipTLSVerifyBackend", "tailLines"], id="log"),
+        pytest.param("connectCoreV1GetNamespacedPodExec", ["command", "tty"], id="exec"),
+    ],
+)
+def test_parameters_are_described_by_operation(operation, names):
+    found = kubernetes_client.describe({operation: names})[operation]
+
+    assert set(found) == set(names)
+    assert all(len(text.split()) > 1 for text in found.values())
+
+
+@needs_client
+def test_the_same_parameter_may_mean_another_thing_in_a_patch():
+    found = kubernetes_client.describe({"createAppsV1X": ["fieldManager"], "patchAppsV1X": ["fieldManager"]})
+
+    assert found["createAppsV1X"]["fieldManager"] in found["patchAppsV1X"]["fieldManager"].replace("  ", " ")
+    assert found["createAppsV1X"] != found["patchAppsV1X"]
