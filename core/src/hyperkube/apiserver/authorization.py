@@ -46,6 +46,17 @@ class Authorization:
         self._open_paths = frozenset(open_paths)
         self._decisions: dict[Key, tuple[int, Decision]] = {}
 
+    def replace(
+        self,
+        authorizers: Sequence[Callable[..., Decision]],
+        epochs: Sequence[Callable[[], int]],
+        rule_listers: Sequence[Callable[..., Rules]],
+    ) -> None:
+        """Ask others from now on; what was decided before is forgotten."""
+        self._authorizers, self._rule_listers = tuple(authorizers), tuple(rule_listers)
+        self._epochs = (*epochs, _constant(self.epoch() + 1))
+        self._decisions = {}
+
     def authorize(self, attributes: Attributes) -> Decision:
         """Return the deciding answer; ``no opinion`` means refused."""
         if PRIVILEGED_GROUP in attributes.user.groups:
@@ -98,6 +109,11 @@ class Authorization:
         path_rules: list[Object] = [rule for rules in found for rule in rules.non_resource_rules]
         errors = ", ".join(rules.error for rules in found if rules.error)
         return Rules(resource_rules, path_rules, any(rules.incomplete for rules in found), errors)
+
+
+def _constant(number: int) -> Callable[[], int]:
+    """Return a function that puts all later epochs above those before a change of authorizers."""
+    return lambda: number
 
 
 def _key(attributes: Attributes) -> Key:

@@ -1,6 +1,6 @@
 """Which authorizers decide, in which order: ``--authorization-mode``, or an AuthorizationConfiguration file.
 
-Source: kubernetes ``pkg/apis/apiserver/validation``, ``pkg/kubeapiserver/options/authorization.go``.
+Source: kubernetes apiserver ``pkg/apis/apiserver/validation``, ``pkg/kubeapiserver/options/authorization.go``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
 from hyperkube.machinery.names import dns1123_subdomain
-from hyperkube.plugin.configuration import check_keys, read_configuration
+from hyperkube.plugin.configuration import WrongFields, check_keys, read_configuration
+from hyperkube.plugin.loader import installed
 
 DEFAULT_MODES = ("AlwaysAllow",)
 _VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
@@ -20,11 +22,12 @@ _WEBHOOK = "Webhook"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One authorizer: the plugin, what this one of it is called, and its settings."""
+    """One authorizer: the plugin, what this one of it is called, its settings, and where the file has it."""
 
     plugin: str
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    path: Path = field(default=ROOT, compare=False)
 
 
 def authorizers_of(options: Mapping[str, Any], modes: Sequence[str]) -> list[Chosen]:
@@ -38,39 +41,68 @@ def authorizers_of(options: Mapping[str, Any], modes: Sequence[str]) -> list[Cho
         UsageError: the file is wrong, flags speak of the same, or an authorizer is given twice.
     """
     path = str(options.get("authorization-config") or "")
-    if not path:
-        chosen = [Chosen(mode, mode) for mode in modes or DEFAULT_MODES]
-    elif tuple(modes) not in {(), DEFAULT_MODES} or options.get("authorization-webhook-config-file"):
-        raise UsageError("authorization-config can not be specified when authorization-mode or a webhook flag is")
-    else:
-        chosen = _from_file(path)
+    if path and (tuple(modes) not in {(), DEFAULT_MODES} or options.get("authorization-webhook-config-file")):
+        raise UsageError(
+            "--authorization-config can not be specified when --authorization-mode or"
+            " --authorization-webhook-* flags are defined"
+        )
+    if path:
+        return from_file(path)
+    chosen = [Chosen(mode, mode) for mode in modes or DEFAULT_MODES]
     names = [authorizer.name for authorizer in chosen]
     repeated = next((name for name in names if names.count(name) > 1), "")
     if repeated:
-        raise UsageError(f"authorizer {repeated!r} is given twice")
+        raise UsageError(f'authorization-mode "{repeated}" was specified more than once')
     return chosen
 
 
-def _from_file(path: str) -> list[Chosen]:
+def from_file(path: str) -> list[Chosen]:
+    """Return the authorizers of a file, in its order.
+
+    Raises:
+        UsageError: the file is wrong; the message lists all that is.
+    """
     found = read_configuration(path, "AuthorizationConfiguration", _VERSIONS)
     check_keys(found, ("apiVersion", "kind", "authorizers"), "AuthorizationConfiguration")
-    rows = found.get("authorizers") or []
+    rows, root = found.get("authorizers") or [], ROOT.child("authorizers")
     if not rows:
-        raise UsageError("authorizers: at least one authorization mode must be defined")
-    return [_chosen(row, f"authorizers[{index}]") for index, row in enumerate(rows)]
+        raise WrongFields([required(root, "at least one authorization mode must be defined")])
+    errors: list[FieldError] = []
+    chosen: list[Chosen] = []
+    for index, row in enumerate(rows):
+        wrong, authorizer = _chosen(row, root.index(index), chosen)
+        errors += wrong
+        if authorizer is not None:
+            chosen.append(authorizer)
+    if errors:
+        raise WrongFields(errors)
+    return chosen
 
 
-def _chosen(row: Any, where: str) -> Chosen:
-    table = check_keys(row, ("type", "name", "webhook"), where)
+def _chosen(row: Any, path: Path, before: Sequence[Chosen]) -> tuple[list[FieldError], Chosen | None]:
+    """Return what is wrong with one row, and the authorizer it names."""
+    table = check_keys(row, ("type", "name", "webhook"), str(path))
     plugin, name = str(table.get("type") or ""), str(table.get("name") or "")
+    known = sorted(installed("authz"))
     if not plugin:
-        raise UsageError(f"{where}.type is required")
-    if plugin != _WEBHOOK:
-        if table.get("webhook") is not None:
-            raise UsageError(f"{where}.webhook may only be specified when type is {_WEBHOOK!r}, not {plugin!r}")
-        return Chosen(plugin, plugin)
-    if dns1123_subdomain(name):
-        raise UsageError(f"{where}.name {name!r} must be a DNS subdomain")
-    if not table.get("webhook"):
-        raise UsageError(f"{where}.webhook is required when type is {_WEBHOOK!r}")
-    return Chosen(plugin, name, check_keys(table["webhook"], table["webhook"], f"{where}.webhook"))
+        return [required(path.child("type"))], None
+    if plugin not in known:
+        return [not_supported(path.child("type"), plugin, known)], None
+    if plugin != _WEBHOOK and any(other.plugin == plugin for other in before):
+        return [duplicate(path.child("type"), plugin)], None
+    errors = _name_errors(name, path.child("name"), before)
+    webhook = table.get("webhook")
+    if plugin == _WEBHOOK and webhook is None:
+        errors.append(required(path.child("webhook"), "required when type=Webhook"))
+    if plugin != _WEBHOOK and webhook is not None:
+        errors.append(invalid(path.child("webhook"), "non-null", "may only be specified when type=Webhook"))
+    return errors, Chosen(plugin, name, check_keys(webhook, webhook or (), f"{path}.webhook"), path)
+
+
+def _name_errors(name: str, path: Path, before: Sequence[Chosen]) -> list[FieldError]:
+    if not name:
+        return [required(path)]
+    if any(other.name == name for other in before):
+        return [duplicate(path, name)]
+    wrong = dns1123_subdomain(name)
+    return [invalid(path, name, f"authorizer name is invalid: {', '.join(wrong)}")] if wrong else []

@@ -12,7 +12,8 @@ from hyperkube.apiserver.authentication import chosen
 from hyperkube.apiserver.authorizers import Chosen, authorizers_of
 from hyperkube.hookspecs import admission, api, authn, authz, storage
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin import PluginContext, PluginHost, load
+from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
+from hyperkube.plugin.configuration import WrongFields
 from hyperkube.plugin.defaults import arranged, enabled_by_default
 from hyperkube.plugin.loader import installed
 
@@ -59,15 +60,25 @@ def load_authn(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
 
 def load_authz(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
     """Load the authorizers of ``--authorization-mode`` or of ``--authorization-config``, in its order."""
-    built = []
-    for wanted in authorizers_of(options, listed(options, "authorization-mode")):
+    wanted = authorizers_of(options, listed(options, "authorization-mode"))
+    return PluginHost("authz", authz, [(chosen.name, build_authorizer(chosen, context)) for chosen in wanted])
 
-        def own(plugin: str, wanted: Chosen = wanted) -> PluginContext:
-            given = context("authz", plugin)
-            return replace(given, name=wanted.name, settings={**given.settings, **wanted.settings})
 
-        built.append((wanted.name, load("authz", [wanted.plugin], authz, own).plugins[0]))
-    return PluginHost("authz", authz, built)
+def build_authorizer(wanted: Chosen, context: ContextOf) -> Plugin:
+    """Build one authorizer under its own name, with its own settings.
+
+    Raises:
+        UsageError: it is not installed, or its settings are wrong.
+    """
+
+    def own(plugin: str) -> PluginContext:
+        given = context("authz", plugin)
+        return replace(given, name=wanted.name, settings={**given.settings, **wanted.settings})
+
+    try:
+        return load("authz", [wanted.plugin], authz, own).plugins[0]
+    except WrongFields as error:
+        raise error.below(wanted.path) from error
 
 
 def load_admission(options: Mapping[str, Any], context: ContextOf, logger: logging.Logger) -> PluginHost:

@@ -20,6 +20,7 @@ from hyperkube.apiserver.aggregation.route import Routes
 from hyperkube.apiserver.audit.options import auditor_of
 from hyperkube.apiserver.authentication import BASIC, Authentication
 from hyperkube.apiserver.authorization import ALWAYS_ALLOWED_PATHS, Authorization
+from hyperkube.apiserver.authorization_file import AuthorizersOfFile
 from hyperkube.apiserver.bootstrap import Bootstrap
 from hyperkube.apiserver.custom.controller import Definitions
 from hyperkube.apiserver.custom.definitions import RulesOf
@@ -29,8 +30,8 @@ from hyperkube.apiserver.discovery import Discovery
 from hyperkube.apiserver.encode import Encoder, ok
 from hyperkube.apiserver.encryption import EncryptedValues, read_configuration
 from hyperkube.apiserver.explain.pages import ExplanationPages
-from hyperkube.apiserver.explain.records import Explanations
 from hyperkube.apiserver.explain.reasons import Reasons
+from hyperkube.apiserver.explain.records import Explanations
 from hyperkube.apiserver.handler import ApiHandler
 from hyperkube.apiserver.health import Check, Health
 from hyperkube.apiserver.inprocess import InProcessClient
@@ -215,6 +216,7 @@ class ApiServer:
             open_paths=plugins.listed(options, "authorization-always-allow-paths") or ALWAYS_ALLOWED_PATHS,
         )
         self._late_authorizer.real = self._authorization
+        self._authorizers = AuthorizersOfFile(authz, self._authorization, self._context, options, clock)
         reasons = Reasons(self.informers) if options.get("explain-forbidden") and "RBAC" in authz.names else None
         self._explanations = Explanations(clock, bool(options.get("explain-admission")), reasons)
         chain = AdmissionChain(
@@ -344,6 +346,7 @@ class ApiServer:
         self._registrations.start()
         for host in self._hosts:
             host.start()
+        self._authorizers.start()
         self.informers.start()
         self._started = True
 
@@ -370,6 +373,7 @@ class ApiServer:
         self._registrations.close()
         self._definitions.close()
         self.informers.stop()
+        self._authorizers.close()
         for host in reversed(self._hosts):
             host.close()
         for cache in (self.cache, *self._other_caches):

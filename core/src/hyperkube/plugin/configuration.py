@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from hyperkube.machinery import field
 from hyperkube.machinery.errors import UsageError
+
+
+class WrongFields(UsageError):
+    """Fields of a configuration are wrong; the message lists them all, as Kubernetes does.
+
+    Attributes:
+        errors: what is wrong, by paths from the table that was looked at.
+    """
+
+    def __init__(self, errors: Sequence[field.FieldError]) -> None:
+        texts = [str(error) for error in errors]
+        super().__init__(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        self.errors = tuple(errors)
+
+    def below(self, path: field.Path) -> WrongFields:
+        """Return the same with the place where the table stands in front of all paths."""
+        return WrongFields([replace(error, path=path.child(str(error.path))) for error in self.errors])
 
 
 def read_configuration(path: str | Path, kind: str, versions: Collection[str]) -> dict[str, Any]:

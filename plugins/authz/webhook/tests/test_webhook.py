@@ -1,3 +1,4 @@
+import re
 from contextlib import ExitStack
 
 import pytest
@@ -161,18 +162,100 @@ def test_remembering_may_be_turned_off(build, peer):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"matchConditions": [{"expression": "true"}]}, "not built yet"),
-        ({"failurePolicy": None}, "must be 'NoOpinion' or 'Deny'"),
-        ({"timeout": "1m"}, "less than or equal to 30s"),
-        ({"subjectAccessReviewVersion": "v2"}, "'v2' is unknown"),
-        ({"connectionInfo": {"type": "InClusterConfig"}}, "must be 'KubeConfigFile'"),
+        (
+            {"matchConditions": [{"expression": "true"}]},
+            "matchConditionSubjectAccessReviewVersion: Required value: required if match conditions are specified",
+        ),
+        ({"failurePolicy": None}, "failurePolicy: Required value"),
+        (
+            {"failurePolicy": "x"},
+            'failurePolicy: Unsupported value: "x": supported values: "NoOpinion", "Deny"',
+        ),
+        ({"timeout": None}, "timeout: Required value"),
+        ({"timeout": "1m"}, 'timeout: Invalid value: "1m": must be > 0s and <= 30s'),
+        ({"authorizedTTL": "-1s"}, 'authorizedTTL: Invalid value: "-1s": must be > 0s'),
+        (
+            {"subjectAccessReviewVersion": "v2"},
+            'subjectAccessReviewVersion: Unsupported value: "v2": supported values: "v1", "v1beta1"',
+        ),
+        ({"connectionInfo": {"type": "InClusterConfig"}}, 'connectionInfo.type: Unsupported value: "InClusterConfig"'),
+        (
+            {"connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": "a/b"}},
+            'connectionInfo.kubeConfigFile: Invalid value: "a/b": must be an absolute path',
+        ),
+        (
+            {"connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": "/none"}},
+            'connectionInfo.kubeConfigFile: Invalid value: "/none": error loading file: stat /none: no such file',
+        ),
+        (
+            {"failurePolicy": None, "timeout": None},
+            "[timeout: Required value, failurePolicy: Required value]",
+        ),
         ({"timeOut": "3s"}, "unknown field 'timeOut'"),
     ],
     ids=repr,
 )
 def test_wrong_settings_are_refused_at_start(build, peer, change, message):
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(UsageError, match=re.escape(message)):
         build(table(peer, **change))
+
+
+def conditions(*expressions, **more):
+    rows = [{"expression": expression} for expression in expressions]
+    return {"matchConditions": rows, "matchConditionSubjectAccessReviewVersion": "v1", **more}
+
+
+@pytest.mark.parametrize(
+    ("expressions", "asked"),
+    [
+        (["request.user == 'alice'"], True),
+        (["request.user == 'bob'"], False),
+        (["has(request.resourceAttributes)", "request.resourceAttributes.namespace == 'ns'"], True),
+        (["has(request.nonResourceAttributes)"], False),
+        (["'dev' in request.groups && request.extra['team'][0] == 'blue' && request.uid == '7'"], True),
+        (["request.resourceAttributes.group == '' && request.resourceAttributes.subresource == 'log'"], True),
+        (["request.extra['none'][0] == 'x'", "request.user == 'bob'"], False),
+    ],
+    ids=lambda value: value if isinstance(value, bool) else " and ".join(value),
+)
+def test_a_webhook_is_asked_when_all_conditions_hold(build, peer, expressions, asked):
+    decision = build(table(peer, failurePolicy="Deny", **conditions(*expressions))).authz_authorize(PODS)
+
+    assert (decision.verdict, len(peer.asked)) == (("allow", 1) if asked else ("no opinion", 0))
+
+
+@pytest.mark.parametrize(("policy", "verdict"), [("NoOpinion", "no opinion"), ("Deny", "deny")])
+def test_the_failure_policy_counts_for_a_condition_without_an_answer(build, peer, policy, verdict):
+    built = build(table(peer, **conditions("request.extra['none'][0] == 'x'", "true", failurePolicy=policy)))
+
+    decision = built.authz_authorize(PODS)
+
+    assert (decision.verdict, decision.cacheable, peer.asked) == (verdict, False, [])
+
+
+@pytest.mark.parametrize(
+    ("expressions", "message"),
+    [
+        ([" "], "matchConditions[0].expression: Required value"),
+        (["true", "true"], 'matchConditions[1].expression: Duplicate value: "true"'),
+        (
+            ["request.user"],
+            'matchConditions[0].expression: Invalid value: "request.user": must evaluate to bool but got string',
+        ),
+        (
+            ["request.usr == ''"],
+            (
+                "matchConditions[0].expression: Invalid value: \"request.usr == ''\": "
+                "compilation failed: ERROR: <input>:1:8: undefined field 'usr'"
+            ),
+        ),
+        (["true || " * n + "false" for n in range(65)], "matchConditions: Too many: 65: must have at most 64 items"),
+    ],
+    ids=["empty", "twice", "no question", "wrong", "too many"],
+)
+def test_wrong_conditions_are_refused_at_start(build, peer, expressions, message):
+    with pytest.raises(UsageError, match=re.escape(message)):
+        build(table(peer, **conditions(*expressions)))
 
 
 def test_a_file_is_required():
