@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
+import os
+import ssl
 import subprocess
 import sys
 import sysconfig
@@ -19,7 +23,14 @@ from hyperkube.testing.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
-NAMES = ("require_team_label", "prefer_lucky_node", "range_load_balancer", "website_controller")
+NAMES = (
+    "require_team_label",
+    "signed_names",
+    "office_hours",
+    "prefer_lucky_node",
+    "range_load_balancer",
+    "website_controller",
+)
 UV = Path(sys.executable).with_name("uv")
 READY_SECONDS = 15
 
@@ -48,10 +59,10 @@ class Site:
     def uninstall(self, name: str) -> None:
         self.run(UV, "pip", "uninstall", "--quiet", "--python", self.python, name.replace("_", "-"))
 
-    def start(self, server: str, *flags: str) -> subprocess.Popen[str]:
+    def start(self, server: str, *flags: str, **environment: str) -> subprocess.Popen[str]:
         command = [str(self.python), "-m", "hyperkube.cli.main", server, *flags]
-        with (self.folder / f"{server}.log").open("w") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, text=True)
+        with (self.folder / f"{server}.log").open("a") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, text=True, env={**os.environ, **environment})
 
     def refusal(self, server: str, *flags: str) -> str:
         command = [str(self.python), "-m", "hyperkube.cli.main", server, *flags]
@@ -168,6 +179,52 @@ def test_the_admission_plugin_refuses_and_admits(api):
     assert admitted == 201
 
 
+@pytest.fixture(scope="module")
+def guarded(site):
+    """Yield (what asks the secure port with a token, the key) of a server with the example's two plugins."""
+    port, plain = free_port(), free_port()
+    key_file = site.folder / "names.key"
+    key_file.write_bytes(b"sesame")
+    pki = site.folder / "guarded-pki"
+    server = site.start(
+        "apiserver",
+        "--storage-backend=memory", f"--secure-port={port}", f"--insecure-port={plain}", f"--cert-dir={pki}",
+        "--bind-address=127.0.0.1", "--service-cluster-ip-range=10.0.0.0/24", "--anonymous-auth=false",
+        "--authentication-plugins=SignedNames", "--authorization-mode=OfficeHours,RBAC",
+        SIGNED_NAMES_KEY_FILE=str(key_file),
+    )  # fmt: skip
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # the server's own self-signed one
+
+    def ask(token, method, path):
+        headers = {"Authorization": f"Bearer {token}"}
+        request = urllib.request.Request(f"https://127.0.0.1:{port}{path}", method=method, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+
+    try:
+        site.wait(lambda: Api(plain).ask("GET", "/readyz")[0] == 200, "the guarded API server")
+        yield ask
+    finally:
+        end(server)
+
+
+def signed(name, key=b"sesame"):
+    return f"signed.{name}.{hmac.new(key, name.encode(), hashlib.sha256).hexdigest()}"
+
+
+def test_the_authenticator_names_and_the_authorizer_allows(guarded):
+    assert guarded(signed("ann"), "GET", "/api/v1/namespaces/default/configmaps") == 200
+    assert guarded(signed("ann"), "GET", "/api/v1/namespaces/default/secrets") == 403
+    assert guarded(signed("ann"), "DELETE", "/api/v1/namespaces/default/configmaps/x") == 403
+    assert guarded(signed("ann", b"forged"), "GET", "/api/v1/namespaces/default/configmaps") == 401
+    assert guarded("another", "GET", "/api/v1/namespaces/default/configmaps") == 401
+
+
 def test_the_provider_sends_pods_to_the_lucky_node(site, api):
     for index in range(4):
         api.create("/api/v1/nodes", node(f"n{index}", **({"example.com/luck": "good"} if index == 2 else {})))
@@ -240,10 +297,12 @@ def test_the_cloud_provider_hands_out_an_address_of_its_range(site, api):
     ("example", "plugin", "server", "flag"),
     [
         ("require_team_label", "RequireTeamLabel", "apiserver", "--enable-admission-plugins=RequireTeamLabel"),
+        ("signed_names", "SignedNames", "apiserver", "--authentication-plugins=SignedNames"),
+        ("office_hours", "OfficeHours", "apiserver", "--authorization-mode=OfficeHours"),
         ("prefer_lucky_node", "LuckyProvider", "scheduler", "--algorithm-provider=LuckyProvider"),
         ("website_controller", "website", "controller-manager", "--controllers=website"),
     ],
-    ids=["admission", "scheduler", "controller"],
+    ids=["admission", "authenticator", "authorizer", "scheduler", "controller"],
 )
 def test_without_its_distribution_one_line_names_the_plugin_and_the_installed_ones(
     site, tmp_path, example, plugin, server, flag

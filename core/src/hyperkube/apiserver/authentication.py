@@ -41,14 +41,24 @@ FLAGS: tuple[tuple[str, tuple[str, ...]], ...] = (
 Source: kubernetes ``pkg/kubeapiserver/authenticator/config.go``.
 """
 
+_LAST = "Anonymous"
+
 BASIC = frozenset({"PasswordFile", "Keystone"})
 """Who understands user names and passwords."""
 
 
 def chosen(options: Mapping[str, Any]) -> list[str]:
-    """Return the names of the authenticators that the flags switch on."""
+    """Return the names of the authenticators that the flags switch on.
+
+    Those of ``--authentication-plugins``, which have no flag of their own, are asked after all others but the last.
+    """
     defaults: dict[str, Any] = {"anonymous-auth": True}
-    return [name for name, flags in FLAGS if any(options.get(option, defaults.get(option)) for option in flags)]
+    names = [name for name, flags in FLAGS if any(options.get(option, defaults.get(option)) for option in flags)]
+    given = options.get("authentication-plugins") or ()
+    more = [name for name in (given.split(",") if isinstance(given, str) else given) if name not in names]
+    if _LAST in names:
+        return [*names[:-1], *more, _LAST]
+    return [*names, *more]
 
 
 def credentials_of(request: HttpRequest) -> Credentials:

@@ -122,6 +122,7 @@ FLAGS = (
         Flag("requestheader-group-headers", LIST, "x-remote-group", "headers that carry the groups"),
         Flag("requestheader-extra-headers-prefix", LIST, "x-remote-extra-", "prefixes of headers with extra values"),
         Flag("authentication-config", STRING, "", "AuthenticationConfiguration file"),
+        Flag("authentication-plugins", LIST, "", "authenticators without a flag of their own, e.g. SignedNames"),
         Flag("basic-auth-file", STRING, "", "password,user,uid lines"),
         Flag("enable-bootstrap-token-auth", BOOL, False, "accept bootstrap tokens"),
         Flag("oidc-issuer-url", STRING, "", "OpenID issuer"),
@@ -164,6 +165,7 @@ FLAGS = (
             "AdmissionConfiguration file with the plugins' settings",
         ),
         Flag("allow-privileged", BOOL, False, "allow privileged containers"),
+        Flag("break-webhook-deadlocks", BOOL, False, "let through what the pods of a webhook that is down need"),
         Flag("explain-admission", BOOL, False, "remember what plugins changed, for `hyperkube why changed`"),
         Flag(
             "unattended-resources",
