@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hyperkube.kinds.pods import container_resources, containers, is_sidecar, pod_requests
+from hyperkube.kinds.pods import pod_requests
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.quantity import Quantity
+from hyperkube.machinery.quantity import Quantity, parse
 
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 """The first rows of every table."""
 DEFAULT_CPU_MILLI = 100
 DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024
 """What scoring assumes of a container that requests none; kubernetes ``pkg/scheduler/util/pod_resources.go``."""
+_ASSUMED = {"cpu": parse(f"{DEFAULT_CPU_MILLI}m"), "memory": parse(str(DEFAULT_MEMORY_BYTES))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +39,15 @@ def requests_of(pod: Object) -> Requests:
 
 
 def _non_zero(pod: Object, amounts: Mapping[str, int]) -> tuple[int, int]:
-    """Add the defaults for each running container that requests no cpu or no memory."""
-    spec = pod.get("spec", {})
-    if (spec.get("resources") or {}).get("requests"):
-        return amounts.get("cpu", 0) or DEFAULT_CPU_MILLI, amounts.get("memory", 0) or DEFAULT_MEMORY_BYTES
-    cpu, memory = amounts.get("cpu", 0), amounts.get("memory", 0)
-    init = {container["name"] for container in spec.get("initContainers") or () if not is_sidecar(container)}
-    for container in containers(pod):
-        if container["name"] in init:
-            continue
-        requested = container_resources(container, "requests")
-        cpu += 0 if requested.get("cpu") else DEFAULT_CPU_MILLI
-        memory += 0 if requested.get("memory") else DEFAULT_MEMORY_BYTES
+    """Count each container that says nothing of cpu or memory as if it asked for a little; nought is an answer.
+
+    Source: kubernetes ``pkg/scheduler/framework/types.go`` (getNonMissingContainerRequests).
+    """
+    assumed = dict(_ASSUMED)
+    if (pod.get("spec", {}).get("resources") or {}).get("requests"):
+        assumed = {name: quantity for name, quantity in assumed.items() if name not in amounts}
+    if not assumed:
+        return amounts.get("cpu", 0), amounts.get("memory", 0)
+    counted = pod_requests(pod, non_missing=assumed)
+    cpu, memory = (amount(name, counted[name]) if name in counted else 0 for name in _ASSUMED)
     return cpu, memory
