@@ -88,19 +88,35 @@ def _distribution(entry: EntryPoint) -> str:
 
 
 _HookOptions: TypeAlias = "pluggy.HookimplOpts | None"
+_SpecOptions: TypeAlias = "pluggy.HookspecOpts | None"
 _hooks_of: WeakKeyDictionary[type, dict[str, _HookOptions]] = WeakKeyDictionary()
+_specs_of: WeakKeyDictionary[object, dict[str, _SpecOptions]] = WeakKeyDictionary()
 
 
 class _Manager(pluggy.PluginManager):
-    """Looks at the methods of each class once: a process may start hundreds of hosts with the same plugins."""
+    """Looks at each class and each module of specs once: a process may start hundreds of hosts with the same ones."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> _HookOptions:
         """Return how an attribute of a plugin is marked as a hook, None if it is not."""
+        if name.startswith("__"):
+            return None
         if name in getattr(plugin, "__dict__", ()):  # its own and not its class's
             return super().parse_hookimpl_opts(plugin, name)
-        known = _hooks_of.setdefault(type(plugin), {})
+        known = _hooks_of.get(type(plugin))
+        if known is None:
+            known = _hooks_of[type(plugin)] = {}
         if name not in known:
             known[name] = super().parse_hookimpl_opts(plugin, name)
+        found = known[name]
+        return found and found.copy()
+
+    def parse_hookspec_opts(self, module_or_class: object, name: str) -> _SpecOptions:
+        """Return how an attribute of a module is marked as a spec, None if it is not."""
+        known = _specs_of.get(module_or_class)
+        if known is None:
+            known = _specs_of[module_or_class] = {}
+        if name not in known:
+            known[name] = super().parse_hookspec_opts(module_or_class, name)
         found = known[name]
         return found and found.copy()
 

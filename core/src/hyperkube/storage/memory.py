@@ -7,7 +7,7 @@ leases on the given clock.
 from __future__ import annotations
 
 import threading
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 from hyperkube.machinery.clock import Clock, SystemClock, Timer
 from hyperkube.storage.feed import Feed, QueueWatch, Subscription, after_revision
 from hyperkube.storage.retention import Retention
+from hyperkube.storage.sorted_keys import SortedKeys
 from hyperkube.storage.store import (
     Compacted,
     Compare,
@@ -75,7 +76,7 @@ class MemoryStore:
         self._current: dict[str, KeyValue] = {}
         self._versions: dict[str, list[StoreEvent]] = {}
         self._shared: set[str] = set()
-        self._keys: list[str] = []
+        self._keys = SortedKeys()
         self._log: list[tuple[StoreEvent, ...]] = []
         self._leases: dict[int, _Lease] = {}
         self._next_lease = 1
@@ -100,9 +101,8 @@ class MemoryStore:
         """Return the keys in ``[start, end)`` in byte order, now or at `revision`."""
         with self._lock:
             self._check_readable(revision)
-            low, high = bisect_left(self._keys, start), bisect_left(self._keys, end)
             at = revision or self._revision
-            found = [item for key in self._keys[low:high] if (item := self._at(key, at)) is not None]
+            found = [item for key in self._keys.between(start, end) if (item := self._at(key, at)) is not None]
             items = found[:limit] if limit else found
             if keys_only:
                 items = [_without_value(item) for item in items]
@@ -112,8 +112,7 @@ class MemoryStore:
         """Return the number of live keys in ``[start, end)``."""
         with self._lock:
             self._check_open()
-            keys = self._keys[bisect_left(self._keys, start) : bisect_left(self._keys, end)]
-            return sum(key in self._current for key in keys)
+            return sum(key in self._current for key in self._keys.between(start, end))
 
     def txn(self, compare: Sequence[Compare], success: Sequence[Put | Delete]) -> TxnResult:
         """Compare, then apply all of `success` in one revision, or nothing."""
@@ -250,7 +249,7 @@ class MemoryStore:
         key, current, previous = event.key, event.current, event.previous
         if key not in self._versions:
             self._versions[key] = []
-            insort(self._keys, key)
+            self._keys.add(key)
         self._own_versions(key).append(event)
         if previous is not None and previous.lease in self._leases:
             self._leases[previous.lease].keys.discard(key)
@@ -275,7 +274,7 @@ class MemoryStore:
         del versions[: place - 1 if readable else place]
         if not versions:
             del self._versions[key]
-            del self._keys[bisect_left(self._keys, key)]
+            self._keys.remove(key)
 
     def _expire(self, lease: int) -> None:
         with self._lock:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from hyperkube.storage.cached_object import CachedObject
+from hyperkube.storage.sorted_keys import SortedKeys
 from hyperkube.storage.watchers import Index
 
 IndexFunction: TypeAlias = Callable[[CachedObject], tuple[str, ...]]
@@ -32,7 +32,7 @@ class ObjectTable:
     def __init__(self, indexes: Mapping[str, IndexFunction], objects: Iterable[CachedObject] = ()) -> None:
         self._indexes = indexes
         self._objects = {obj.key: obj for obj in objects}
-        self._keys = sorted(self._objects)
+        self._keys = SortedKeys(self._objects)
         self._index: dict[Index, dict[str, None]] = {}
         for obj in self._objects.values():
             self._file(obj)
@@ -58,7 +58,7 @@ class ObjectTable:
         """Add an object or replace the one with its key."""
         previous = self._objects.get(obj.key)
         if previous is None:
-            insort(self._keys, obj.key)
+            self._keys.add(obj.key)
         else:
             self._unfile(previous)
         self._objects[obj.key] = obj
@@ -67,14 +67,14 @@ class ObjectTable:
     def remove(self, obj: CachedObject) -> None:
         """Remove an object that is there."""
         del self._objects[obj.key]
-        del self._keys[bisect_left(self._keys, obj.key)]
+        self._keys.remove(obj.key)
         self._unfile(obj)
 
     def between(self, low: str, high: str, index: Index | None = None) -> Sequence[CachedObject]:
         """Return the objects with keys in ``[low, high)`` and, if given, a value in an index."""
         keys: Iterable[str]
         if index is None:
-            keys = self._keys[bisect_left(self._keys, low) : bisect_left(self._keys, high)]
+            keys = self._keys.between(low, high)
         else:
             keys = sorted(key for key in self._index.get(index, ()) if low <= key < high)
         return [self._objects[key] for key in keys]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
 from collections.abc import Container, Iterable
 from typing import NamedTuple
 from zlib import crc32
 
 from hyperkube_storage.sqlite.database import PLACE_BITS
 
+from hyperkube.storage.sorted_keys import SortedKeys
 from hyperkube.storage.store import Compare, Delete, LeaseNotFound, Put
 
 
@@ -54,7 +54,7 @@ class Index:
 
     def __init__(self, entries: dict[str, Entry]) -> None:
         self._entries = entries
-        self._keys = sorted(entries)
+        self._keys = SortedKeys(entries)
         self._leased: dict[int, set[str]] = {}
         for key, entry in entries.items():
             if entry.lease:
@@ -63,11 +63,11 @@ class Index:
 
     def keys(self, start: str, end: str) -> list[str]:
         """Return the keys in ``[start, end)`` in order."""
-        return self._keys[bisect_left(self._keys, start) : bisect_left(self._keys, end)]
+        return self._keys.between(start, end)
 
     def count(self, start: str, end: str) -> int:
         """Return the number of keys in ``[start, end)``."""
-        return bisect_left(self._keys, end) - bisect_left(self._keys, start)
+        return self._keys.count(start, end)
 
     def leased(self, lease: int) -> set[str]:
         """Return the keys that go with a lease."""
@@ -83,11 +83,11 @@ class Index:
         if entry is None:
             if old is not None:  # a batch may create a key and delete it again
                 del self._entries[key]
-                del self._keys[bisect_left(self._keys, key)]
+                self._keys.remove(key)
             return
         self._entries[key] = entry
         if old is None:
-            insort(self._keys, key)
+            self._keys.add(key)
         if entry.lease:
             self._leased.setdefault(entry.lease, set()).add(key)
 
