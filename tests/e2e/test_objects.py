@@ -225,6 +225,18 @@ def test_the_api_describes_itself(up):
     assert up.kubectl("explain", "deployment.spec.replicas").out.startswith("GROUP:      apps\nKIND:       Deployment")
 
 
+def test_explain_shows_what_the_library_says_of_a_field(up):
+    describe = pytest.importorskip("hyperkube_api.descriptions.lightkube_models").describe
+    name = "io.k8s.api.core.v1.PodSpec"
+    known = describe([name])[name]
+
+    spec = up.kubectl("explain", "pod.spec").out
+    field = up.kubectl("explain", "pod.spec.nodeName").out
+
+    assert " ".join(known.text.split()) in " ".join(spec.split())
+    assert " ".join(known.fields["nodeName"].split()) in " ".join(field.split())
+
+
 def test_version_and_cluster_info(up):
     version = up.kubectl("version", "-o", "json").json["serverVersion"]
     info = up.kubectl("cluster-info").out

@@ -12,6 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 
 DISTRIBUTION = "kubernetes"
 _COMMON = "coordination_v1_api"
@@ -66,9 +67,9 @@ def fields(definition: str) -> dict[str, str]:
     *_, group, tag, kind = ("", "", *definition.split("."))
     name = f"{tag}_{_snake(kind)}"
     for module in (name, f"{group}_{name}"):
-        path = distribution(DISTRIBUTION).locate_file(f"kubernetes/client/models/{module}.py")
+        path = Path(str(distribution(DISTRIBUTION).locate_file(f"kubernetes/client/models/{module}.py")))
         try:
-            text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined] # a path in the standard finders
+            text = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             continue
         return {alias or own: _unescaped(about) for own, alias, about in _FIELD.findall(text)}
@@ -101,9 +102,9 @@ def _snake(name: str) -> str:
 
 def _texts(module: str, methods: Collection[str]) -> Iterable[tuple[str, dict[str, str]]]:
     """Yield the parameters' texts of the methods, by name in lower case without underscores."""
-    path = distribution(DISTRIBUTION).locate_file(f"kubernetes/client/api/{module}.py")
+    path = Path(str(distribution(DISTRIBUTION).locate_file(f"kubernetes/client/api/{module}.py")))
     try:
-        text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined] # a path in the standard finders
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return
     for method in methods:

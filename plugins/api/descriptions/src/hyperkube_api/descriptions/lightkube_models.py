@@ -14,6 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib.metadata import distribution
+from pathlib import Path
 
 from hyperkube_api.descriptions import kubernetes_client
 from hyperkube_api.descriptions.aligned import aligned
@@ -57,9 +58,9 @@ def _home(name: str) -> tuple[str, str]:
 
 def _classes(module: str) -> Iterable[tuple[str, str, str]]:
     """Yield name, docstring and body of each class of a module; of none where there is no such module."""
-    path = distribution(DISTRIBUTION).locate_file(f"lightkube/models/{module}.py")
+    path = Path(str(distribution(DISTRIBUTION).locate_file(f"lightkube/models/{module}.py")))
     try:
-        text = path.read_text(encoding="utf-8")  # type: ignore[attr-defined] # a path in the standard finders
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return
     for match in _CLASS.finditer(text):
