@@ -82,6 +82,54 @@ def test_a_leader_that_cannot_renew_says_so_within_its_deadline(client, clock):
     assert candidate.stopped.is_set()
 
 
+@pytest.fixture
+def gate():
+    """Return what lets the client's hanging requests go on."""
+    gate = threading.Event()
+    yield gate
+    gate.set()
+
+
+def hang(client, monkeypatch, gate):
+    """Let every further request for the lock hang until the gate opens, and then be carried out."""
+    get, hangs = client.get, threading.Event()
+
+    def get_late(*words):
+        hangs.set()
+        assert gate.wait(60)
+        return get(*words)
+
+    monkeypatch.setattr(client, "get", get_late)
+    return hangs
+
+
+def test_a_request_without_an_answer_does_not_delay_the_end(client, clock, gate, monkeypatch):
+    candidate = Candidate(client, clock, "one")
+    assert candidate.started.wait(30)
+    hangs = hang(client, monkeypatch, gate)
+
+    pass_time(clock, 15, candidate.stopped.is_set)
+
+    assert hangs.is_set()
+    assert candidate.stopped.wait(30)
+    assert not candidate.elector.is_leader
+
+
+def test_a_lock_that_was_taken_too_late_is_not_led_on(client, clock, gate, monkeypatch):
+    hangs = hang(client, monkeypatch, gate)
+    candidate = Candidate(client, clock, "one")
+    assert hangs.wait(30)
+
+    clock.advance(30)
+    gate.set()
+    led_at_once = candidate.started.wait(0.2)
+    pass_time(clock, 10, candidate.started.is_set)
+
+    assert not led_at_once
+    assert candidate.started.is_set()
+    candidate.elector.stop()
+
+
 def test_durations_that_cannot_work_are_refused(client, clock):
     with pytest.raises(UsageError, match="leaseDuration"):
         LeaderElector(

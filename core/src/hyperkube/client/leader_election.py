@@ -91,7 +91,8 @@ class LeaderElector:
         self._on_stopped = on_stopped
         self._recorder = recorder
         self._logger = logging.getLogger("hyperkube.leaderelection")
-        self._stopping = threading.Event()
+        self._stopping, self._ended = threading.Event(), threading.Event()
+        self._renewed = 0.0
         self._thread: threading.Thread | None = None
         self._observed: Object = {}
         self._observed_at = 0.0
@@ -110,6 +111,7 @@ class LeaderElector:
     def stop(self) -> None:
         """Give the lock up and end; idempotent, from any thread."""
         self._stopping.set()
+        self._ended.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(self._options.renew_deadline)
 
@@ -136,21 +138,42 @@ class LeaderElector:
         return False
 
     def _renew(self) -> None:
-        renewed = self._clock.monotonic()
-        while not self._clock.wait(self._stopping, self._options.retry_period):
+        """Return when the lock is lost, or given up by `stop`.
+
+        A request that brings no answer must not delay that: the others count from the last renewal that they saw. So
+        requests are made on a thread of their own, and the deadline counts from when a request that succeeded was sent.
+        """
+        self._renewed = self._clock.monotonic()
+        keeper = threading.Thread(target=self._keep, name="leader-renewal", daemon=True)
+        keeper.start()
+        while not self._ended.is_set():
+            left = self._renewed + self._options.renew_deadline - self._clock.monotonic()
+            if left <= 0:
+                break
+            self._clock.wait(self._ended, left)
+        if self._stopping.is_set():
+            keeper.join(self._options.retry_period)
+        else:
+            self._logger.error("leader election lost")
+            self._ended.set()
+
+    def _keep(self) -> None:
+        """Renew the lock until it is lost or given up."""
+        while not self._clock.wait(self._ended, self._options.retry_period):
+            sent = self._clock.monotonic()
             if self._try():
-                renewed = self._clock.monotonic()
-            elif self._clock.monotonic() - renewed >= self._options.renew_deadline or self._is_taken():
-                self._logger.error("leader election lost")
-                return
+                self._renewed = sent
+            elif self._is_taken():
+                self._ended.set()
 
     def _is_taken(self) -> bool:
         return bool(self._observed) and self._observed["holderIdentity"] != self.identity
 
     def _try(self) -> bool:
-        """Take or renew the lock; False when somebody else holds it or the server does not answer."""
+        """Take or renew the lock; False when somebody else holds it or the server does not answer in time."""
+        sent = self._clock.monotonic()
         try:
-            return self._take()
+            return self._take() and self._clock.monotonic() - sent < self._options.renew_deadline
         except (ApiError, OSError) as error:
             self._logger.debug("leader election: %s", error)
             return False
