@@ -30,11 +30,11 @@ _FIRST_CAPACITY = 8
 
 @dataclass(slots=True)
 class _Placed:
-    """A pod on a node, with what is counted of it."""
+    """A pod on a node, with what is counted of it; one whose node is not known is in no group."""
 
     pod: Object
     requests: Requests
-    group: Group
+    group: Group | None
 
 
 _Pods = dict[str, _Placed]
@@ -182,7 +182,7 @@ class Nodes:
             self._pods[index] = moved
             self._index[self.names[index]] = index
             for placed in moved.values():
-                self._groups.count(placed.group, index, 1)
+                self._regroup(placed, index, 1)
         self.names.pop()
         self._objects.pop()
         self._pods.pop()
@@ -198,16 +198,16 @@ class Nodes:
         """
         key = key_of(pod)
         index = self._index.get(name)
-        pods = self._homeless.setdefault(name, {}) if index is None else self._pods[index]
+        if index is None:
+            self._homeless.setdefault(name, {})[key] = _Placed(pod, requests or requests_of(pod), None)
+            return
+        pods = self._pods[index]
         before = pods.get(key)
         group = self._groups.group_of(pod)
         if before is not None and before.group is group and before.pod.get("spec") == pod.get("spec"):
             before.pod = pod
             return
         placed = _Placed(pod, requests or requests_of(pod), group)
-        if index is None:
-            pods[key] = placed
-            return
         if before is not None:
             self._count(index, before, -1)
         pods[key] = placed
@@ -271,12 +271,16 @@ class Nodes:
             requested[rows[resource], index] += sign * value
         self._non_zero[0, index] += sign * requests.non_zero_cpu
         self._non_zero[1, index] += sign * requests.non_zero_memory
-        self._groups.count(placed.group, index, sign)
+        self._regroup(placed, index, sign)
+
+    def _regroup(self, placed: _Placed, index: int, sign: int) -> None:
+        if placed.group is not None:
+            self._groups.count(placed.group, index, sign)
 
     def _ungroup(self, index: int) -> _Pods:
         pods = self._pods[index]
         for placed in pods.values():
-            self._groups.count(placed.group, index, -1)
+            self._regroup(placed, index, -1)
         return pods
 
     def _grow(self, *, columns: int) -> None:
