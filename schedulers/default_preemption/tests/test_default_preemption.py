@@ -1,11 +1,14 @@
 """As few and as unimportant pods as can be make room, budgets permitting."""
 
+from typing import ClassVar
+
 import numpy as np
 from hyperkube_scheduler.default_preemption import DefaultPreemption, by_budget, victims_on
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.scheduling import Filtered, Nomination
 from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.clock import FakeClock
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.scheduling import pod_info, table
 
@@ -39,6 +42,9 @@ class Room:
 
     def restore(self):
         """Nothing is left over."""
+
+    def review(self, choices):
+        return choices
 
 
 def full(**placed):
@@ -88,7 +94,7 @@ def test_what_does_not_help_is_said():
 def test_a_pod_may_decline_to_preempt():
     nomination = attempt(full(a=[pod("a1", 1, 4)]), pod("new", 10, 2, preemptionPolicy="Never"))
 
-    assert nomination == Nomination(None, "preemption: not eligible due to preemptionPolicy=Never.")
+    assert nomination == Nomination(None, "preemption: not eligible due to preemptionPolicy=Never.", keeps=True)
 
 
 def test_important_pods_are_spared_first():
@@ -118,3 +124,60 @@ def test_it_offers_itself():
     plugin = DefaultPreemption(PluginContext(name="DefaultPreemption"))
 
     assert plugin in plugin.scheduling_plugins()
+
+
+class Reviewed(Room):
+    """A trial whose reviewer strikes nodes out."""
+
+    agreed: ClassVar[set] = set()
+
+    def review(self, choices):
+        return {name: victims for name, victims in choices.items() if name in self.agreed}
+
+
+class Hand:
+    """Refuses pods that wait."""
+
+    def __init__(self, *waiting):
+        self.waiting, self.rejected = waiting, []
+
+    def reject(self, key, reason):
+        self.rejected.append((key, reason))
+        return key in self.waiting
+
+
+def choose(nodes, trial, client=None, hand=None):
+    mask = np.zeros(len(nodes), dtype=bool)
+    refused = {"NodeResourcesFit": Filtered(mask, {"Insufficient cpu": ~mask}, mask.copy())}
+    plugin = DefaultPreemption(PluginContext(name="DefaultPreemption", client=client, clock=FakeClock()))
+    if hand is not None:
+        plugin.take_in_hand(hand)
+    answer = plugin.post_filter(pod_info(pod("new", 10, 4), nodes), nodes, refused, trial)
+    return answer() if callable(answer) else answer
+
+
+def test_a_reviewer_strikes_nodes_out():
+    nodes = full(cheap=[pod("a", 1, 4)], dear=[pod("b", 5, 4)])
+    client = FakeClient()
+    for index in (0, 1):
+        client.create(PODS, nodes.pods(index)[0])
+    trial = Reviewed(nodes, 4)
+
+    nowhere = choose(nodes, trial, client)
+    trial.agreed = {"dear"}
+    there = choose(nodes, trial, client)
+
+    assert (nowhere.node, there.node) == (None, "dear")
+    assert [each["metadata"]["name"] for each in client.list(PODS, "default").items] == ["a"]
+
+
+def test_a_victim_that_waits_to_be_bound_is_refused_not_deleted():
+    nodes = full(a=[pod("waiting", 1, 4)])
+    client, hand = FakeClient(), Hand("default/waiting")
+    client.create(PODS, nodes.pods(0)[0])
+
+    nomination = choose(nodes, Room(nodes, 4), client, hand)
+
+    assert nomination.node == "a"
+    assert hand.rejected == [("default/waiting", "preempted")]
+    assert len(client.list(PODS, "default").items) == 1

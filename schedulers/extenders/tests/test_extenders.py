@@ -8,6 +8,7 @@ import orjson
 import pytest
 from hyperkube_scheduler.extenders import Extenders
 
+from hyperkube.hookspecs.scheduling import Victims
 from hyperkube.machinery.errors import InternalError, UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.scheduling import pod_info, table
@@ -26,6 +27,19 @@ class Answers(BaseHTTPRequestHandler):
             answer = {"nodenames": [name for name in names if name != "b"], "failedNodes": {"b": "not b"}}
         elif self.path == "/x/prioritize":
             answer = [{"host": name, "score": 10 if name == "c" else 1} for name in names]
+        elif self.path == "/x/preempt":
+            asked = body.get("nodeNameToVictims") or body["nodeNameToMetaVictims"]
+            uids = {
+                name: [each.get("uid") or each["metadata"]["uid"] for each in row["pods"]]
+                for name, row in asked.items()
+            }
+            answer = {
+                "NodeNameToMetaVictims": {
+                    name: {"pods": [{"uid": uid} for uid in rows], "numPDBViolations": 1}
+                    for name, rows in uids.items()
+                    if name != "b"
+                }
+            }
         else:
             answer = {} if body.get("node") != "broken" else {"error": "no"}
         data = orjson.dumps(answer)
@@ -78,6 +92,44 @@ def test_bind(url):
     assert plugin.bind(pod, "a")
     with pytest.raises(InternalError, match="no"):
         plugin.bind(pod, "broken")
+
+
+def victim(name):
+    return {"metadata": {"name": name, "namespace": "default", "uid": name}, "spec": {"containers": []}}
+
+
+@pytest.mark.parametrize("names_only", [True, False])
+def test_preempt(url, names_only):
+    plugin = build({"urlPrefix": url, "preemptVerb": "preempt", "nodeCacheCapable": names_only})
+    nodes, pod = world()
+    choices = {}
+    for name in ("a", "b"):
+        nodes.put_pod(victim(f"on-{name}"), name)
+        choices[name] = Victims([victim(f"on-{name}")])
+
+    agreed = plugin.review(pod, nodes, choices)
+
+    assert {
+        name: ([each["metadata"]["name"] for each in row.pods], row.violations) for name, row in agreed.items()
+    } == {"a": (["on-a"], 1)}
+
+
+def test_victims_that_are_not_there_are_an_error(url):
+    plugin = build({"urlPrefix": url, "preemptVerb": "preempt"})
+    nodes, pod = world()
+
+    with pytest.raises(InternalError, match="its victims are not on node 'a'"):
+        plugin.review(pod, nodes, {"a": Victims([victim("gone")])})
+
+
+def test_a_review_that_fails_is_ignored_where_it_may_be():
+    row = {"urlPrefix": "http://127.0.0.1:9", "preemptVerb": "preempt", "httpTimeout": "1s"}
+    nodes, pod = world()
+    choices = {"a": Victims([victim("x")])}
+
+    with pytest.raises(InternalError):
+        build(row).review(pod, nodes, choices)
+    assert build({**row, "ignorable": True}).review(pod, nodes, choices) == choices
 
 
 def test_an_extender_that_is_away_refuses_all_unless_it_may_be_ignored():

@@ -48,6 +48,8 @@ __all__ = [
     "Scope",
     "ScorePlugin",
     "Trial",
+    "VictimReview",
+    "Victims",
     "hookimpl",
     "scheduling_plugins",
     "scheduling_providers",
@@ -77,8 +79,8 @@ class PodsInHand(Protocol):
     def allow(self, key: str) -> None:
         """Let a pod go on that a permit plugin made wait; nothing if it does not wait."""
 
-    def reject(self, key: str, reason: str) -> None:
-        """Refuse a pod that a permit plugin made wait; nothing if it does not wait."""
+    def reject(self, key: str, reason: str) -> bool:
+        """Refuse a pod that a permit plugin made wait; tell whether it did wait."""
 
     def activate(self, key: str) -> None:
         """Try a pod now that waits for a change or for the end of its back-off."""
@@ -117,11 +119,14 @@ class SchedulingPlugin(Plugin):
 
     Attributes:
         scope: what its filter and raw scores depend on.
+        remote: it asks another process: filters are asked last, about the nodes that all others keep, and not when
+            preemption tries things out; scores are asked about feasible nodes only.
         wakes_on: after which changes a pod that it refused is worth another try: ``node``, ``pod gone``, ``pod``
             (placed or relabelled), or what the plugin itself tells its host; None means after any.
     """
 
     scope: ClassVar[Scope] = Scope.CLUSTER
+    remote: ClassVar[bool] = False
     wakes_on: ClassVar[frozenset[str] | None] = None
 
     def connect(self, wake: Callable[[str], None]) -> None:
@@ -207,14 +212,45 @@ class Trial(Protocol):
     def restore(self) -> None:
         """Put everything back."""
 
+    def review(self, choices: Mapping[NodeName, Victims]) -> Mapping[NodeName, Victims]:
+        """Return the choices that other processes agree with, with the victims that they want.
+
+        Raises:
+            ApiError: one that must be asked cannot be.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Victims:
+    """Pods of one node that would be deleted to make room, and how many disruption budgets that violates."""
+
+    pods: Sequence[Object]
+    violations: int = 0
+
+
+class VictimReview(SchedulingPlugin):
+    """Has a say in which pods are preempted; a filter plugin may be one too."""
+
+    def review(self, pod: PodInfo, nodes: NodeTable, choices: Mapping[NodeName, Victims]) -> Mapping[NodeName, Victims]:
+        """Return the choices that are all right, with the same victims or others of the node.
+
+        Raises:
+            ApiError: it cannot tell, and must be asked.
+        """
+        raise NotImplementedError
+
 
 @dataclass(frozen=True, slots=True)
 class Nomination:
-    """What came of an attempt to make room: a node (None: nowhere), a sentence for the event, how many pods it took."""
+    """What came of an attempt to make room: a node (None: nowhere), a sentence for the event, how many pods it took.
+
+    With `keeps` nothing was tried, and what an earlier attempt brought stays as it is.
+    """
 
     node: NodeName | None
     message: str = ""
     victims: int = 0
+    keeps: bool = False
 
 
 class PostFilterPlugin(SchedulingPlugin):

@@ -76,9 +76,9 @@ class Binder:
         """Let a pod go on that a permit plugin made wait."""
         self._end_wait(key, "")
 
-    def reject(self, key: str, reason: str) -> None:
-        """Refuse a pod that a permit plugin made wait."""
-        self._end_wait(key, reason)
+    def reject(self, key: str, reason: str) -> bool:
+        """Refuse a pod that a permit plugin made wait; tell whether it did."""
+        return self._end_wait(key, reason)
 
     def close(self) -> None:
         """Finish what is under way and refuse more."""
@@ -155,12 +155,13 @@ class Binder:
         with self._lock:
             self._waiting.pop(key, None)
 
-    def _end_wait(self, key: str, reason: str) -> None:
+    def _end_wait(self, key: str, reason: str) -> bool:
         with self._lock:
             waiting = self._waiting.get(key)
             if waiting is not None:
                 waiting.reason = reason
                 waiting.event.set()
+            return waiting is not None
 
     def _unreserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
         for name, plugin in reversed(profile.reserves):

@@ -6,8 +6,10 @@ replaces the assumption; a binding that fails takes it back. News that is older 
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hyperkube.kinds.pods import is_terminal
@@ -18,10 +20,15 @@ if TYPE_CHECKING:
     from hyperkube.scheduler.pod_info import QueuedPod
 
 
+EXPIRY_SECONDS = 30.0
+"""After so long without news of a binding that the API has taken, the pod is no longer counted; kubernetes 1.20."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Assumed:
     uid: str
     node: NodeName
+    until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +129,22 @@ class ClusterState:
             if assumed is not None and assumed.uid == uid_of(pod):
                 self._take_off(key)
 
+    def confirm(self, pod: Object, now: float) -> None:
+        """Take in that the API took a binding: its news should come soon."""
+        key = key_of(pod)
+        with self._lock:
+            assumed = self._assumed.get(key)
+            if assumed is not None and assumed.uid == uid_of(pod):
+                self._assumed[key] = replace(assumed, until=now + EXPIRY_SECONDS)
+
+    def expire(self, now: float) -> list[str]:
+        """Count pods no longer of whose binding there was no news for too long; return them."""
+        with self._lock:
+            late = [key for key, each in self._assumed.items() if each.until is not None and each.until <= now]
+            for key in late:
+                self._take_off(key)
+            return late
+
     def nominate(self, pod: Object, node: NodeName, priority: int) -> None:
         """Remember that room is being made for a pod."""
         with self._lock:
@@ -131,6 +154,42 @@ class ClusterState:
         """Forget that room was being made for a pod."""
         with self._lock:
             self._nominated.pop(key, None)
+
+    def nominated_node(self, key: str) -> NodeName | None:
+        """Return where room is being made for a pod."""
+        found = self._nominated.get(key)
+        return None if found is None else found.node
+
+    def adopt(self, pod: Object, priority: int) -> None:
+        """Take in where the API says that room is being made for a pod, by this scheduler before it was restarted."""
+        node = (pod.get("status") or {}).get("nominatedNodeName")
+        if node:
+            self.nominate(pod, NodeName(node), priority)
+
+    def outrank(self, besides: str, node: NodeName, priority: int) -> list[Nominated]:
+        """Drop the nominations of less important pods for a node; return them."""
+        with self._lock:
+            rows = [
+                (key, each)
+                for key, each in self._nominated.items()
+                if key != besides and each.node == node and each.priority < priority
+            ]
+            for key, _ in rows:
+                del self._nominated[key]
+            return [each for _, each in rows]
+
+    @contextlib.contextmanager
+    def guests(self, key: str, priority: int) -> Iterator[bool]:
+        """Have the other nominated pods of at least that priority on their nodes; tell whether there are any."""
+        table = self.table()
+        guests = [each for each in self.nominated(key, priority) if table.index_of(each.node) is not None]
+        for guest in guests:
+            table.put_pod({**guest.pod, "spec": {**guest.pod["spec"], "nodeName": guest.node}}, guest.node)
+        try:
+            yield bool(guests)
+        finally:
+            for guest in guests:
+                table.remove_pod(key_of(guest.pod), guest.node)
 
     def nominated(self, besides: str, priority: int) -> list[Nominated]:
         """Return the nominated pods of at least that priority, besides one; empty nearly always."""

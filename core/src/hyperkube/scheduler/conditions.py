@@ -15,17 +15,17 @@ def unschedulable_patch(
 
     Args:
         pod: the pod as last seen.
-        reason: ``Unschedulable`` or ``SchedulerError``.
+        reason: ``Unschedulable`` or ``SchedulerError``; empty leaves the condition alone.
         message: why.
         now: the time of a change.
-        nominated: the node where room is made for it; None leaves an earlier nomination alone.
+        nominated: the node where room is made for it, empty for none; None leaves an earlier nomination alone.
     """
     status = pod.get("status") or {}
     before = condition(status, "PodScheduled")
     change: Object = {}
-    if before is None or (before.get("reason"), before.get("message")) != (reason, message):
+    if reason and (before is None or (before.get("reason"), before.get("message")) != (reason, message)):
         row = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         change["conditions"] = with_condition(status.get("conditions") or [], row, now)
-    if nominated and status.get("nominatedNodeName") != nominated:
-        change["nominatedNodeName"] = nominated
+    if nominated is not None and (status.get("nominatedNodeName") or "") != nominated:
+        change["nominatedNodeName"] = nominated or None
     return {"status": change} if change else None

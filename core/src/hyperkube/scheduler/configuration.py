@@ -89,6 +89,12 @@ def with_extenders(provider: AlgorithmProvider, rows: list[Object]) -> Algorithm
         scores[EXTENDERS] = 1
     binds = (EXTENDERS, *provider.binds) if any(row.get("bindVerb") for row in rows) else provider.binds
     settings = {**provider.settings, EXTENDERS: {"extenders": rows}}
+    ignored = [
+        each["name"] for row in rows for each in row.get("managedResources") or () if each.get("ignoredByScheduler")
+    ]
+    if ignored:
+        fit = settings.get("NodeResourcesFit", {})
+        settings["NodeResourcesFit"] = {**fit, "ignoredResources": [*(fit.get("ignoredResources") or ()), *ignored]}
     return replace(provider, filters=(*provider.filters, EXTENDERS), scores=scores, binds=binds, settings=settings)
 
 

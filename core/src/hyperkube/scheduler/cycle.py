@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, Scope, ScorePlugin
 from hyperkube.machinery.objects import NodeName
@@ -44,6 +44,13 @@ class NoLaps:
         """Do nothing."""
 
 
+class Survey(NamedTuple):
+    """What filtering said about all nodes."""
+
+    feasible: Mask
+    refusals: dict[str, Filtered]
+
+
 class Algorithm:
     """Filters and scores with one profile's plugins."""
 
@@ -56,14 +63,35 @@ class Algorithm:
         self._scores = tuple(scores)
         self._near_filters = [(name, plugin) for name, plugin in filters if plugin.scope is not Scope.CLUSTER]
         self._near_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
-        self._wide_filters = [(name, plugin) for name, plugin in filters if plugin.scope is Scope.CLUSTER]
+        wide = [row for row in filters if row[1].scope is Scope.CLUSTER]
+        self._wide_filters = [row for row in wide if not row[1].remote]
+        self._remote_filters = [row for row in wide if row[1].remote]
         self._pre_filters = [row for row in filters if type(row[1]).pre_filter is not FilterPlugin.pre_filter]
         self._random = random
         self._laps: Laps = laps or NoLaps()
         self._kept: OrderedDict[str, Kept] = OrderedDict()
 
-    def decide(self, pod: QueuedPod, nodes: Nodes) -> Decision:
-        """Choose a node for a pod; the caller holds the table's lock."""
+    def survey(self, pod: QueuedPod, nodes: Nodes) -> Survey | None:
+        """Filter only, as the table is now: for a table with guests that may come or not."""
+        if not len(nodes):
+            return None
+        outside: dict[str, Filtered] = {}
+        if self._pre_filters and self._pre_filter(pod, nodes, outside) is not None:
+            return None
+        _, feasible, answers = self._asked(pod, nodes, outside)
+        return Survey(feasible.copy(), first_refusals(answers, len(nodes), feasible, outside))
+
+    def decide(
+        self, pod: QueuedPod, nodes: Nodes, survey: Survey | None = None, nominated: NodeName | None = None
+    ) -> Decision:
+        """Choose a node for a pod; the caller holds the table's lock.
+
+        Args:
+            pod: the pod.
+            nodes: the table.
+            survey: what was refused when pods were on it that are expected there: a node must do with and without.
+            nominated: where room was made for the pod; taken without a look at the others if it fits.
+        """
         if not len(nodes):
             return Decision(None, Trace((), {}, {}, {}))
         self._laps.begin()
@@ -73,18 +101,14 @@ class Algorithm:
             self._laps.lap("PreFilter", "Unschedulable" if nowhere is not None else "Success")
             if nowhere is not None:
                 return nowhere
-        kept = self._refreshed(pod, nodes)
-        feasible, answers = kept.feasible, kept.filtered
-        for each in outside.values():
-            feasible = feasible & each.mask
-        if feasible.any():
-            wide = self._ask_wide(pod, nodes)
-            if wide:
-                feasible = feasible.copy()
-                for answer in wide.values():
-                    feasible &= answer.mask
-                answers = {name: (wide.get(name) or answers.get(name)) for name, _ in self._filters}  # type: ignore[misc]  # Nones go below
-                answers = {name: answer for name, answer in answers.items() if answer is not None}
+        kept, feasible, answers = self._asked(pod, nodes, outside)
+        if survey is not None:
+            outside, feasible = survey.refusals, feasible & survey.feasible
+        column = None if nominated is None else nodes.index_of(nominated)
+        if column is not None and feasible[column]:
+            answers, feasible = self._alone(pod, nodes, column, answers, feasible)
+        elif self._remote_filters:
+            answers, feasible = self._ask_remote(pod, nodes, feasible, answers, feasible)
         refusals = first_refusals(answers, len(nodes), feasible, outside)
         names = nodes.names_now()
         count = int(feasible.sum())
@@ -110,6 +134,47 @@ class Algorithm:
             plugin.skips_filter(pod, nodes) or bool(plugin.filter(pod, nodes).mask[index])
             for _, plugin in self._wide_filters
         )
+
+    def _asked(
+        self, pod: QueuedPod, nodes: Nodes, outside: dict[str, Filtered]
+    ) -> tuple[Kept, Mask, dict[str, Filtered]]:
+        """Ask all filters of this process; return what is kept of the template, the feasible nodes, all answers."""
+        kept = self._refreshed(pod, nodes)
+        feasible, answers = kept.feasible, kept.filtered
+        for each in outside.values():
+            feasible = feasible & each.mask
+        if feasible.any():
+            wide = self._ask_wide(pod, nodes)
+            if wide:
+                feasible = feasible.copy()
+                for answer in wide.values():
+                    feasible &= answer.mask
+                answers = {name: (wide.get(name) or answers.get(name)) for name, _ in self._filters}  # type: ignore[misc]  # Nones go below
+                answers = {name: answer for name, answer in answers.items() if answer is not None}
+        return kept, feasible, answers
+
+    def _alone(
+        self, pod: QueuedPod, nodes: Nodes, column: int, answers: dict[str, Filtered], feasible: Mask
+    ) -> tuple[dict[str, Filtered], Mask]:
+        """Look at one feasible node only; at all the others if a remote filter refuses it."""
+        from hyperkube.scheduler.partial import only
+
+        alone = only(column, len(nodes))
+        answers, left = self._ask_remote(pod, nodes, alone, answers, feasible)
+        return (answers, alone) if left[column] else self._ask_remote(pod, nodes, left, answers, left)
+
+    def _ask_remote(
+        self, pod: QueuedPod, nodes: Nodes, about: Mask, answers: dict[str, Filtered], feasible: Mask
+    ) -> tuple[dict[str, Filtered], Mask]:
+        """Ask the filters that ask others about some of the feasible nodes; return all answers and what is left."""
+        from hyperkube.scheduler.partial import about_some
+
+        for name, plugin in self._remote_filters:
+            asked = feasible & about
+            if asked.any() and not plugin.skips_filter(pod, nodes):
+                answer = about_some(plugin, pod, nodes, asked)
+                answers, feasible = {**answers, name: answer}, feasible & answer.mask
+        return answers, feasible
 
     def _pre_filter(self, pod: QueuedPod, nodes: Nodes, outside: dict[str, Filtered]) -> Decision | None:
         """Ask what filters know without the nodes; put what the others are left out by into `outside`.
@@ -181,7 +246,8 @@ class Algorithm:
             if plugin.scope is Scope.CLUSTER:
                 if plugin.skips_score(pod, nodes):
                     continue
-                scores = plugin.normalize(pod, nodes, plugin.score(pod, nodes), feasible)
+                raw = self._remote_score(plugin, pod, nodes, feasible) if plugin.remote else plugin.score(pod, nodes)
+                scores = plugin.normalize(pod, nodes, raw, feasible)
             elif name in kept.raw:
                 scores = self._normalized(name, plugin, pod, nodes, kept, feasible)
             else:
@@ -189,6 +255,11 @@ class Algorithm:
             said[name], weights[name] = scores, weight
             total += scores if weight == 1 else scores * weight
         return total, said, weights
+
+    def _remote_score(self, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, feasible: Mask) -> IntScores:
+        from hyperkube.scheduler.partial import scored_some
+
+        return scored_some(plugin, pod, nodes, feasible)
 
     def _normalized(
         self, name: str, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
@@ -235,11 +306,19 @@ def first_refusals(
         if fresh.any():
             reasons = {text: hit for text, mask in answer.reasons.items() if (hit := mask & fresh).any()}
             unresolvable = None if answer.unresolvable is None else answer.unresolvable & fresh
+            mine = Filtered(~fresh, reasons, unresolvable)
             before = refusals.get(name)
-            if before is not None:
-                reasons |= before.reasons
-                unresolvable = ~before.mask if unresolvable is None else unresolvable | ~before.mask
-                fresh = fresh | ~before.mask
-            refusals[name] = Filtered(~fresh, reasons, unresolvable)
+            refusals[name] = mine if before is None else _both(before, mine)
             left &= answer.mask
     return refusals
+
+
+def _both(one: Filtered, other: Filtered) -> Filtered:
+    """Return what two answers of one filter refuse, about different nodes."""
+    reasons = dict(one.reasons)
+    for text, mask in other.reasons.items():
+        reasons[text] = reasons[text] | mask if text in reasons else mask
+    unresolvable = other.unresolvable if one.unresolvable is None else one.unresolvable
+    if one.unresolvable is not None and other.unresolvable is not None:
+        unresolvable = one.unresolvable | other.unresolvable
+    return Filtered(one.mask & other.mask, reasons, unresolvable)

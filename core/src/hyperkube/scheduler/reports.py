@@ -63,6 +63,12 @@ class Reports:
             self._refused.append(_Refusal(pod, reason, message, nominated))
             self._wake()
 
+    def unnominated(self, pod: Object) -> None:
+        """Tell that no room is made for a pod any more: one that matters more takes it."""
+        with self._condition:
+            self._refused.append(_Refusal(pod, "", "", NodeName("")))
+            self._wake()
+
     def close(self) -> None:
         """Write what is left, within a second or so."""
         with self._condition:
@@ -100,7 +106,8 @@ class Reports:
     def _tell(self, refusal: _Refusal) -> None:
         """Write event and condition; a pod that is gone by now is left alone."""
         pod = refusal.pod
-        self._recorder.event(pod, "Warning", "FailedScheduling", refusal.message)
+        if refusal.reason:
+            self._recorder.event(pod, "Warning", "FailedScheduling", refusal.message)
         patch = unschedulable_patch(pod, refusal.reason, refusal.message, self._clock.now(), refusal.nominated)
         if patch is None:
             return

@@ -20,7 +20,7 @@ from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
 from hyperkube.scheduler.binder import Binder, NotBound
-from hyperkube.scheduler.cluster_state import ClusterState
+from hyperkube.scheduler.cluster_state import EXPIRY_SECONDS, ClusterState
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
 from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics, offer_gauges
@@ -159,9 +159,9 @@ class Scheduler:
         """Let a pod be bound that a permit plugin made wait."""
         self._binder.allow(key)
 
-    def reject(self, key: str, reason: str) -> None:
-        """Refuse a pod that a permit plugin made wait."""
-        self._binder.reject(key, reason)
+    def reject(self, key: str, reason: str) -> bool:
+        """Refuse a pod that a permit plugin made wait; tell whether it did."""
+        return self._binder.reject(key, reason)
 
     def activate(self, key: str) -> None:
         """Try a pod now that waits for a change or its back-off."""
@@ -180,6 +180,7 @@ class Scheduler:
             self._informers.start()
             self._informers.wait_synced()
             self._synced = True
+            self._clock.call_later(EXPIRY_SECONDS, self._expire)
             if self._source.files:
                 self._clock.call_later(RELOAD_SECONDS, self._reload)
         while (ticket := self._queue.get()) is not None:
@@ -217,6 +218,8 @@ class Scheduler:
             elif old is None or _concerns_others(old, pod):
                 self._queue.move("pod")
         elif self._profiles.handles(pod):
+            if old is None:
+                self._state.adopt(pod, int(pod["spec"].get("priority") or 0))
             self._queue.put(pod)
 
     def _pod_gone(self, pod: Object) -> None:
@@ -241,6 +244,15 @@ class Scheduler:
                 self._queue.regate()
                 self._queue.move()
         self._clock.call_later(RELOAD_SECONDS, self._reload)
+
+    def _expire(self) -> None:
+        """Count pods no longer whose bindings the API took and never spoke of."""
+        if self._closing.is_set():
+            return
+        for key in self._state.expire(self._clock.monotonic()):
+            _log.warning("pod %s: no news of its binding for %g s; it is not counted any more", key, EXPIRY_SECONDS)
+            self._queue.move("pod gone")
+        self._clock.call_later(EXPIRY_SECONDS, self._expire)
 
     def _schedule(self, ticket: Ticket) -> None:
         from hyperkube.scheduler.pod_info import QueuedPod, Templates
@@ -272,22 +284,16 @@ class Scheduler:
             self._failed(ticket, refusal, started)
 
     def _decide(self, running: Running, info: QueuedPod) -> Decision:
-        """Decide as if the pods of at least this priority for which room is being made were there already."""
+        """Decide for a node that does with and without the pods for which room is being made there."""
         table = self._state.table()
-        guests = [
-            each for each in self._state.nominated(info.key, info.priority) if table.index_of(each.node) is not None
-        ]
-        for guest in guests:
-            table.put_pod({**guest.pod, "spec": {**guest.pod["spec"], "nodeName": guest.node}}, guest.node)
-        try:
-            return running.algorithm.decide(info, table)
-        finally:
-            for guest in guests:
-                table.remove_pod(key_of(guest.pod), guest.node)
+        with self._state.guests(info.key, info.priority) as any_there:
+            survey = running.algorithm.survey(info, table) if any_there else None
+        return running.algorithm.decide(info, table, survey, self._state.nominated_node(info.key))
 
     def _finished(self, ticket: Ticket, node: NodeName, error: NotBound | None, started: float) -> None:
         """Take note of what came of a binding; called on a binder's thread."""
         if error is None:
+            self._state.confirm(ticket.pod, self._clock.monotonic())
             self._queue.done(ticket)
             self._reports.bound(ticket.pod, node)
             self._attempted(ticket, SCHEDULED, started)
@@ -315,10 +321,14 @@ class Scheduler:
         message = decision.close(nomination.message)
         if nomination.node is not None:
             self._state.nominate(info.pod, nomination.node, info.priority)
-        else:
+            for other in self._state.outrank(info.key, nomination.node, info.priority):
+                self._reports.unnominated(other.pod)
+                self._queue.activate(key_of(other.pod))
+        elif not nomination.keeps:
             self._state.unnominate(info.key)
         self._queue.put_back(ticket, refused_by=refused_by)
-        self._reports.refused(info.pod, "Unschedulable", message, nomination.node)
+        nominated = nomination.node if nomination.node or nomination.keeps else NodeName("")
+        self._reports.refused(info.pod, "Unschedulable", message, nominated)
 
     def _make_room(self, running: Running, info: QueuedPod, decision: Decision) -> Nomination:
         """Let the post-filter plugins decide with the table locked, and act without."""
@@ -329,8 +339,8 @@ class Scheduler:
         laps = PointTimes(self.metrics, str(info.pod["spec"].get("schedulerName") or DEFAULT_NAME))
         laps.begin()
         for _, plugin in running.profile.post_filters:
-            with table.lock:
-                trial = TableTrial(info, table, running.algorithm)
+            with table.lock, self._state.guests(info.key, info.priority):
+                trial = TableTrial(info, table, running.algorithm, running.profile.filters)
                 try:
                     answer = plugin.post_filter(info, table, decision.refused, trial)
                 finally:

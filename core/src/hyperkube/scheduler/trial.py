@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from hyperkube.machinery.objects import Object, key_of
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from hyperkube.hookspecs.scheduling import VictimReview, Victims
+from hyperkube.machinery.objects import NodeName, Object, key_of
 from hyperkube.scheduler.cycle import Algorithm
 from hyperkube.scheduler.node_table import Nodes
 from hyperkube.scheduler.pod_info import QueuedPod
+
+if TYPE_CHECKING:
+    from hyperkube.scheduler.kept import Filters
 
 
 class TableTrial:
     """Takes pods off the real table and puts them back; implements `hyperkube.hookspecs.scheduling.Trial`."""
 
-    def __init__(self, pod: QueuedPod, nodes: Nodes, algorithm: Algorithm) -> None:
+    def __init__(self, pod: QueuedPod, nodes: Nodes, algorithm: Algorithm, filters: Filters = ()) -> None:
+        """Take the parts; those of the filters that have a say in the choice of victims are asked by `review`."""
+        self._reviewers = [plugin for _, plugin in filters if isinstance(plugin, VictimReview)]
         self._pod = pod
         self._nodes = nodes
         self._algorithm = algorithm
@@ -31,6 +40,14 @@ class TableTrial:
     def fits(self, index: int) -> bool:
         """Tell whether all filters keep that node for the pod as things stand."""
         return self._algorithm.fits(self._pod, self._nodes, index)
+
+    def review(self, choices: Mapping[NodeName, Victims]) -> Mapping[NodeName, Victims]:
+        """Return the choices that all reviewers agree with."""
+        for reviewer in self._reviewers:
+            if not choices:
+                break
+            choices = reviewer.review(self._pod, self._nodes, choices)
+        return choices
 
     def restore(self) -> None:
         """Put everything back."""

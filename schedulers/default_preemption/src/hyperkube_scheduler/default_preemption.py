@@ -9,14 +9,33 @@ from random import Random
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.scheduling import Filtered, NodeTable, Nomination, PodInfo, PostFilterPlugin, Trial
+from hyperkube.hookspecs.scheduling import (
+    Filtered,
+    NodeTable,
+    Nomination,
+    PodInfo,
+    PodsInHand,
+    PostFilterPlugin,
+    Trial,
+    Victims,
+)
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, PODS
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.labels import from_label_selector
-from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, labels_of, name_of, namespace_of, uid_of
+from hyperkube.machinery.objects import (
+    NodeName,
+    Object,
+    is_being_deleted,
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
+NOT_AGREED = "an extender agrees with no choice of victims"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 BY_SCHEDULER = "PreemptionByScheduler"
 OFFSET = 2**31
@@ -60,6 +79,11 @@ class DefaultPreemption(PostFilterPlugin):
         self._absolute = int(settings.get("minCandidateNodesAbsolute", 100))
         self._random = Random()  # noqa: S311  spreads the search, guards nothing
         self._budgets: Informer | None = None
+        self._hand: PodsInHand | None = None
+
+    def take_in_hand(self, pods: PodsInHand) -> None:
+        """Take what refuses pods that wait to be bound: these need not be deleted."""
+        self._hand = pods
 
     def post_filter(
         self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], trial: Trial
@@ -69,7 +93,7 @@ class DefaultPreemption(PostFilterPlugin):
             return Nomination(None)
         why_not = self._not_eligible(pod, nodes, refused)
         if why_not:
-            return Nomination(None, f"preemption: {why_not}")
+            return Nomination(None, f"preemption: {why_not}", keeps=True)
         helpless = _unresolvable(refused, len(nodes))
         columns = [index for index in range(len(nodes)) if not helpless[index]]
         verdicts = {NOT_HELPFUL: len(nodes) - len(columns)}
@@ -77,6 +101,12 @@ class DefaultPreemption(PostFilterPlugin):
         if not candidates:
             rows = sorted(f"{count} {text}" for text, count in verdicts.items() if count)
             return Nomination(None, f"preemption: 0/{len(nodes)} nodes are available: {', '.join(rows)}.")
+        try:
+            candidates = _reviewed(candidates, nodes, trial)
+        except ApiError as error:
+            return Nomination(None, f"preemption: {error}")
+        if not candidates:
+            return Nomination(None, f"preemption: 0/{len(nodes)} nodes are available: {NOT_AGREED}.")
         best = min(candidates, key=Candidate.cost)
         node = nodes.names[best.index]
         return lambda: self._evict(pod.pod, node, best.victims)
@@ -136,7 +166,7 @@ class DefaultPreemption(PostFilterPlugin):
         name = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
         recorder = EventRecorder(self.client, self.context.clock, name)
         for victim in victims:
-            if is_being_deleted(victim):
+            if is_being_deleted(victim) or (self._hand is not None and self._hand.reject(key_of(victim), "preempted")):
                 continue
             try:
                 self._delete(victim, name)
@@ -162,6 +192,17 @@ class DefaultPreemption(PostFilterPlugin):
             self.client.delete(PODS, name, namespace, options={"preconditions": {"uid": uid_of(victim)}})
         except Conflict as error:
             raise NotFound(f"pod {name} is another one by now") from error
+
+
+def _reviewed(candidates: Sequence[Candidate], nodes: NodeTable, trial: Trial) -> list[Candidate]:
+    """Let the extenders strike candidates out, and change their victims."""
+    by_name = {nodes.names[each.index]: each for each in candidates}
+    choices = trial.review({name: Victims(each.victims, each.violations) for name, each in by_name.items()})
+    return [
+        Candidate(by_name[name].index, sorted(victims.pods, key=importance), victims.violations)
+        for name, victims in choices.items()
+        if name in by_name and victims.pods
+    ]
 
 
 def victims_on(index: int, lower: Sequence[Object], budgets: Sequence[Object], trial: Trial) -> Candidate | None:

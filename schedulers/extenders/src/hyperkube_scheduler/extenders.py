@@ -1,4 +1,4 @@
-"""Extenders: other processes filter, prioritize and bind over HTTP, as a policy or configuration names them.
+"""Extenders: other processes filter, prioritize, preempt and bind over HTTP, as a policy or configuration says.
 
 Source of the wire: kubernetes ``staging/src/k8s.io/kube-scheduler/extender/v1/types.go`` and
 ``pkg/scheduler/extender.go``.
@@ -18,7 +18,16 @@ import numpy as np
 import orjson
 
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.scheduling import BindPlugin, Filtered, FilterPlugin, NodeTable, PodInfo, ScorePlugin
+from hyperkube.hookspecs.scheduling import (
+    BindPlugin,
+    Filtered,
+    FilterPlugin,
+    NodeTable,
+    PodInfo,
+    ScorePlugin,
+    VictimReview,
+    Victims,
+)
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import InternalError, UsageError
 from hyperkube.machinery.objects import NodeName, Object, name_of, namespace_of, uid_of
@@ -68,8 +77,10 @@ class Extender:
             raise InternalError(f"extender {url}: {error}") from error
 
 
-class Extenders(FilterPlugin, ScorePlugin, BindPlugin):
+class Extenders(FilterPlugin, ScorePlugin, VictimReview, BindPlugin):
     """All extenders, asked in order; settings: ``extenders``, in the words of KubeSchedulerConfiguration."""
+
+    remote = True
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.
@@ -126,10 +137,29 @@ class Extenders(FilterPlugin, ScorePlugin, BindPlugin):
             except InternalError as error:
                 self.context.logger.warning("ignored: %s", error)
                 continue
-            for row in rows or ():
+            for each in rows or ():
+                row = {key.lower(): value for key, value in each.items()}
                 if row.get("host") in index:
                     total[index[row["host"]]] += int(row.get("score") or 0) * extender.weight * SCALE
         return total
+
+    def review(self, pod: PodInfo, nodes: NodeTable, choices: Mapping[NodeName, Victims]) -> Mapping[NodeName, Victims]:
+        """Let the extenders with a preempt verb strike nodes out and change victims.
+
+        Raises:
+            InternalError: one that may not be ignored failed.
+        """
+        for extender in self._extenders:
+            if "preempt" not in extender.verbs or not extender.concerns(pod.pod) or not choices:
+                continue
+            try:
+                answer = _checked(extender.call("preempt", _preemption(extender, pod, choices)))
+                choices = _agreed(extender, answer, nodes)
+            except InternalError as error:
+                if not extender.ignorable:
+                    raise
+                self.context.logger.warning("ignored: %s", error)
+        return choices
 
     def bind(self, pod: PodInfo, node: NodeName) -> bool:
         """Let the extender that binds do so, if it is concerned.
@@ -150,11 +180,47 @@ class Extenders(FilterPlugin, ScorePlugin, BindPlugin):
         return False
 
 
+def _preemption(extender: Extender, pod: PodInfo, choices: Mapping[NodeName, Victims]) -> Object:
+    """Return the question: who would be deleted where; by uid for an extender that knows the pods itself."""
+    whole = {
+        node: {"pods": list(victims.pods), "numPDBViolations": victims.violations} for node, victims in choices.items()
+    }
+    short = {
+        node: {"pods": [{"uid": uid_of(each)} for each in row["pods"]], "numPDBViolations": row["numPDBViolations"]}
+        for node, row in whole.items()
+    }
+    return {
+        "pod": pod.pod,
+        **({"nodeNameToMetaVictims": short} if extender.names_only else {"nodeNameToVictims": whole}),
+    }
+
+
+def _agreed(extender: Extender, answer: Object, nodes: NodeTable) -> dict[NodeName, Victims]:
+    """Return what an extender agrees with; it may name other pods of the node than it was asked about."""
+    agreed: dict[NodeName, Victims] = {}
+    columns = {name: column for column, name in enumerate(nodes.names)}
+    for name, row in (answer.get("nodeNameToMetaVictims") or {}).items():
+        node = NodeName(name)
+        known = {uid_of(each): each for each in nodes.pods(columns[node])} if node in columns else {}
+        pods = [known.get(each.get("uid")) for each in row.get("pods") or ()]
+        if not pods or None in pods:
+            raise InternalError(f"extender {extender.url}: its victims are not on node {name!r}")
+        agreed[node] = Victims([each for each in pods if each], int(row.get("numPDBViolations") or 0))
+    return agreed
+
+
 def _checked(answer: Object | None) -> Object:
-    """Return an answer that carries no error."""
-    if answer and answer.get("error"):
-        raise InternalError(str(answer["error"]))
-    return answer or {}
+    """Return an answer that carries no error; Go's decoder takes its members in any case, and so do we."""
+    known = {_MEMBERS.get(key.lower(), key): value for key, value in (answer or {}).items()}
+    if known.get("error"):
+        raise InternalError(str(known["error"]))
+    return known
+
+
+_MEMBERS = {
+    name.lower(): name
+    for name in ("error", "failedNodes", "failedAndUnresolvableNodes", "nodenames", "nodes", "nodeNameToMetaVictims")
+}
 
 
 def _extender(row: Object) -> Extender:
