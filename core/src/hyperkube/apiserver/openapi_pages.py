@@ -9,8 +9,11 @@ import gzip
 from collections.abc import Callable
 from functools import partial
 
+import orjson
+
+from hyperkube.apiserver import negotiation
 from hyperkube.apiserver.calls import ApiRequest
-from hyperkube.apiserver.openapi import OpenApi
+from hyperkube.apiserver.openapi import Document, OpenApi, gnostic_v3
 from hyperkube.apiserver.openapi.gnostic import ASKED_AS, MEDIA_TYPE
 from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.rest.dispatch import not_allowed
@@ -29,6 +32,7 @@ class OpenApiPages:
         )
         registry.on_change(self._documents.invalidate)
         self._binary: tuple[str, bytes] = ("", b"")
+        self._binary_v3: tuple[str, bytes] = ("", b"")
 
     def paths(self) -> list[str]:
         """Return the paths for the list at the root."""
@@ -73,12 +77,33 @@ class OpenApiPages:
         if asked and asked != document.digest:
             where = f"/openapi/v3/{path}?hash={document.digest}"
             return Response(status=301, headers=[("Location", where)])
+        media_type = _negotiated(request.headers.get("accept", ""))
+        if not media_type:
+            return Response(status=406, headers=[("Vary", "Accept")])
         if request.headers.get("if-none-match") == etag:
             return Response(status=304, headers=[("Etag", etag)])
-        answer = _answer(document.body, "application/json", etag)
+        body = document.body if media_type == negotiation.JSON else self._v3_binary(document)
+        answer = _answer(body, media_type, etag)
         if asked:
             answer.headers.append(("Cache-Control", "public, immutable"))
         return answer
+
+    def _v3_binary(self, document: Document) -> bytes:
+        known, body = self._binary_v3
+        if known != document.digest:
+            body = gzip.compress(gnostic_v3.encode_document(orjson.loads(document.body)), 1)
+            self._binary_v3 = (document.digest, body)
+        return gzip.decompress(body)
+
+
+def _negotiated(accept: str) -> str:
+    """Return the media type of a document of version 3 that is accepted, empty for none."""
+    for clause in negotiation.clauses(accept or "*/*"):
+        if clause.media_type in {negotiation.JSON, "application/*", "*/*"}:
+            return negotiation.JSON
+        if clause.media_type in gnostic_v3.ASKED_AS:
+            return gnostic_v3.MEDIA_TYPE
+    return ""
 
 
 def _answer(body: bytes, media_type: str, etag: str = "") -> Response:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hyperkube.apiserver.openapi import OpenApi
+from hyperkube.apiserver.openapi import OpenApi, gnostic_v3
 from hyperkube.apiserver.openapi.gnostic import encode_document
 from hyperkube.hookspecs.api import ResourceSpec, Subresource
 from hyperkube.machinery.codecs.wire_scalars import read_numbers
@@ -202,6 +202,46 @@ def test_version_2_has_definitions_in_its_own_words(openapi):
     post = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments"]["post"]
     assert post["parameters"][0]["schema"] == {"$ref": "#/definitions/io.k8s.api.apps.v1.Deployment"}
     assert "components" not in openapi.v2().body.decode()
+
+
+def test_version_3_as_protobuf_has_its_parts_under_their_numbers():
+    document = {
+        "openapi": "3.0.0",
+        "info": {"title": "K", "version": "v"},
+        "paths": {"/a": {"get": {"operationId": "getA", "responses": {"200": {"description": "OK"}}}}},
+        "components": {
+            "schemas": {
+                "A": {"properties": {"b": {"default": {}, "allOf": [{"$ref": "#/B"}]}, "c": {"default": True}}}
+            },
+            "securitySchemes": {"Token": {"type": "apiKey", "in": "header"}},
+        },
+    }
+
+    fields = read_numbers(gnostic_v3.encode_document(document))
+
+    assert (fields[1], read_numbers(fields[2])) == (b"3.0.0", {1: b"K", 6: b"v"})
+    path = read_numbers(read_numbers(fields[4])[1])
+    operation = read_numbers(read_numbers(path[2])[4])
+    response = read_numbers(read_numbers(operation[8])[2])
+    assert (path[1], operation[5], response[1]) == (b"/a", b"getA", b"200")
+    assert read_numbers(read_numbers(response[2])[1]) == {1: b"OK"}
+    components = read_numbers(fields[5])
+    schema = read_numbers(read_numbers(components[1])[1])
+    properties = read_numbers(read_numbers(read_numbers(schema[2])[1])[31])
+    last = read_numbers(read_numbers(properties[1])[2])
+    assert read_numbers(last[1])[33] == b"\x10\x01"
+    scheme = read_numbers(read_numbers(components[7])[1])
+    assert (scheme[1], read_numbers(read_numbers(scheme[2])[1])) == (b"Token", {1: b"apiKey", 4: b"header"})
+
+
+def test_a_reference_in_version_3_is_no_schema():
+    document = {"components": {"schemas": {"A": {"allOf": [{"$ref": "#/B"}], "x-kubernetes-map-type": "atomic"}}}}
+
+    components = read_numbers(read_numbers(gnostic_v3.encode_document(document))[5])
+    schema = read_numbers(read_numbers(read_numbers(read_numbers(components[1])[1])[2])[1])
+
+    assert read_numbers(schema[26]) == {2: b"\x0a\x03#/B"}
+    assert read_numbers(schema[36])[1] == b"x-kubernetes-map-type"
 
 
 def test_version_2_as_protobuf_has_its_parts_under_their_numbers():

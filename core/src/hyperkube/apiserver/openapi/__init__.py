@@ -4,6 +4,6 @@
 """
 
 from hyperkube.apiserver.openapi.described import NoDescriptions
-from hyperkube.apiserver.openapi.documents import OpenApi
+from hyperkube.apiserver.openapi.documents import Document, OpenApi
 
-__all__ = ["NoDescriptions", "OpenApi"]
+__all__ = ["Document", "NoDescriptions", "OpenApi"]

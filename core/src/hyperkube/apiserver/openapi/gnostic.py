@@ -1,77 +1,34 @@
 """OpenAPI version 2 as protobuf: the form in which kubectl's discovery client wants it.
 
-A table per message says which member has which number and how it is written; members whose names begin with ``x-`` are
-vendor extensions. Source: google/gnostic ``openapiv2/OpenAPIv2.proto``.
+Source: google/gnostic ``openapiv2/OpenAPIv2.proto``.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Mapping
 
-import orjson
-
-from hyperkube.machinery.codecs.wire import FIXED64, VARINT, delimited, tag, varint
+from hyperkube.apiserver.openapi.members import (
+    Table,
+    any_value,
+    any_values,
+    count,
+    flag,
+    message,
+    named,
+    real,
+    text,
+    texts,
+)
+from hyperkube.machinery.codecs.wire import delimited
 from hyperkube.machinery.objects import Object
-
-Write: TypeAlias = Callable[[int, Any], bytes]
-"""Writes a member under a number."""
-
-Table: TypeAlias = Mapping[str, tuple[int, Write]]
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 """What the answer is called; clients also ask for it by the name in `ASKED_AS`, which is no legal media type."""
 ASKED_AS = ("application/com.github.proto-openapi.spec.v2@v1.0+protobuf", MEDIA_TYPE)
 
 
-def _text(number: int, value: str) -> bytes:
-    return delimited(number, value.encode())
-
-
-def _texts(number: int, values: Iterable[str]) -> bytes:
-    return b"".join(_text(number, value) for value in values)
-
-
-def _flag(number: int, value: bool) -> bytes:
-    return tag(number, VARINT) + varint(int(value))
-
-
-def _count(number: int, value: int) -> bytes:
-    return tag(number, VARINT) + varint(value)
-
-
-def _real(number: int, value: float) -> bytes:
-    return tag(number, FIXED64) + struct.pack("<d", value)
-
-
-def _any(number: int, value: Any) -> bytes:
-    return delimited(number, _text(2, orjson.dumps(value).decode()))
-
-
-def _anys(number: int, values: Iterable[Any]) -> bytes:
-    return b"".join(_any(number, value) for value in values)
-
-
-def _named(number: int, name: str, value: bytes) -> bytes:
-    """Write a map's entry: a message with the name and the value."""
-    return delimited(number, _text(1, name) + delimited(2, value))
-
-
-def _message(table: Table, vendor: int, value: Object) -> bytes:
-    """Return the bytes of a message; `vendor` is the number of its vendor extensions."""
-    parts = []
-    for name, item in value.items():
-        entry = table.get(name)
-        if entry is not None:
-            parts.append(entry[1](entry[0], item))
-        elif name.startswith("x-"):
-            parts.append(_named(vendor, name, _text(2, orjson.dumps(item).decode())))
-    return b"".join(parts)
-
-
 def _schema(value: Object) -> bytes:
-    return _message(_SCHEMA, 31, value)
+    return message(_SCHEMA, 31, value)
 
 
 def _nested(number: int, value: Object) -> bytes:
@@ -79,65 +36,65 @@ def _nested(number: int, value: Object) -> bytes:
 
 
 def _properties(number: int, value: Mapping[str, Object]) -> bytes:
-    return delimited(number, b"".join(_named(1, name, _schema(item)) for name, item in value.items()))
+    return delimited(number, b"".join(named(1, name, _schema(item)) for name, item in value.items()))
 
 
 def _additional(number: int, value: Object | bool) -> bytes:
-    return delimited(number, _flag(2, value) if isinstance(value, bool) else _nested(1, value))
+    return delimited(number, flag(2, value) if isinstance(value, bool) else _nested(1, value))
 
 
 _SCHEMA: Table = {
-    "$ref": (1, _text),
-    "format": (2, _text),
-    "title": (3, _text),
-    "description": (4, _text),
-    "default": (5, _any),
-    "multipleOf": (6, _real),
-    "maximum": (7, _real),
-    "exclusiveMaximum": (8, _flag),
-    "minimum": (9, _real),
-    "exclusiveMinimum": (10, _flag),
-    "maxLength": (11, _count),
-    "minLength": (12, _count),
-    "pattern": (13, _text),
-    "maxItems": (14, _count),
-    "minItems": (15, _count),
-    "uniqueItems": (16, _flag),
-    "maxProperties": (17, _count),
-    "minProperties": (18, _count),
-    "required": (19, _texts),
-    "enum": (20, _anys),
+    "$ref": (1, text),
+    "format": (2, text),
+    "title": (3, text),
+    "description": (4, text),
+    "default": (5, any_value),
+    "multipleOf": (6, real),
+    "maximum": (7, real),
+    "exclusiveMaximum": (8, flag),
+    "minimum": (9, real),
+    "exclusiveMinimum": (10, flag),
+    "maxLength": (11, count),
+    "minLength": (12, count),
+    "pattern": (13, text),
+    "maxItems": (14, count),
+    "minItems": (15, count),
+    "uniqueItems": (16, flag),
+    "maxProperties": (17, count),
+    "minProperties": (18, count),
+    "required": (19, texts),
+    "enum": (20, any_values),
     "additionalProperties": (21, _additional),
-    "type": (22, lambda number, value: delimited(number, _text(1, value))),
+    "type": (22, lambda number, value: delimited(number, text(1, value))),
     "items": (23, lambda number, value: delimited(number, _nested(1, value))),
     "properties": (25, _properties),
-    "example": (30, _any),
+    "example": (30, any_value),
 }
 
 _BODY: Table = {
-    "description": (1, _text),
-    "name": (2, _text),
-    "in": (3, _text),
-    "required": (4, _flag),
+    "description": (1, text),
+    "name": (2, text),
+    "in": (3, text),
+    "required": (4, flag),
     "schema": (5, _nested),
 }
 _QUERY: Table = {
-    "required": (1, _flag),
-    "in": (2, _text),
-    "description": (3, _text),
-    "name": (4, _text),
-    "type": (6, _text),
-    "format": (7, _text),
-    "uniqueItems": (20, _flag),
+    "required": (1, flag),
+    "in": (2, text),
+    "description": (3, text),
+    "name": (4, text),
+    "type": (6, text),
+    "format": (7, text),
+    "uniqueItems": (20, flag),
 }
 _PATH: Table = {
-    "required": (1, _flag),
-    "in": (2, _text),
-    "description": (3, _text),
-    "name": (4, _text),
-    "type": (5, _text),
-    "format": (6, _text),
-    "uniqueItems": (19, _flag),
+    "required": (1, flag),
+    "in": (2, text),
+    "description": (3, text),
+    "name": (4, text),
+    "type": (5, text),
+    "format": (6, text),
+    "uniqueItems": (19, flag),
 }
 
 
@@ -147,36 +104,36 @@ def _parameters(number: int, values: Iterable[Object]) -> bytes:
 
 def _parameter(value: Object) -> bytes:
     if value["in"] == "body":
-        return delimited(1, _message(_BODY, 6, value))
+        return delimited(1, message(_BODY, 6, value))
     if value["in"] == "path":
-        return delimited(2, delimited(4, _message(_PATH, 22, value)))
-    return delimited(2, delimited(3, _message(_QUERY, 23, value)))
+        return delimited(2, delimited(4, message(_PATH, 22, value)))
+    return delimited(2, delimited(3, message(_QUERY, 23, value)))
 
 
 def _responses(number: int, values: Mapping[str, Object]) -> bytes:
     return delimited(
-        number, b"".join(_named(1, code, delimited(1, _message(_RESPONSE, 5, value))) for code, value in values.items())
+        number, b"".join(named(1, code, delimited(1, message(_RESPONSE, 5, value))) for code, value in values.items())
     )
 
 
 _RESPONSE: Table = {
-    "description": (1, _text),
+    "description": (1, text),
     "schema": (2, lambda number, value: delimited(number, _nested(1, value))),
 }
 _OPERATION: Table = {
-    "tags": (1, _texts),
-    "description": (3, _text),
-    "operationId": (5, _text),
-    "produces": (6, _texts),
-    "consumes": (7, _texts),
+    "tags": (1, texts),
+    "description": (3, text),
+    "operationId": (5, text),
+    "produces": (6, texts),
+    "consumes": (7, texts),
     "parameters": (8, _parameters),
     "responses": (9, _responses),
-    "schemes": (10, _texts),
+    "schemes": (10, texts),
 }
 
 
 def _operation(number: int, value: Object) -> bytes:
-    return delimited(number, _message(_OPERATION, 13, value))
+    return delimited(number, message(_OPERATION, 13, value))
 
 
 _PATH_ITEM: Table = {
@@ -192,29 +149,29 @@ _PATH_ITEM: Table = {
 
 
 def _paths(number: int, value: Mapping[str, Object]) -> bytes:
-    return delimited(number, b"".join(_named(2, path, _message(_PATH_ITEM, 10, item)) for path, item in value.items()))
+    return delimited(number, b"".join(named(2, path, message(_PATH_ITEM, 10, item)) for path, item in value.items()))
 
 
 def _security(number: int, values: Iterable[Mapping[str, list[str]]]) -> bytes:
     return b"".join(
-        delimited(number, b"".join(_named(1, name, _texts(1, scopes)) for name, scopes in value.items()))
+        delimited(number, b"".join(named(1, name, texts(1, scopes)) for name, scopes in value.items()))
         for value in values
     )
 
 
-_API_KEY: Table = {"type": (1, _text), "name": (2, _text), "in": (3, _text), "description": (4, _text)}
+_API_KEY: Table = {"type": (1, text), "name": (2, text), "in": (3, text), "description": (4, text)}
 
 
 def _security_definitions(number: int, value: Mapping[str, Object]) -> bytes:
     return delimited(
-        number, b"".join(_named(1, name, delimited(2, _message(_API_KEY, 5, item))) for name, item in value.items())
+        number, b"".join(named(1, name, delimited(2, message(_API_KEY, 5, item))) for name, item in value.items())
     )
 
 
-_INFO: Table = {"title": (1, _text), "version": (2, _text)}
+_INFO: Table = {"title": (1, text), "version": (2, text)}
 _DOCUMENT: Table = {
-    "swagger": (1, _text),
-    "info": (2, lambda number, value: delimited(number, _message(_INFO, 7, value))),
+    "swagger": (1, text),
+    "info": (2, lambda number, value: delimited(number, message(_INFO, 7, value))),
     "paths": (8, _paths),
     "definitions": (9, _properties),
     "security": (12, _security),
@@ -224,4 +181,4 @@ _DOCUMENT: Table = {
 
 def encode_document(document: Object) -> bytes:
     """Return the protobuf of a document of version 2."""
-    return _message(_DOCUMENT, 16, document)
+    return message(_DOCUMENT, 16, document)
