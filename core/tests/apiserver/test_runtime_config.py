@@ -7,7 +7,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
 
-def version(group, name, *, served=True):
+def version(group, name, *, served=True, legacy=False):
     spec = ResourceSpec(
         resource=GroupVersionResource(group, name, "things"),
         kind=GroupVersionKind(group, name, "Thing"),
@@ -17,7 +17,7 @@ def version(group, name, *, served=True):
         schema="nowhere:Thing",
         served=served,
     )
-    return ApiGroupVersion(group=group, version=name, resources=(spec,))
+    return ApiGroupVersion(group=group, version=name, resources=(spec,), legacy=legacy)
 
 
 def names(config, *versions):
@@ -30,6 +30,17 @@ def test_what_is_not_served_by_default_needs_asking_for():
     assert names({}, version("g", "v1"), beta) == ["v1"]
     assert names({"g/v1beta1": "true"}, version("g", "v1"), beta) == ["v1", "v1beta1"]
     assert names({"api/beta": "true"}, version("g", "v1"), beta) == ["v1", "v1beta1"]
+
+
+def test_what_kubernetes_has_removed_is_asked_for_as_a_whole_or_by_name():
+    given = version("g", "v1"), version("g", "v1beta1", legacy=True), version("g", "v1beta2", legacy=True)
+
+    assert names({}, *given) == ["v1"]
+    assert names({"api/all": "true", "api/beta": "true"}, *given) == ["v1"]
+    assert names({"api/legacy": "true"}, *given) == ["v1", "v1beta1", "v1beta2"]
+    assert names({"api/legacy": "true", "g/v1beta1": "false"}, *given) == ["v1", "v1beta2"]
+    assert names({"g/v1beta1": "true"}, *given) == ["v1", "v1beta1"]
+    assert names({"g/v1beta1/things": "true"}, *given) == ["v1", "v1beta1"]
 
 
 def test_a_version_can_be_switched_off():

@@ -1,5 +1,7 @@
 """``--runtime-config``: which group versions and resources are served.
 
+Beside Kubernetes' own keys, ``api/legacy`` stands for all versions that Kubernetes served once and has since removed.
+
 Source: kubernetes apiserver ``pkg/server/resourceconfig/helpers.go``.
 """
 
@@ -39,6 +41,8 @@ def selected(declared: Iterable[ApiGroupVersion], options: Mapping[str, Any]) ->
     for version in declared:
         name = f"{version.group}/{version.version}" if version.group else version.version
         default = config.get("api/all", config.get(f"api/{_stage(version.version)}"))
+        if version.legacy:
+            default = config.get("api/legacy", False)
         wanted = config.get(name, config.get(f"api/{name}", default))
         resources = tuple(
             spec

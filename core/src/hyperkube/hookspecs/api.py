@@ -309,13 +309,18 @@ class ResourceSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiGroupVersion:
-    """One version of a group with its resources; higher priorities come first in discovery."""
+    """One version of a group with its resources; higher priorities come first in discovery.
+
+    A `legacy` version is one that Kubernetes has removed since: it is served when it is asked for by its own name, or
+    with all of its kind by ``--runtime-config=api/legacy=true``, and by no other word.
+    """
 
     group: str
     version: str
     resources: tuple[ResourceSpec, ...]
     group_priority: int = 1000
     version_priority: int = 15
+    legacy: bool = False
 
 
 @hookspec

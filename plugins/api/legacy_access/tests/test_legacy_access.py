@@ -1,0 +1,74 @@
+"""Removed versions of access and extension: their promises, and what they say otherwise."""
+
+from hyperkube_api.legacy_access.admissionregistration import LegacyAdmissionregistrationApi
+from hyperkube_api.legacy_access.apiextensions import LegacyApiextensionsApi
+from hyperkube_api.legacy_access.certificates import LegacyCertificatesApi
+from hyperkube_api.legacy_access.rbac import LegacyRbacApi
+
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.testing.contracts.legacy_api import LegacyApiContract
+
+PLUGINS = (LegacyAdmissionregistrationApi, LegacyApiextensionsApi, LegacyCertificatesApi, LegacyRbacApi)
+
+
+def spec_of(name):
+    specs = [
+        spec
+        for plugin in PLUGINS
+        for version in plugin(PluginContext(name="test")).api_group_versions()
+        for spec in version.resources
+    ]
+    return next(
+        spec for spec in specs if f"{spec.resource.resource}.{spec.resource.version}.{spec.resource.group}" == name
+    )
+
+
+def test_a_subject_said_its_version():
+    spec = spec_of("rolebindings.v1alpha1.rbac.authorization.k8s.io")
+
+    stored = spec.to_storage({"subjects": [{"kind": "User", "name": "*"}, {"kind": "User", "name": "alice"}]})
+
+    group = "rbac.authorization.k8s.io"
+    assert stored["subjects"] == [
+        {"kind": "Group", "apiGroup": group, "name": "system:authenticated"},
+        {"kind": "User", "apiGroup": group, "name": "alice"},
+    ]
+
+
+def test_a_definition_without_a_schema_is_taken():
+    spec = spec_of("customresourcedefinitions.v1beta1.apiextensions.k8s.io")
+    crd = {
+        "kind": "CustomResourceDefinition",
+        "apiVersion": "apiextensions.k8s.io/v1beta1",
+        "metadata": {"name": "toys.example.com"},
+        "spec": {"group": "example.com", "version": "v1", "names": {"plural": "toys", "kind": "Toy"}},
+    }
+
+    spec.strategy.default(crd)
+
+    assert spec.strategy.validate(None, crd) == []
+    assert crd["spec"]["scope"] == "Namespaced"
+    assert crd["spec"]["versions"] == [{"name": "v1", "served": True, "storage": True}]
+    assert crd["spec"]["preserveUnknownFields"] is True
+
+
+class TestLegacyAdmissionregistrationApi(LegacyApiContract):
+    plugin = LegacyAdmissionregistrationApi
+    module = "hyperkube_api.admissionregistration.v1"
+
+
+class TestLegacyApiextensionsApi(LegacyApiContract):
+    plugin = LegacyApiextensionsApi
+    module = "hyperkube_api.apiextensions.v1"
+    tidied = frozenset({"CustomResourceDefinition"})
+
+
+class TestLegacyCertificatesApi(LegacyApiContract):
+    plugin = LegacyCertificatesApi
+    module = "hyperkube_api.certificates.v1"
+
+
+class TestLegacyRbacApi(LegacyApiContract):
+    plugin = LegacyRbacApi
+    module = "hyperkube_api.rbac.v1"
+    tidied = frozenset({"ClusterRoleBinding", "RoleBinding"})

@@ -1,0 +1,16 @@
+"""The types of coordination.k8s.io/v1beta1: as they are today, under their old name."""
+
+from hyperkube_api.coordination import v1 as newer
+from hyperkube_api.meta.again import again, listed
+
+from hyperkube.machinery.schema import Package
+
+PACKAGE = Package(
+    group="coordination.k8s.io",
+    version="v1beta1",
+    proto="k8s.io.api.coordination.v1beta1",
+    openapi="io.k8s.api.coordination.v1beta1",
+)
+
+Lease = again(newer.Lease, __name__)
+LeaseList = listed(newer.LeaseList, __name__)

@@ -1,0 +1,40 @@
+"""extensions/v1beta1: where workloads and network rules lived before they had groups of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hyperkube_api.apps.resources import AppsApi
+from hyperkube_api.legacy_workloads import workloads
+from hyperkube_api.legacy_workloads.ingresses import INGRESS
+from hyperkube_api.meta.older import Life, Older, declared
+from hyperkube_api.meta.specs import Version
+from hyperkube_api.networking.resources import NetworkingApi
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.api import ApiGroupVersion
+from hyperkube.plugin import Plugin
+
+_V1BETA1 = Older(
+    version=Version("extensions", "v1beta1", "hyperkube_api.legacy_workloads.schemas.extensions_v1beta1"),
+    life=Life(8, 16, "apps/v1"),
+    scale=workloads.own_scale,
+)
+_NETWORKING = "networking.k8s.io/v1"
+
+
+class ExtensionsApi(Plugin):
+    """extensions/v1beta1: deployments, daemon sets, replica sets, ingresses, network policies."""
+
+    @hookimpl
+    def api_group_versions(self) -> Iterable[ApiGroupVersion]:
+        """Serve extensions/v1beta1 where it is asked for."""
+        apps, networking = declared(AppsApi, self.context), declared(NetworkingApi, self.context)
+        resources = (
+            _V1BETA1.resource(apps["daemonsets"], workloads.EXTENSIONS_DAEMON_SET),
+            _V1BETA1.resource(apps["deployments"], workloads.EXTENSIONS_DEPLOYMENT),
+            _V1BETA1.resource(networking["ingresses"], INGRESS, life=Life(14, 22, _NETWORKING)),
+            _V1BETA1.resource(networking["networkpolicies"], life=Life(9, 16, _NETWORKING)),
+            _V1BETA1.resource(apps["replicasets"], workloads.EXTENSIONS_REPLICA_SET),
+        )
+        return [_V1BETA1.group_version(resources, group_priority=17_150, version_priority=1)]

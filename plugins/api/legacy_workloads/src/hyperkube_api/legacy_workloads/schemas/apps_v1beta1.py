@@ -1,0 +1,70 @@
+"""The types of apps/v1beta1, where they differ from those of today."""
+
+# ruff: noqa: N815 -- members bear Kubernetes' own names, and a declaration is one table row
+
+from hyperkube_api.apps import v1 as apps
+from hyperkube_api.legacy_workloads.schemas import scales
+from hyperkube_api.meta.again import again, listed
+
+from hyperkube.machinery.schema import KubeSchema, Package
+from hyperkube.machinery.schema import fields as f
+
+PACKAGE = Package(
+    group="apps",
+    version="v1beta1",
+    proto="k8s.io.api.apps.v1beta1",
+    openapi="io.k8s.api.apps.v1beta1",
+)
+
+Scale = again(scales.Scale, __name__)
+ControllerRevision = again(apps.ControllerRevision, __name__)
+ControllerRevisionList = listed(apps.ControllerRevisionList, __name__)
+
+
+class RollbackConfig(KubeSchema):
+    """The revision to go back to: part of DeploymentSpec.rollbackTo."""
+
+    revision = f.Int64(1, omitempty=True)
+
+
+class DeploymentSpec(apps.DeploymentSpec):
+    """What a Deployment should be."""
+
+    selector = f.Struct(
+        "hyperkube_api.meta.v1:LabelSelector",
+        2,
+        ptr=True,
+        omitempty=True,
+        doc="The labels by which its pods are known; those of the template if it is left out.",
+    )
+    rollbackTo = f.Struct("RollbackConfig", 8, ptr=True, omitempty=True)
+
+
+class Deployment(apps.Deployment):
+    """As today, but for what its specification may leave out."""
+
+    spec = f.Struct("DeploymentSpec", 2, omitempty=True, doc="What is wished for.")
+
+
+DeploymentList = listed(apps.DeploymentList, __name__)
+
+
+class StatefulSetSpec(apps.StatefulSetSpec):
+    """What a StatefulSet should be."""
+
+    selector = f.Struct(
+        "hyperkube_api.meta.v1:LabelSelector",
+        2,
+        ptr=True,
+        omitempty=True,
+        doc="The labels by which its pods are known; those of the template if it is left out.",
+    )
+
+
+class StatefulSet(apps.StatefulSet):
+    """As today, but for what its specification may leave out."""
+
+    spec = f.Struct("StatefulSetSpec", 2, omitempty=True, doc="What is wished for.")
+
+
+StatefulSetList = listed(apps.StatefulSetList, __name__)

@@ -1,0 +1,170 @@
+"""Workloads as they were: what the template says twice could be left out, and what is an annotation now was a member.
+
+Source: kubernetes v1.15 pkg/apis/{apps,extensions}/v1beta{1,2}/{conversion,defaults}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hyperkube_api.core.scale import scale
+from hyperkube_api.meta.older import Differences
+from hyperkube_api.meta.specs import Version
+
+from hyperkube.hookspecs.api import Call, Subresource
+from hyperkube.machinery.objects import Object, labels_of
+
+FOR_EVER = 2**31 - 1
+"""A limit or deadline that stands for none."""
+_ROLLBACK = "deprecated.deployment.rollback.revision"
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def _annotated(obj: Object, name: str, value: str | None) -> Object:
+    """Return metadata with an annotation, or without it."""
+    meta: Object = dict(obj.get("metadata") or {})
+    annotations = {key: text for key, text in (meta.get("annotations") or {}).items() if key != name}
+    if value is not None:
+        annotations[name] = value
+    meta.pop("annotations", None)
+    return {**meta, "annotations": annotations} if annotations else meta
+
+
+def _annotation(obj: Object, name: str) -> str:
+    return str(((obj.get("metadata") or {}).get("annotations") or {}).get(name) or "")
+
+
+def newer_deployment(deployment: Object) -> Object:
+    """Return a deployment whose wish to go back is an annotation."""
+    spec = dict(deployment.get("spec") or {})
+    rollback = spec.pop("rollbackTo", None)
+    if rollback is None:
+        return {**deployment, "spec": spec}
+    revision = str(rollback.get("revision") or 0)
+    return {**deployment, "metadata": _annotated(deployment, _ROLLBACK, revision), "spec": spec}
+
+
+def older_deployment(deployment: Object) -> Object:
+    """Return a deployment whose wish to go back is a member."""
+    text = _annotation(deployment, _ROLLBACK)
+    if not _is_number(text):
+        return deployment
+    revision = int(text)
+    spec = {**(deployment.get("spec") or {}), "rollbackTo": {"revision": revision} if revision else {}}
+    return {**deployment, "metadata": _annotated(deployment, _ROLLBACK, None), "spec": spec}
+
+
+def newer_daemon_set(daemon_set: Object) -> Object:
+    """Return a daemon set whose template's generation is an annotation."""
+    spec = dict(daemon_set.get("spec") or {})
+    generation = spec.pop("templateGeneration", None) or 0
+    return {**daemon_set, "metadata": _annotated(daemon_set, _TEMPLATE_GENERATION, str(generation)), "spec": spec}
+
+
+def older_daemon_set(daemon_set: Object) -> Object:
+    """Return a daemon set whose template's generation is a member."""
+    text = _annotation(daemon_set, _TEMPLATE_GENERATION)
+    if not _is_number(text):
+        return daemon_set
+    spec = dict(daemon_set.get("spec") or {})
+    if int(text):
+        spec["templateGeneration"] = int(text)
+    return {**daemon_set, "metadata": _annotated(daemon_set, _TEMPLATE_GENERATION, None), "spec": spec}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.removeprefix("-").isdecimal()
+
+
+def default_labels(workload: Object) -> None:
+    """Let the template's labels stand for the selector and the workload's own."""
+    spec: Object = workload["spec"]
+    labels = labels_of(spec.get("template") or {})
+    if not labels:
+        return
+    if spec.get("selector") is None:
+        spec["selector"] = {"matchLabels": dict(labels)}
+    meta = workload.setdefault("metadata", {})
+    if not meta.get("labels"):
+        meta["labels"] = dict(labels)
+
+
+def _set(holder: Object, **values: object) -> None:
+    for name, value in values.items():
+        if holder.get(name) is None:
+            holder[name] = value
+
+
+def _rolls(workload: Object, member: str, kind: str, **rolling: object) -> None:
+    """Fill in how pods are replaced: the type, and for rolling updates their pace."""
+    strategy: Object = workload["spec"].get(member) or {}
+    workload["spec"][member] = strategy
+    if not strategy.get("type"):
+        strategy["type"] = kind
+    if strategy["type"] == "RollingUpdate" and rolling:
+        pace: Object = strategy.get("rollingUpdate") or {}
+        _set(pace, **rolling)
+        strategy["rollingUpdate"] = pace
+
+
+def default_extensions_deployment(deployment: Object) -> None:
+    """One pod at a time, all old replica sets kept, no deadline."""
+    default_labels(deployment)
+    _rolls(deployment, "strategy", "RollingUpdate", maxUnavailable=1, maxSurge=1)
+    _set(deployment["spec"], revisionHistoryLimit=FOR_EVER, progressDeadlineSeconds=FOR_EVER)
+
+
+def default_extensions_daemon_set(daemon_set: Object) -> None:
+    """Pods are replaced when somebody deletes them."""
+    default_labels(daemon_set)
+    _rolls(daemon_set, "updateStrategy", "OnDelete")
+
+
+def default_v1beta1_deployment(deployment: Object) -> None:
+    """Two old replica sets are kept."""
+    default_labels(deployment)
+    _set(deployment["spec"], revisionHistoryLimit=2)
+
+
+def default_v1beta1_stateful_set(stateful_set: Object) -> None:
+    """Pods are replaced when somebody deletes them."""
+    default_labels(stateful_set)
+    _rolls(stateful_set, "updateStrategy", "OnDelete")
+
+
+EXTENSIONS_DEPLOYMENT = Differences(
+    newer=newer_deployment, older=older_deployment, default=default_extensions_deployment
+)
+EXTENSIONS_DAEMON_SET = Differences(
+    newer=newer_daemon_set, older=older_daemon_set, default=default_extensions_daemon_set
+)
+EXTENSIONS_REPLICA_SET = Differences(default=default_labels)
+V1BETA1_DEPLOYMENT = Differences(newer=newer_deployment, older=older_deployment, default=default_v1beta1_deployment)
+V1BETA1_STATEFUL_SET = Differences(default=default_v1beta1_stateful_set)
+
+
+def own_scale(version: Version, resource: str) -> Subresource:
+    """Declare ``/scale`` with the Scale that the version has itself."""
+    common = scale(version, resource)
+    handle: Callable[[Call], Object] | None = common.handler
+
+    def serve(call: Call) -> Object:
+        if handle is None:
+            raise RuntimeError("the common scale has no handler")
+        return _older_scale(handle(call), version)
+
+    return Subresource(
+        name="scale", kind=version.kind("Scale"), verbs=common.verbs, schema=version.schema("Scale"), handler=serve
+    )
+
+
+def _older_scale(shown: Object, version: Version) -> Object:
+    """Return a Scale with the selector as a map, as far as one can say it, and as text."""
+    status = dict(shown["status"])
+    text = str(status.pop("selector", ""))
+    if text:
+        parts = [part.partition("=") for part in text.split(",")]
+        if all(separator and key.strip("!( ") == key for key, separator, _ in parts):
+            status["selector"] = {key: value for key, _, value in parts}
+        status["targetSelector"] = text
+    return {**shown, "apiVersion": f"{version.group}/{version.version}", "status": status}
