@@ -8,7 +8,7 @@ from hyperkube_scheduler.default_provider import PROVIDER
 
 from hyperkube.hookspecs.scheduling import FilterPlugin, QueueSortPlugin, ReservePlugin, ScorePlugin
 from hyperkube.machinery.errors import UsageError
-from hyperkube.scheduler.configuration import from_object
+from hyperkube.scheduler.configuration import POINTS, from_object, to_object
 from hyperkube.scheduler.policy import from_policy
 
 
@@ -167,3 +167,29 @@ def test_arguments_of_a_policy_become_settings():
 def test_a_bad_policy_is_refused(policy, message):
     with pytest.raises(UsageError, match=message):
         from_policy(policy, PROVIDER)
+
+
+@pytest.mark.parametrize(
+    "default", [PROVIDER, from_policy({"predicates": [], "priorities": []}, PROVIDER)], ids=["usual", "bare"]
+)
+def test_a_configuration_that_is_written_reads_as_itself(default):
+    extender = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter", "prioritizeVerb": "rank", "weight": 2}
+    plugins = {
+        "score": {"disabled": [{"name": "ImageLocality"}], "enabled": [{"name": "NodeAffinity", "weight": 7}]},
+        "filter": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeName"}]},
+    }
+    args = [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 5}}]
+    configuration = read(
+        {"schedulerName": "one", "plugins": plugins, "pluginConfig": args},
+        {"schedulerName": "two"},
+        extenders=[extender],
+        podMaxBackoffSeconds=20,
+    )
+
+    again = from_object(to_object(configuration), default, shape_of_any)
+
+    assert again == configuration
+
+
+def shape_of_any(_name):
+    return type("Any", tuple(each for _, each in POINTS.values()), {})

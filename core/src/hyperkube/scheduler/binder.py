@@ -13,6 +13,7 @@ from hyperkube.hookspecs.scheduling import PodInfo
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, HyperkubeError
 from hyperkube.machinery.objects import NodeName
+from hyperkube.scheduler.bind_rate import BindRate
 from hyperkube.scheduler.metrics import SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics
 from hyperkube.scheduler.profile import Profile
 
@@ -42,8 +43,10 @@ class _Waiting:
 class Binder:
     """Binds decided pods; a pod that has to wait for something gets a thread of its own."""
 
-    def __init__(self, clock: Clock, metrics: SchedulerMetrics | None = None) -> None:
+    def __init__(self, clock: Clock, metrics: SchedulerMetrics | None = None, rate: BindRate | None = None) -> None:
         self._clock = clock
+        self._rate = rate or BindRate(clock, 0.0, 0)
+        self._closing = threading.Event()
         self._metrics = metrics or SchedulerMetrics(clock)
         self._lock = threading.Lock()
         self._waiting: dict[str, _Waiting] = {}
@@ -84,6 +87,7 @@ class Binder:
         """Finish what is under way and refuse more."""
         with self._lock:
             self._closed = True
+            self._closing.set()
             waiting = list(self._waiting)
         for key in waiting:
             self.reject(key, "the scheduler is shutting down")
@@ -127,6 +131,7 @@ class Binder:
         try:
             if waits is not None:
                 self._wait(pod.key, *waits)
+            self._rate.take(self._closing)
             _bind(profile, pod, node, PointTimes(self._metrics, _profile_name(pod)))
         except NotBound as refusal:
             error = refusal

@@ -98,6 +98,34 @@ def with_extenders(provider: AlgorithmProvider, rows: list[Object]) -> Algorithm
     return replace(provider, filters=(*provider.filters, EXTENDERS), scores=scores, binds=binds, settings=settings)
 
 
+def to_object(configuration: Configuration) -> Object:
+    """Return the file that `from_object` reads as this configuration, whatever the default provider is."""
+    profiles: list[Object] = []
+    for name, provider in configuration.profiles.items():
+        plugins: Object = {}
+        for point, (attribute, _) in POINTS.items():
+            value = getattr(provider, attribute)
+            names = (value,) if isinstance(value, str) else value
+            enabled = [
+                {"name": each, "weight": value[each]} if isinstance(value, Mapping) else {"name": each}
+                for each in names
+            ]
+            plugins[point] = {"disabled": [{"name": "*"}], "enabled": enabled}
+        row: Object = {"schedulerName": name, "plugins": plugins}
+        if provider.settings:
+            row["pluginConfig"] = [
+                {"name": plugin, "args": dict(args)} for plugin, args in sorted(provider.settings.items())
+            ]
+        profiles.append(row)
+    return {
+        "apiVersion": f"{GROUP}/{VERSIONS[0]}",
+        "kind": "KubeSchedulerConfiguration",
+        "podInitialBackoffSeconds": configuration.first_backoff_seconds,
+        "podMaxBackoffSeconds": configuration.max_backoff_seconds,
+        "profiles": profiles,
+    }
+
+
 @dataclass(slots=True)
 class _Sets:
     """A profile while it is put together: point → plugin → weight (0 where weights mean nothing)."""

@@ -19,6 +19,7 @@ from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
+from hyperkube.scheduler.bind_rate import BindRate
 from hyperkube.scheduler.binder import Binder, NotBound
 from hyperkube.scheduler.cluster_state import EXPIRY_SECONDS, ClusterState
 from hyperkube.scheduler.explanation import Explanations
@@ -86,7 +87,7 @@ class Scheduler:
             incoming=self.metrics.incoming,
         )
         self._state = ClusterState()
-        self._binder = Binder(self._clock, self.metrics)
+        self._binder = Binder(self._clock, self.metrics, _bind_rate(options, self._clock))
         self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
         self._templates: Templates | None = None
         self._elector: LeaderElector | None = None
@@ -351,6 +352,13 @@ class Scheduler:
                 break
         laps.lap("PostFilter", "Success" if outcome.node is not None else "Unschedulable")
         return outcome
+
+
+def _bind_rate(options: Mapping[str, Any], clock: Clock) -> BindRate:
+    """Limit bindings only if somebody asked for that: the old defaults would make every cluster slow."""
+    given = {"bind-pods-qps", "bind-pods-burst"} & set(options.get("given") or ())
+    qps = float(options["bind-pods-qps"]) if given else 0.0
+    return BindRate(clock, qps, int(options["bind-pods-burst"]) if given else 0)
 
 
 def _concerns_others(old: Object, new: Object) -> bool:

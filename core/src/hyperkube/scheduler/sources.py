@@ -27,8 +27,11 @@ Made = TypeVar("Made")
 class Source:
     """Reads the configuration, and knows when its file has changed since."""
 
-    def __init__(self, options: Mapping[str, Any], client: Client) -> None:
-        """Choose the source by the flags: the policy ConfigMap or file wins over the provider."""
+    def __init__(self, options: Mapping[str, Any], client: Client | None) -> None:
+        """Choose the source by the flags: the policy ConfigMap or file wins over the provider.
+
+        Without a client no ConfigMap can be read.
+        """
         self._options = options
         self._client = client
         self._config = str(options.get("config") or "")
@@ -81,6 +84,8 @@ class Source:
         return provider_named(name, PluginContext(name=name, options=self._options, gates=gates))
 
     def _policy_of_configmap(self) -> Object:
+        if self._client is None:
+            raise UsageError(f"policy ConfigMap {self._configmap!r}: there is no API server to read it from")
         namespace = str(self._options.get("policy-configmap-namespace") or "kube-system")
         try:
             found = self._client.get(CONFIG_MAPS, self._configmap, namespace)
@@ -92,7 +97,7 @@ class Source:
         return _decoded(text.encode(), f"ConfigMap {self._configmap}")
 
 
-def source_of(options: Mapping[str, Any], client: Client) -> Source:
+def source_of(options: Mapping[str, Any], client: Client | None) -> Source:
     """Return the source that the flags name."""
     return Source(options, client)
 

@@ -1,7 +1,7 @@
 """Options of the scheduler: Kubernetes 1.36's, and those of the 1.0-1.22 line."""
 
 from hyperkube.cli.flags.common import API_CLIENT, DEBUGGING, DELEGATED_AUTH, GLOBAL, LEADER_ELECTION, SECURE_SERVING
-from hyperkube.cli.flags.flag import ADDRESS, BOOL, DURATION, FLOAT, INT, STRING, Flag, section, unbuilt
+from hyperkube.cli.flags.flag import ADDRESS, BOOL, DURATION, FLOAT, INT, STRING, Flag, section
 
 FLAGS = (
     *section(
@@ -21,11 +21,9 @@ FLAGS = (
             "longest time a pod waits for a change that may help it; then it is tried again",
         ),
         Flag("explanations-file", STRING, "", "keep the latest decisions here, for `hyperkube why` after a restart"),
-        *unbuilt(
-            Flag("write-config-to", STRING, "", "write the configuration to a file and exit"),
-            Flag("bind-pods-qps", FLOAT, 15.0, "bindings per second (no limit is applied)"),
-            Flag("bind-pods-burst", INT, 20, "burst of bindings"),
-        ),
+        Flag("write-config-to", STRING, "", "write what the flags come down to to this file, and exit"),
+        Flag("bind-pods-qps", FLOAT, 15.0, "bindings per second; limited only if this or the burst is given"),
+        Flag("bind-pods-burst", INT, 20, "bindings at once before that limit holds"),
     ),
     *section(
         "Secure serving",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.scheduler import FLAGS
@@ -26,7 +27,10 @@ def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[
 
 
 def run(options: Options) -> None:
-    """Schedule until a signal, or until the leader's lease is lost."""
+    """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
+    if options["write-config-to"]:
+        write_configuration(options)
+        return
     from hyperkube.cli.remote import remote_client, serve_health
     from hyperkube.scheduler.endpoint import WithExplanations
 
@@ -38,6 +42,26 @@ def run(options: Options) -> None:
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")
+
+
+def write_configuration(options: Options) -> None:
+    """Write what the flags come down to, as a KubeSchedulerConfiguration, to the file of ``--write-config-to``.
+
+    Raises:
+        UsageError: the configuration is wrong, or the file cannot be written.
+    """
+    from hyperkube.cli.remote import remote_client
+    from hyperkube.machinery.codecs.yaml import dumps
+    from hyperkube.scheduler.configuration import to_object
+    from hyperkube.scheduler.sources import source_of
+
+    client = remote_client(options, "kube-scheduler") if options["policy-configmap"] else None
+    written = dumps(to_object(source_of(options, client).read()))
+    path = Path(options["write-config-to"])
+    try:
+        path.write_bytes(written)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from error
 
 
 COMMAND = ServerCommand(
