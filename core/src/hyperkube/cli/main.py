@@ -36,6 +36,8 @@ COMMANDS: dict[str, str] = {
     "kubeconfig": "print the administrator's kubeconfig, or merge it into ~/.kube/config",
     "plugins": "list the installed plugins: family, name, distribution, version, hooks",
     "storage": "check, compact, back up or restore the embedded store",
+    "snapshot": "save, list, compare and restore states of the local cluster, or fork it",
+    "at": "read objects as they were at a revision of the past",
     "image": "load images into a node's runtime and list them",
     "simulate": "say where pods would go, on a copy of a cluster; compare scheduler configurations",
     "why": "say why a pod is pending or where it is, or why a user may not do something",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -9,8 +11,23 @@ from hyperkube.hookspecs import hookspec
 from hyperkube.storage.store import Store
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a store held at one revision.
+
+    Attributes:
+        revision: the one that was asked for, or the last.
+        oldest: the oldest revision that can still be read.
+        keys: each live key with the revision of its last write.
+    """
+
+    revision: int
+    oldest: int
+    keys: Mapping[str, int]
+
+
 class Upkeep(Protocol):
-    """Care for a store on this machine's disk, from outside the server that uses it; every answer is a line to print.
+    """Care for a store on this machine's disk, from outside the server that uses it; most answers are a line to print.
 
     Raises: `UsageError` in one line for a file that is missing, foreign or damaged, or in use where it must not be.
     """
@@ -26,6 +43,18 @@ class Upkeep(Protocol):
 
     def restore(self, source: Path, *, force: bool) -> str:
         """Make a backup the store; `force` replaces one that is there. Refused while a server uses the store."""
+
+    def fork(self, folder: Path) -> str:
+        """Make another store in an empty folder that begins as this one is now; allowed while a server uses this one.
+
+        Must: share with this store what the disk can share.
+        """
+
+    def survey(self, *, source: Path | None = None, revision: int = 0) -> Survey:
+        """Say what is in the store, or in the backup `source`, now (0) or at a revision; allowed while it is used.
+
+        Raises: `UsageError` for a revision that is compacted or does not exist yet.
+        """
 
 
 @hookspec(firstresult=True)

@@ -179,6 +179,25 @@ def first_fault(connection: sqlite3.Connection) -> str:
     return ""
 
 
+def survey(connection: sqlite3.Connection, revision: int) -> tuple[int, int, dict[str, int]]:
+    """Return the last revision, the oldest that can be read, and the live keys at a revision (0: the last).
+
+    A key comes with the revision of its last write until then.
+    """
+    state = _read_state(connection) or {"compacted": 0}
+    (last,) = connection.execute("SELECT coalesce(max(id), 0) FROM history").fetchone()
+    end = last_row(revision) if revision else last
+    keys: dict[str, int] = {}
+    for row_id, key, version in connection.execute(
+        "SELECT id, key, version FROM history WHERE id <= ? ORDER BY id", (end,)
+    ):
+        if version:
+            keys[key] = row_id >> PLACE_BITS
+        else:
+            keys.pop(key, None)
+    return max(last >> PLACE_BITS, state["compacted"]), state["compacted"], keys
+
+
 _WITHOUT_SUMS = "NULL, id, previous, key, created, version, lease, value"
 
 

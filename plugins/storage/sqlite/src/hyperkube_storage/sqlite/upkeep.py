@@ -9,9 +9,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
-from hyperkube_storage.sqlite.copies import SIDE_FILES, copy
+from hyperkube_storage.sqlite.copies import SIDE_FILES, clone, copy
 from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, unusable
 
+from hyperkube.hookspecs.storage import Survey
 from hyperkube.machinery.errors import UsageError
 
 
@@ -74,6 +75,57 @@ class FileUpkeep:
                 copy(connection, self._path)
         return f"restored to {str(self._path)!r}: {found}"
 
+    def fork(self, folder: Path) -> str:
+        """Copy the file into a folder; one that no server uses shares its blocks with the copy if the disk can do that.
+
+        Raises:
+            UsageError: there is a store in the folder already or it cannot be written, or the file is damaged.
+        """
+        target = folder / self._path.name
+        _free(target, force=False)
+        shared = self._is_free() and self._clone(target)
+        if not shared:
+            with _reading(self._path) as connection:
+                copy(connection, target)
+        found = FileUpkeep(target).survey()
+        how = "shares its blocks" if shared else f"{target.stat().st_size} bytes copied"
+        return f"revision {found.revision}, {len(found.keys)} keys, {how}"
+
+    def survey(self, *, source: Path | None = None, revision: int = 0) -> Survey:
+        """Read which keys there are, now or at a revision.
+
+        Raises:
+            UsageError: the file is missing or damaged, or the revision cannot be read.
+        """
+        path = source or self._path
+        with _reading(path) as connection:
+            _recognize(path, connection)
+            connection.execute("BEGIN")
+            last, oldest, keys = rows.survey(connection, revision)
+        if revision > last:
+            raise UsageError(f"revision {revision} does not exist yet, the current one is {last}")
+        if 0 < revision < oldest:
+            raise UsageError(f"revision {revision} has been compacted, the oldest retained one is {oldest}")
+        return Survey(revision or last, oldest, keys)
+
+    def _is_free(self) -> bool:
+        """Tell whether no server uses the file, which must exist."""
+        _must_exist(self._path)
+        try:
+            os.close(Database.lock(self._path))
+        except UsageError:
+            return False
+        return True
+
+    def _clone(self, target: Path) -> bool:
+        database = Database(self._path)
+        try:
+            return database.finish_checkpoint() and clone(self._path, target)
+        except sqlite3.Error as error:
+            raise unusable(self._path, error) from error
+        finally:
+            database.close()
+
 
 def _must_exist(path: Path) -> None:
     if not path.is_file():
@@ -106,12 +158,11 @@ def _alone(path: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def _check(path: Path, connection: sqlite3.Connection) -> str:
-    """Return what a file holds.
+def _recognize(path: Path, connection: sqlite3.Connection) -> None:
+    """Refuse a file that is not ours, or of a format that we do not know.
 
     Raises:
-        UsageError: it is not a whole storage file.
-        sqlite3.Error: it cannot even be read.
+        UsageError: it is one of these.
     """
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -119,6 +170,16 @@ def _check(path: Path, connection: sqlite3.Connection) -> str:
         raise UsageError(f"storage file {str(path)!r} is a database of another program")
     if version > FORMAT:
         raise UsageError(f"storage file {str(path)!r} has format {version}, this hyperkube reads up to {FORMAT}")
+
+
+def _check(path: Path, connection: sqlite3.Connection) -> str:
+    """Return what a file holds.
+
+    Raises:
+        UsageError: it is not a whole storage file.
+        sqlite3.Error: it cannot even be read.
+    """
+    _recognize(path, connection)
     connection.execute("BEGIN")
     problems = [text for (text,) in connection.execute("PRAGMA integrity_check(1)") if text != "ok"]
     problem = " ".join(problems[0].split()) if problems else rows.first_fault(connection)
