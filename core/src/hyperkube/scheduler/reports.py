@@ -63,10 +63,11 @@ class Reports:
             self._refused.append(_Refusal(pod, reason, message, nominated))
             self._wake()
 
-    def unnominated(self, pod: Object) -> None:
-        """Tell that no room is made for a pod any more: one that matters more takes it."""
+    def unnominated(self, pod: Object, node: NodeName) -> None:
+        """Tell that no room is made for a pod on a node any more: one that matters more takes it."""
+        told = {**pod, "status": {**(pod.get("status") or {}), "nominatedNodeName": node}}
         with self._condition:
-            self._refused.append(_Refusal(pod, "", "", NodeName("")))
+            self._refused.append(_Refusal(told, "", "", NodeName("")))
             self._wake()
 
     def close(self) -> None:

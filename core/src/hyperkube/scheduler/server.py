@@ -323,7 +323,7 @@ class Scheduler:
         if nomination.node is not None:
             self._state.nominate(info.pod, nomination.node, info.priority)
             for other in self._state.outrank(info.key, nomination.node, info.priority):
-                self._reports.unnominated(other.pod)
+                self._reports.unnominated(other.pod, other.node)
                 self._queue.activate(key_of(other.pod))
         elif not nomination.keeps:
             self._state.unnominate(info.key)
