@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import orjson
+from hyperkube_lib.dynamic_admission.deadlocks import OPTION, Deadlocks
 from hyperkube_lib.dynamic_admission.reinvocation import Rounds
-from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks, closed
+from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
@@ -31,7 +32,11 @@ class MutatingAdmissionWebhook(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._webhooks = Webhooks(CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer)
+        breaks = bool(context.options.get(OPTION))
+        deadlocks = Deadlocks(self.client, self.informers, context.clock, context.logger, breaks=breaks)
+        self._webhooks = Webhooks(
+            CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
+        )
 
     def ready(self) -> bool:
         """Tell whether the configurations are known."""
@@ -52,6 +57,11 @@ class MutatingAdmissionWebhook(Plugin):
         if rounds is not None:
             rounds.done(request)
 
+    @hookimpl
+    def admission_validate(self, request: AdmissionRequest) -> None:
+        """Warn of webhooks that could keep their own backends from starting."""
+        self._webhooks.check(request)
+
     def _ask(self, webhook: Webhook, request: AdmissionRequest) -> bool:
         """Ask one webhook; tell whether it changed the object."""
         place = f"round_{int(request.is_reinvocation)}_index_{webhook.index}"
@@ -59,7 +69,10 @@ class MutatingAdmissionWebhook(Plugin):
             answer = self._webhooks.ask(webhook, request, mutating=True)
         except NoAnswer as error:
             if not webhook.fails_open:
-                raise closed(error) from error
+                refusal = self._webhooks.refusal(webhook, request, error)
+                if refusal is not None:
+                    raise refusal from error
+                return False
             self.context.logger.warning("failing open: %s", error)
             request.annotations[FAILED_OPEN + place] = webhook.name
             return False

@@ -9,8 +9,9 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
+from hyperkube_lib.dynamic_admission.deadlocks import OPTION, Deadlocks
 from hyperkube_lib.dynamic_admission.reviews import Answer
-from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks, closed
+from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
@@ -27,7 +28,11 @@ class ValidatingAdmissionWebhook(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._webhooks = Webhooks(CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer)
+        breaks = bool(context.options.get(OPTION))
+        deadlocks = Deadlocks(self.client, self.informers, context.clock, context.logger, breaks=breaks)
+        self._webhooks = Webhooks(
+            CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
+        )
 
     def ready(self) -> bool:
         """Tell whether the configurations are known."""
@@ -36,6 +41,7 @@ class ValidatingAdmissionWebhook(Plugin):
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Ask each webhook; refuse what one of them refuses."""
+        self._webhooks.check(request)
         asked = [*self._webhooks.matching(request)]
         if not asked:
             return
@@ -63,7 +69,7 @@ class ValidatingAdmissionWebhook(Plugin):
             return answer
         if isinstance(answer, NoAnswer):
             if not webhook.fails_open:
-                return closed(answer)
+                return self._webhooks.refusal(webhook, request, answer)
             self.context.logger.warning("failing open: %s", answer)
             request.annotations[f"{FAILED_OPEN}round_0_index_{webhook.index}"] = webhook.name
             return None

@@ -21,7 +21,7 @@ from typing import Self
 import orjson
 
 from hyperkube.machinery.objects import Object
-from hyperkube.serving.certificates import issue, make_ca
+from hyperkube.serving.certificates import KeyPair, issue, make_ca
 
 Respond = Callable[[Object], Object | bytes]
 """Gets a review; returns the ``response`` of the answer (its uid is filled in), or a whole body as it is."""
@@ -30,19 +30,33 @@ Respond = Callable[[Object], Object | bytes]
 class WebhookServer:
     """Serves one webhook until closed.
 
+    Args:
+        respond: what it answers.
+        dns: the names of its certificate.
+        port: where it listens; any free one unless given.
+        authority: who issues its certificate, such as that of a server whose place it takes; a new one unless given.
+
     Attributes:
+        authority: who issued its certificate.
         reviews: what was asked so far.
         status: the HTTP status of its answers.
     """
 
-    def __init__(self, respond: Respond, *, dns: tuple[str, ...] = ("localhost",)) -> None:
+    def __init__(
+        self,
+        respond: Respond,
+        *,
+        dns: tuple[str, ...] = ("localhost",),
+        port: int = 0,
+        authority: KeyPair | None = None,
+    ) -> None:
         self.reviews: list[Object] = []
         self.status = 200
         self._respond = respond
-        authority = make_ca("webhooks")
+        self.authority = authority = authority or make_ca("webhooks")
         pair = issue(authority, dns[0], dns=dns, ips=("127.0.0.1",), server=True)
         self.ca_bundle = b64encode(authority.certificate).decode()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), self._handler())
         self._server.daemon_threads = True
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         with TemporaryDirectory() as folder:

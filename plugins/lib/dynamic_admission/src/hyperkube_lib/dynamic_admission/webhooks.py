@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import orjson
+from hyperkube_lib.dynamic_admission.deadlocks import Deadlocks, is_own_event
 from hyperkube_lib.dynamic_admission.matching import MatchFailed, is_own_configuration, rule_matches, selectors_match
 from hyperkube_lib.dynamic_admission.namespaces import Namespaces
 from hyperkube_lib.dynamic_admission.reviews import (
@@ -41,7 +42,15 @@ _DEFAULT_TIMEOUT = 10
 
 
 class NoAnswer(Exception):
-    """A webhook could not be asked; ``str()`` is Kubernetes' text."""
+    """A webhook could not be asked; ``str()`` is Kubernetes' text.
+
+    Attributes:
+        unreachable: whether nobody was there to be asked.
+    """
+
+    def __init__(self, text: str, *, unreachable: bool = False) -> None:
+        super().__init__(text)
+        self.unreachable = unreachable
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +83,10 @@ class Webhooks:
         informers: InformerFactory,
         clock: Clock,
         authorizer: Authorizer | None,
+        deadlocks: Deadlocks | None = None,
     ) -> None:
+        self._kind = f"{resource.resource.removesuffix('webhookconfigurations').capitalize()}WebhookConfiguration"
+        self._deadlocks = deadlocks
         self._configurations: Informer = informers.informer(resource)
         self._namespaces = Namespaces(client, informers)
         self._authorizer = authorizer
@@ -93,7 +105,7 @@ class Webhooks:
         Raises:
             ApiError: it cannot be told, and the webhook fails closed.
         """
-        if not len(self._configurations) or is_own_configuration(request):
+        if not len(self._configurations) or is_own_configuration(request) or is_own_event(request):
             return
         index = 0
         for configuration in sorted(self._configurations.list(), key=name_of):
@@ -146,7 +158,7 @@ class Webhooks:
 
     def answer(self, webhook: Webhook, request: AdmissionRequest, *, mutating: bool) -> Answer:
         """Ask a webhook and only that: safe to call for one request on many threads."""
-        from hyperkube.client.webhooks import Caller, CallFailed, Resolver
+        from hyperkube.client.webhooks import Caller, CallFailed, NoAddress, Resolver
 
         declared = webhook.declared
         if request.dry_run and declared.get("sideEffects") not in {"None", "NoneOnDryRun"}:
@@ -161,9 +173,31 @@ class Webhooks:
             received = self._caller.post(declared.get("clientConfig") or {}, body, timeout)
             return read_answer(received, version, uid, mutating=mutating)
         except CallFailed as error:
-            raise NoAnswer(f'failed calling webhook "{webhook.name}": failed to call webhook: {error}') from error
+            text = f'failed calling webhook "{webhook.name}": failed to call webhook: {error}'
+            unreachable = isinstance(error.__cause__, NoAddress | OSError)
+            raise NoAnswer(text, unreachable=unreachable) from error
         except InvalidAnswer as error:
             raise NoAnswer(f'failed calling webhook "{webhook.name}": {error}') from error
+
+    def refusal(self, webhook: Webhook, request: AdmissionRequest, error: NoAnswer) -> ApiError | None:
+        """Return what becomes of a request when a webhook that fails closed could not be asked.
+
+        None when the webhook keeps its own backend from starting and this request is one that the backend needs.
+        """
+        if error.unreachable and self._deadlocks is not None:
+            configuration, declared = webhook.configuration, webhook.declared
+            if self._deadlocks.breaks(self._kind, configuration, declared, request):
+                return None
+        return closed(error)
+
+    def check(self, request: AdmissionRequest) -> None:
+        """Warn whoever writes a configuration of webhooks that could keep their own backends from starting."""
+        if (
+            self._deadlocks is not None
+            and is_own_configuration(request)
+            and request.writes(self._configurations.resource.resource, self._configurations.resource.group)
+        ):
+            self._deadlocks.warn(request)
 
     def note(self, webhook: Webhook, request: AdmissionRequest, answer: Answer) -> None:
         """Take over an answer's warnings and annotations.
