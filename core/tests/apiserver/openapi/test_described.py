@@ -1,5 +1,7 @@
 """Descriptions from elsewhere: they replace the schemas' own where something is known, and nowhere else."""
 
+from dataclasses import replace
+
 import pytest
 
 from hyperkube.apiserver.openapi import NoDescriptions, OpenApi
@@ -101,6 +103,21 @@ def test_nobody_is_asked_before_a_document_is():
     documents.document("api/v1")
     documents.document("api/v1")
     assert known.asked == 1
+
+
+def test_version_2_asks_for_each_type_once():
+    names = []
+
+    class Asked(Known):
+        def types(self, wanted):
+            names.extend(wanted)
+            return super().types(wanted)
+
+    other = replace(config_maps(), resource=GroupVersionResource("example.com", "v1", "things"))
+    body = OpenApi(lambda: [config_maps(), other], version="v1.2.3", descriptions=Asked).v2().body
+
+    assert json.loads(body)["definitions"][CONFIG_MAP]["description"] == "About the type."
+    assert len(names) == len(set(names))
 
 
 def test_the_values_of_an_enumeration_follow_the_text():

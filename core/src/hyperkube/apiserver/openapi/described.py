@@ -6,7 +6,7 @@ operation by operation. The values of an enumeration follow the text of their fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from hyperkube.apiserver.openapi import custom
@@ -24,13 +24,34 @@ class NoDescriptions:
 
     source = ""
 
-    def types(self, names: Iterable[str]) -> Mapping[str, TypeDescription]:
+    def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
         """Return nothing."""
         return {}
 
-    def parameters(self, wanted: Mapping[str, Iterable[str]]) -> Mapping[str, Mapping[str, str]]:
+    def parameters(self, wanted: Mapping[str, Collection[str]]) -> Mapping[str, Mapping[str, str]]:
         """Return nothing."""
         return {}
+
+
+class Remembered:
+    """Asks for each type once, for the time that several documents are made."""
+
+    def __init__(self, descriptions: Descriptions) -> None:
+        self._descriptions = descriptions
+        self._known: dict[str, TypeDescription | None] = {}
+        self.source = descriptions.source
+
+    def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
+        """Return what is known of definitions."""
+        new = [name for name in names if name not in self._known]
+        found = self._descriptions.types(new) if new else {}
+        self._known.update({name: found.get(name) for name in new})
+        known = {name: self._known[name] for name in names}
+        return {name: text for name, text in known.items() if text is not None}
+
+    def parameters(self, wanted: Mapping[str, Collection[str]]) -> Mapping[str, Mapping[str, str]]:
+        """Return what is known of parameters."""
+        return self._descriptions.parameters(wanted)
 
 
 def describe(document: Object, descriptions: Descriptions) -> Object:

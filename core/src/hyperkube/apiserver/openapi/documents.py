@@ -15,7 +15,7 @@ import orjson
 
 from hyperkube.apiserver.openapi import custom
 from hyperkube.apiserver.openapi.definitions import Definitions
-from hyperkube.apiserver.openapi.described import NoDescriptions, describe, describe_custom
+from hyperkube.apiserver.openapi.described import NoDescriptions, Remembered, describe, describe_custom
 from hyperkube.apiserver.openapi.operations import Operations, camel_group, resource_list, tag
 from hyperkube.apiserver.openapi.v2 import to_v2
 from hyperkube.hookspecs.api import Descriptions, ResourceSpec
@@ -114,7 +114,7 @@ class OpenApi:
         with self._lock:
             known = self._documents.get(path)
             if known is None or known.digest != digest:
-                known = self._documents[path] = Document(orjson.dumps(self._build(path)), digest)
+                known = self._documents[path] = Document(orjson.dumps(self._build(path, self._descriptions())), digest)
         return known
 
     def v2(self) -> Document:
@@ -122,7 +122,8 @@ class OpenApi:
         with self._lock:
             if self._v2 is None:
                 versions = [path for path in sorted(self._paths()) if self._key(path) in self._by_version()]
-                built = to_v2([self._build(path) for path in versions], self._version)
+                descriptions = Remembered(self._descriptions())
+                built = to_v2([self._build(path, descriptions) for path in versions], self._version)
                 body = orjson.dumps(built)
                 self._v2 = Document(body, hashlib.sha512(body).hexdigest().upper())
             return self._v2
@@ -149,10 +150,9 @@ class OpenApi:
         made_of = [[self._version, self._source, path], *(_fingerprint(spec) for spec in specs)]
         return hashlib.sha512(orjson.dumps(made_of)).hexdigest().upper()
 
-    def _build(self, path: str) -> Object:
+    def _build(self, path: str, descriptions: Descriptions) -> Object:
         key = self._key(path)
         document = self._group_version(path, *key) if key is not None else self._fixed(path)
-        descriptions = self._descriptions()
         specs = self._by_version().get(key, []) if key is not None else []
         plurals = {
             custom.definition_name(spec.kind.group, spec.kind.version, _list_kind(spec)): spec.resource.resource

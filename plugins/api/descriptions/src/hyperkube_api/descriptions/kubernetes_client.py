@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, distribution
+from functools import cache
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 DISTRIBUTION = "kubernetes"
@@ -35,11 +36,28 @@ _WORDS_AND_SPACES = re.compile(r"([^ ]+)( *)")
 _ENDS = (".", ":", ")")
 
 
+@cache
+def _installed(name: str) -> Distribution | None:
+    try:
+        return distribution(name)
+    except PackageNotFoundError:
+        return None
+
+
 def version() -> str:
     """Return the library's version, empty when it is not there."""
+    found = _installed(DISTRIBUTION)
+    return found.version if found is not None else ""
+
+
+def _text(module: str) -> str:
+    """Return a module as text, empty where there is no such module."""
+    found = _installed(DISTRIBUTION)
+    if found is None:
+        return ""
     try:
-        return distribution(DISTRIBUTION).version
-    except PackageNotFoundError:
+        return Path(str(found.locate_file(f"kubernetes/client/{module}.py"))).read_text(encoding="utf-8")
+    except FileNotFoundError:
         return ""
 
 
@@ -48,7 +66,7 @@ def describe(wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, str]]
 
     A parameter that an operation's own method does not have is described as the other operations describe it.
     """
-    if not version():
+    if _installed(DISTRIBUTION) is None:
         return {}
     homes: defaultdict[str, set[str]] = defaultdict(set)
     homes[_COMMON] |= {*_METHODS.values(), _COLLECTION}
@@ -62,18 +80,10 @@ def describe(wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, str]]
 
 def fields(definition: str) -> dict[str, str]:
     """Return the texts of a definition's fields, each in one line; none where the client does not know the type."""
-    if not version():
-        return {}
     *_, group, tag, kind = ("", "", *definition.split("."))
     name = f"{tag}_{_snake(kind)}"
-    for module in (name, f"{group}_{name}"):
-        path = Path(str(distribution(DISTRIBUTION).locate_file(f"kubernetes/client/models/{module}.py")))
-        try:
-            text = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            continue
-        return {alias or own: _unescaped(about) for own, alias, about in _FIELD.findall(text)}
-    return {}
+    text = _text(f"models/{name}") or _text(f"models/{group}_{name}")
+    return {alias or own: _unescaped(about) for own, alias, about in _FIELD.findall(text)}
 
 
 def _unescaped(text: str) -> str:
@@ -102,11 +112,7 @@ def _snake(name: str) -> str:
 
 def _texts(module: str, methods: Collection[str]) -> Iterable[tuple[str, dict[str, str]]]:
     """Yield the parameters' texts of the methods, by name in lower case without underscores."""
-    path = Path(str(distribution(DISTRIBUTION).locate_file(f"kubernetes/client/api/{module}.py")))
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return
+    text = _text(f"api/{module}")
     for method in methods:
         begin = text.find(f"    def {method}(")
         docstring = text[begin:].split('"""', 2)[1] if begin >= 0 else ""
