@@ -47,6 +47,17 @@ def test_a_pod_gets_account_token_and_pull_secrets(rig):
         assert container["volumeMounts"] == [{"name": volume["name"], "readOnly": True, "mountPath": MOUNT_PATH}]
 
 
+def test_pods_of_one_account_name_the_volume_alike_unless_that_name_is_taken(rig):
+    (volume,) = rig.create(PODS, pod())["spec"]["volumes"]
+    (same,) = rig.create(PODS, pod())["spec"]["volumes"]
+    taken = {"name": volume["name"], "emptyDir": {}}
+    _, other = rig.create(PODS, pod(volumes=[taken]))["spec"]["volumes"]
+
+    assert same == volume
+    assert other["name"].startswith("kube-api-access-")
+    assert other["name"] != volume["name"]
+
+
 def test_a_container_may_have_something_else_at_that_place(rig):
     own = {"name": "mine", "mountPath": MOUNT_PATH}
 

@@ -6,6 +6,8 @@ Source: kubernetes ``plugin/pkg/admission/serviceaccount``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from random import Random
 
 from hyperkube.hookspecs import hookimpl
@@ -22,6 +24,7 @@ DEFAULT = "default"
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 VOLUME_PREFIX = "kube-api-access-"
 _ENFORCE = "kubernetes.io/enforce-mountable-secrets"
+_NAMES = 100
 _PATIENCE = 10
 _WAIT_SECONDS = 0.1
 
@@ -40,6 +43,27 @@ def token_volume(name: str) -> Object:
             "defaultMode": 0o644,
         },
     }
+
+
+def _volume_name(namespace: str, spec: Object) -> str:
+    """Return the name of the token volume that is there, or a new one."""
+    taken = set()
+    for volume in spec.get("volumes") or ():
+        taken.add(volume.get("name"))
+        if str(volume.get("name", "")).startswith(VOLUME_PREFIX) and volume.get("projected"):
+            return str(volume["name"])
+    return next(name for name in _names(namespace, spec.get("serviceAccountName", "")) if name not in taken)
+
+
+@lru_cache(maxsize=1024)
+def _names(namespace: str, account: str) -> Sequence[str]:
+    """Return names for the token volume of an account's pods.
+
+    They look random, as clients expect, and are the same for all those pods: what is computed for one pod of a template
+    holds for the next.
+    """
+    random = Random(f"{namespace}/{account}")  # noqa: S311  names of volumes are no secrets
+    return [VOLUME_PREFIX + suffix(random) for _ in range(_NAMES)]
 
 
 def _check_mirror(pod: Object) -> None:
@@ -110,7 +134,6 @@ class ServiceAccount(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._accounts = self.informers.informer(SERVICE_ACCOUNTS)
-        self._random = Random()  # noqa: S311  names of volumes are no secrets
 
     def ready(self) -> bool:
         """Tell whether the accounts are known."""
@@ -128,7 +151,7 @@ class ServiceAccount(Plugin):
         spec["serviceAccount"] = spec["serviceAccountName"]
         account = self._account(request.namespace, spec["serviceAccountName"])
         if _wants_token(pod, account):
-            _mount_token(spec, self._volume_name(spec))
+            _mount_token(spec, _volume_name(request.namespace, spec))
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [copy_object(secret) for secret in account["imagePullSecrets"]]
 
@@ -146,13 +169,6 @@ class ServiceAccount(Plugin):
             error = _secret_error(pod, account)
             if error:
                 raise Forbidden(error)
-
-    def _volume_name(self, spec: Object) -> str:
-        """Return the name of the token volume that is there, or a new one."""
-        for volume in spec.get("volumes") or ():
-            if str(volume.get("name", "")).startswith(VOLUME_PREFIX) and volume.get("projected"):
-                return str(volume["name"])
-        return VOLUME_PREFIX + suffix(self._random)
 
     def _account(self, namespace: str, name: str) -> Object:
         """Return an account; the default one is waited for, as it is made right after its namespace.

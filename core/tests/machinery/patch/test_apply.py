@@ -140,6 +140,22 @@ def test_a_create_owns_all_that_is_set(scope):
     }
 
 
+def test_objects_of_one_template_share_what_is_owned_but_neither_owner_nor_time(scope):
+    first = {"metadata": {"name": "a", "uid": "1"}, "spec": {"replicas": 1}}
+    second = {"metadata": {"name": "b", "uid": "2"}, "spec": {"replicas": 1}}
+    other = {"metadata": {"name": "c", "uid": "3", "labels": {"x": "y"}}, "spec": {"replicas": 1}}
+
+    track_update(scope, None, first, "one", NOW)
+    track_update(scope, None, second, "two", LATER)
+    track_update(scope, None, other, "one", NOW)
+
+    assert owned(first) == {"one": {"f:spec": {"f:replicas": {}}}}
+    assert owned(second) == {"two": owned(first)["one"]}
+    assert owned(other) == {"one": {"f:metadata": {"f:labels": {".": {}, "f:x": {}}}, **owned(first)["one"]}}
+    times = [obj["metadata"]["managedFields"][0]["time"] for obj in (first, second)]
+    assert times[0] < times[1]
+
+
 def test_ignored_fields_are_owned_by_nobody(thing, apply):
     scope = FieldScope(
         info=thing.type,

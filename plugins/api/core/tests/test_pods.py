@@ -31,6 +31,19 @@ def a_pod(**spec):
     return made
 
 
+def test_a_specification_that_passed_once_vouches_for_equal_ones_only():
+    call, unprivileged = calls.a_call(), calls.a_call()
+    unprivileged.options["allow-privileged"] = False
+    container = {"name": "c", "image": "i", "securityContext": {"privileged": True}}
+    claim = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
+
+    assert PodStrategy().validate(call, a_pod(containers=[container])) == []
+    assert PodStrategy().validate(call, a_pod(containers=[container])) == []
+    assert len(PodStrategy().validate(unprivileged, a_pod(containers=[container]))) == 1
+    assert len(PodStrategy().validate(call, a_pod(containers=[{**container, "name": "C"}]))) == 1
+    assert PodStrategy().validate(call, a_pod(volumes=[claim]))
+
+
 def errors_of(**spec):
     return [str(error) for error in PodStrategy().validate(calls.a_call(), a_pod(**spec))]
 

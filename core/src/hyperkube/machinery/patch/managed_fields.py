@@ -20,27 +20,24 @@ from hyperkube.machinery.patch import field_sets
 from hyperkube.machinery.patch.field_sets import FieldSet, FieldSetError
 from hyperkube.machinery.patch.items import NoElement
 from hyperkube.machinery.patch.typed import Comparison, compare
+from hyperkube.machinery.recent import Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 from hyperkube.machinery.times import TimeError, format_time, parse_time
 
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATE_MANAGERS = 10
 _ANCIENT = "ancient-changes"
+_TEMPLATES = 256
+_TEMPLATE_MAX = 16 * 1024
 
-_STRIPPED = field_sets.from_paths(
-    [
-        ("apiVersion",),
-        ("kind",),
-        ("metadata",),
-        *(
-            ("metadata", name)
-            for name in (
-                "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation",
-                "managedFields", "resourceVersion",
-            )
-        ),
-    ]
+_NEVER_OWNED = (
+    "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
+    "resourceVersion",
 )  # fmt: skip
+_STRIPPED = field_sets.from_paths(
+    [("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _NEVER_OWNED)]
+)
+_created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Owned] = Recent(_TEMPLATES)
 
 
 class ManagedFieldsError(ValueError):
@@ -242,12 +239,36 @@ def track_update(scope: FieldScope, live: Object | None, new: Object, manager: s
     if not managed and live is not None:
         return
     try:
-        managed = updated(scope, live if live is not None else scope.zero(), new, managed, manager, now)
+        if live is None and not managed:
+            managed = _of_creation(scope, new, manager, now)
+        else:
+            managed = updated(scope, live if live is not None else scope.zero(), new, managed, manager, now)
     except NoElement:  # lists that have no elements to own: keep what was known rather than lose it
         if stored:
             new_meta["managedFields"] = stored
         return
     set_managed(new, managed)
+
+
+def _of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) -> Managed:
+    """Return the one owner of a new object; objects made from one template, names apart, share their fields.
+
+    Raises:
+        NoElement: a list whose items cannot be told apart.
+    """
+    meta = {name: value for name, value in metadata(new).items() if name not in _NEVER_OWNED}
+    text = orjson.dumps({**new, "metadata": meta})
+    if len(text) > _TEMPLATE_MAX:
+        return updated(scope, scope.zero(), new, {}, manager, now)
+    key = (scope.info, scope.api_version, scope.subresource, repr(scope.ignored), text)
+    owned = _created.get(key)
+    if owned is None:
+        managed = updated(scope, scope.zero(), new, {}, manager, now)
+        if not managed:
+            return managed
+        (made,) = managed.values()
+        owned = _created.keep(key, replace(made, read=(made.fields, made.wire())))
+    return {scope.owner(manager, UPDATE): replace(owned, time=format_time(now))}
 
 
 def _starting_point(stored: Any, requested: Any, *, is_subresource: bool) -> Managed:

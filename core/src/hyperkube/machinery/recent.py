@@ -1,0 +1,33 @@
+"""Results of the latest calls, so that what objects of one template share is computed once."""
+
+from __future__ import annotations
+
+import threading
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class Recent(Generic[Key, Value]):
+    """A bounded map that forgets its oldest entry; for results that cost more than hashing what they depend on.
+
+    Values are shared between all who ask: nobody may change them.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: dict[Key, Value] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> Value | None:
+        """Return what was kept, None if nothing was or it is forgotten."""
+        return self._entries.get(key)
+
+    def keep(self, key: Key, value: Value) -> Value:
+        """Keep a value and return it."""
+        with self._lock:
+            while len(self._entries) >= self._size:
+                del self._entries[next(iter(self._entries))]
+            self._entries[key] = value
+        return value
