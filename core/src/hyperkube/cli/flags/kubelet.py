@@ -34,9 +34,14 @@ FLAGS = (
         Flag("pod-cidr", CIDRS, "", "pod addresses of a stand-alone node"),
         Flag("cloud-provider", STRING, "", "cloud provider plugin, or external", accepted=True),
         Flag("cloud-config", STRING, "", "its configuration file", accepted=True),
+        Flag(
+            "bootstrap-kubeconfig",
+            STRING,
+            "",
+            "credentials to request a client certificate with, for which --kubeconfig is then written",
+        ),
         *unbuilt(
             Flag("auth-path", STRING, "", "1.0 credentials file"),
-            Flag("bootstrap-kubeconfig", STRING, "", "credentials to ask for a client certificate with"),
             Flag("rotate-certificates", BOOL, False, "renew the client certificate"),
             Flag("pods-per-core", INT, 0, "pods per core; 0 no limit"),
             Flag("node-status-max-images", INT, 50, "images listed in the status; -1 no limit"),

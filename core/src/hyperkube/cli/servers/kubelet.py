@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,25 @@ def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLo
     return kubelet
 
 
+def join(options: Options, node: str, stopped: threading.Event) -> None:
+    """Come to a certificate with the credentials of ``--bootstrap-kubeconfig``, unless there is a good one.
+
+    Raises:
+        UsageError: none was given.
+    """
+    from hyperkube.kubelet.bootstrap import bootstrap
+    from hyperkube.machinery.clock import SystemClock
+
+    bootstrap(
+        kubeconfig_file=options["kubeconfig"],
+        bootstrap_file=options["bootstrap-kubeconfig"],
+        folder=options["cert-dir"],
+        node=node,
+        clock=SystemClock(),
+        stopped=stopped,
+    )
+
+
 def run(options: Options) -> None:
     """Run pods until a signal."""
     from hyperkube.cli.remote import remote_client, serve_health
@@ -54,6 +74,8 @@ def run(options: Options) -> None:
     complete(options)
     with stop_signal() as stopped, Lifecycle() as life:
         node = options["hostname-override"]
+        if options["bootstrap-kubeconfig"]:
+            join(options, node, stopped)
         connected = options["kubeconfig"] or options["master"] or options["api-servers"]
         start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
         serve_health(life, options)
