@@ -16,6 +16,7 @@ import orjson
 
 from hyperkube.apiserver.plugins import listed
 from hyperkube.apiserver.registry import Registry
+from hyperkube.kinds.service_account_tokens import TRACKING, TRACKING_KEY
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
@@ -43,6 +44,7 @@ class SystemObjects:
         yield self._service()
         yield from self._endpoints()
         yield self._authentication()
+        yield self._token_tracking()
         yield from self._api_services()
 
     def _networks(self) -> list[str]:
@@ -109,6 +111,11 @@ class SystemObjects:
                 data[name] = orjson.dumps(listed(self._options, name)).decode()
         made = _named("v1", "ConfigMap", "extension-apiserver-authentication", "kube-system")
         return {**made, "data": data}
+
+    def _token_tracking(self) -> Object:
+        """Return since when uses of tokens in secrets are written down."""
+        made = _named("v1", "ConfigMap", TRACKING, "kube-system")
+        return {**made, "data": {TRACKING_KEY: f"{self._clock.now():%Y-%m-%d}"}}
 
     def _api_services(self) -> Iterable[Object]:
         condition = self._condition("Available", "Local", "Local APIServices are always available")

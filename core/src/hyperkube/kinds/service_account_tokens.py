@@ -24,6 +24,12 @@ if TYPE_CHECKING:
 
 LEGACY_ISSUER = "kubernetes/serviceaccount"
 PRIVATE_CLAIM = "kubernetes.io"
+LAST_USED = "kubernetes.io/legacy-token-last-used"
+"""Label of a token's secret: the day of its last use."""
+INVALID_SINCE = "kubernetes.io/legacy-token-invalid-since"
+"""Label of a token's secret: the token is refused since this day."""
+TRACKING, TRACKING_KEY = "kube-apiserver-legacy-service-account-token-tracking", "since"
+"""The ConfigMap in kube-system that says since when uses are written down, and its entry."""
 LEGACY_PREFIX = "kubernetes.io/serviceaccount/"
 ALGORITHMS = ("RS256", "ES256", "ES384", "ES512")
 

@@ -137,6 +137,34 @@ def test_a_legacy_token_lives_while_its_secret_holds_it(world):
     assert world.ask(token).user.name == "system:serviceaccount:ns:sa"
 
 
+def test_the_use_of_a_legacy_token_is_written_down_once_a_day(world):
+    token = world.issuer.issue_legacy(namespace="ns", account=world.account, secret={"metadata": {"name": "t"}})
+    data = {"token": b64encode(token.encode()).decode()}
+    world.client.seed(SECRETS, {"metadata": {"name": "t", "namespace": "ns"}, "data": data})
+
+    world.ask(token)
+    first = world.client.get(SECRETS, "t", "ns")["metadata"]
+    world.ask(token)
+    again = world.client.get(SECRETS, "t", "ns")["metadata"]
+    world.clock.advance(24 * 3600 + 1)
+    world.ask(token)
+    later = world.client.get(SECRETS, "t", "ns")["metadata"]
+
+    assert first["labels"] == {"kubernetes.io/legacy-token-last-used": "2030-01-01"}
+    assert again["resourceVersion"] == first["resourceVersion"]
+    assert later["labels"] == {"kubernetes.io/legacy-token-last-used": "2030-01-02"}
+
+
+def test_a_legacy_token_that_is_marked_invalid_is_refused(world):
+    token = world.issuer.issue_legacy(namespace="ns", account=world.account, secret={"metadata": {"name": "t"}})
+    labels = {"kubernetes.io/legacy-token-invalid-since": "2029-12-31"}
+    data = {"token": b64encode(token.encode()).decode()}
+    world.client.seed(SECRETS, {"metadata": {"name": "t", "namespace": "ns", "labels": labels}, "data": data})
+
+    with pytest.raises(Unauthorized):
+        world.ask(token)
+
+
 class TestContract(AuthnContract):
     @pytest.fixture
     def built(self, world):

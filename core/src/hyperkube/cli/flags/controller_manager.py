@@ -13,6 +13,12 @@ FLAGS = (
         Flag("node-cidr-mask-size", INT, 0, "mask of a node's range; 0 for 24 with IPv4 and 64 with IPv6"),
         Flag("node-cidr-mask-size-ipv4", INT, 0, "the same of IPv4 ranges in a cluster with both families"),
         Flag("node-cidr-mask-size-ipv6", INT, 0, "the same of IPv6 ranges in a cluster with both families"),
+        Flag(
+            "legacy-service-account-token-clean-up-period",
+            DURATION,
+            "8760h0m0s",
+            "how long an unused service-account token in a secret stays, and stays marked before it is deleted",
+        ),
         Flag("cluster-name", STRING, "kubernetes", "prefix of instances"),
         Flag("cloud-provider", STRING, "", "cloud provider plugin"),
         Flag("cloud-config", STRING, "", "its configuration file"),

@@ -18,6 +18,8 @@ from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.kinds.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS
 from hyperkube.kinds.service_account_tokens import (
     ALGORITHMS,
+    INVALID_SINCE,
+    LAST_USED,
     LEGACY_ISSUER,
     LEGACY_PREFIX,
     PRIVATE_CLAIM,
@@ -27,7 +29,7 @@ from hyperkube.kinds.service_account_tokens import (
 )
 from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.objects import Object, metadata, uid_of
+from hyperkube.machinery.objects import Object, labels_of, metadata, name_of, namespace_of, uid_of
 from hyperkube.machinery.times import parse_time
 from hyperkube.machinery.users import UserInfo, service_account
 from hyperkube.plugin import Plugin, PluginContext
@@ -191,4 +193,31 @@ class ServiceAccount(Plugin):
             held = b64decode((secret.get("data") or {}).get("token", ""))
             if metadata(secret).get("deletionTimestamp") or not hmac.compare_digest(held, token.encode()):
                 raise Unauthorized
+            self._track(secret)
         return service_account(namespace, name, uid)
+
+    def _track(self, secret: Object) -> None:
+        """Write down in the secret that its token is used today.
+
+        Raises:
+            Unauthorized: it bears the label of tokens that are not good any more.
+        """
+        labels, where = labels_of(secret), f"{namespace_of(secret)}/{name_of(secret)}"
+        if labels.get(INVALID_SINCE):
+            self.context.logger.warning(
+                "the token in secret %s has been marked invalid. Use tokens from the TokenRequest API or manually"
+                " created secret-based tokens, or remove the %r label from the secret to temporarily allow use of"
+                " this token",
+                where,
+                INVALID_SINCE,
+            )
+            raise Unauthorized
+        now = self.context.clock.now()
+        today, tomorrow = (f"{day:%Y-%m-%d}" for day in (now, now + timedelta(days=1)))
+        if labels.get(LAST_USED) in {today, tomorrow}:  # another server's clock may be ahead
+            return
+        patch = {"metadata": {"uid": uid_of(secret), "labels": {LAST_USED: today}}}
+        try:
+            self.client.patch(SECRETS, name_of(secret), patch, namespace_of(secret))
+        except ApiError as error:
+            self.context.logger.warning("cannot note the use of the token in secret %s: %s", where, error)
