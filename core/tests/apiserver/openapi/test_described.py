@@ -125,6 +125,14 @@ def test_the_values_of_an_enumeration_follow_the_text():
     assert with_values("", ["A"]) == 'Possible enum values:\n - `"A"`'
 
 
+def test_what_the_text_says_of_a_value_stands_beside_it():
+    text = "Which.\n\nA means the first,\n  which is long.\n- B is the second.\n\nAs said, C is third."
+
+    assert with_values(text, ["A", "B", "C"]).partition("Possible enum values:")[2] == (
+        '\n - `"A"` means the first, which is long.\n - `"B"` is the second.\n - `"C"`'
+    )
+
+
 def without_texts(value):
     if isinstance(value, dict):
         return {

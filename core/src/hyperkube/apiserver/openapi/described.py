@@ -6,6 +6,7 @@ operation by operation. The values of an enumeration follow the text of their fi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -87,12 +88,18 @@ def describe_custom(document: Object, plurals: Mapping[str, str], descriptions: 
 
 
 def with_values(text: str, values: Iterable[Any]) -> str:
-    """Return a field's description together with the values it may have.
+    """Return a field's description together with the values it may have, each with what the text says of it.
 
     Source: kube-openapi ``pkg/generators/enum.go``.
     """
-    listed = "".join(f'\n - `"{value}"`' for value in sorted(values))
+    listed = "".join(f'\n - `"{value}"`{_explained(str(value), text)}' for value in sorted(values))
     return f"{text}\n\nPossible enum values:{listed}".lstrip()
+
+
+def _explained(value: str, text: str) -> str:
+    """Return the paragraph or the point of a list that begins with a value, without the value; empty for none."""
+    found = re.search(rf"(?:^(?:- )?|: - ){re.escape(value)} ([a-z].*(?:\n +.*)*)", text, re.MULTILINE)
+    return " " + " ".join(found[1].split()) if found else ""
 
 
 def _definition(body: Object, found: TypeDescription) -> Object:
