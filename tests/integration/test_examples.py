@@ -26,6 +26,7 @@ EXAMPLES = ROOT / "examples"
 NAMES = (
     "require_team_label",
     "signed_names",
+    "listed_registries",
     "office_hours",
     "prefer_lucky_node",
     "range_load_balancer",
@@ -291,6 +292,44 @@ def test_the_cloud_provider_hands_out_an_address_of_its_range(site, api):
         end(manager)
 
     assert [row["ip"] for row in rows] == ["192.0.2.9"]
+
+
+def test_the_policy_reads_the_list_of_registries(site, tmp_path):
+    port = free_port()
+    file = EXAMPLES / "listed_registries" / "admission.yaml"
+    flags = (
+        "--storage-backend=memory",
+        "--secure-port=0",
+        f"--insecure-port={port}",
+        f"--cert-dir={tmp_path}",
+        "--enable-admission-plugins=PythonPolicy",
+        "--disable-admission-plugins=ServiceAccount",
+        f"--admission-control-config-file={file}",
+    )
+    server = site.start("apiserver", *flags)
+    api = Api(port)
+
+    def create(name, image):
+        spec = {"containers": [{"name": "c", "image": image}]}
+        return api.create("/api/v1/namespaces/default/pods", {**pod(name), "spec": spec})
+
+    try:
+        site.wait(lambda: api.ask("GET", "/readyz")[0] == 200, "the API server")
+        unlisted, _ = create("early", "other.example/app")
+        listed = {"metadata": {"name": "registries"}, "data": {"registries": "registry.example"}}
+        assert api.create("/api/v1/namespaces/kube-system/configmaps", listed)[0] == 201
+        refused, answer = create("bad", "bad.example/app")
+        admitted, _ = create("good", "registry.example/app")
+    finally:
+        end(server)
+
+    assert unlisted == 201
+    assert refused == 403
+    assert answer["message"] == (
+        'pods "bad" is forbidden: policy "listed-registries" denied the request: '
+        "image 'bad.example/app' must come from one of: registry.example"
+    )
+    assert admitted == 201
 
 
 @pytest.mark.parametrize(
