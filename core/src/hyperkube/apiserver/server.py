@@ -28,7 +28,7 @@ from hyperkube.apiserver.debugging import PATHS, Debugging
 from hyperkube.apiserver.decode import BodyDecoder, Kinds
 from hyperkube.apiserver.discovery import Discovery
 from hyperkube.apiserver.encode import Encoder, ok
-from hyperkube.apiserver.encryption import EncryptedValues, read_configuration
+from hyperkube.apiserver.encryption import EncryptedValues, live_rules
 from hyperkube.apiserver.explain.pages import ExplanationPages
 from hyperkube.apiserver.explain.reasons import Reasons
 from hyperkube.apiserver.explain.records import Explanations
@@ -146,6 +146,7 @@ class ApiServer:
             self.options["service-account-signer"] = TokenSigner(self.options, issuers, audiences, self._clock)
         self._owns_store = store is None
         check_media_type(self.options)
+        self._encryption = live_rules(self.options, self._clock)
         self._store = store if store is not None else self._open_store()
         self._root = str(self.options.get("etcd-prefix") or "/registry").rstrip("/") + "/"
         self._history_sizes = HistorySizes(self.options)
@@ -168,8 +169,7 @@ class ApiServer:
         self._hosts.append(host)
         store: Store = host.hook.storage_open()
         forms: list[ValueForm] = []
-        if file := str(self.options.get("encryption-provider-config") or ""):
-            rules = read_configuration(file)
+        if (rules := self._encryption) is not None:
             forms.append(EncryptedValues(rules, lambda key: self.registry.stored_at(key)))  # noqa: PLW0108 -- made later
         if not isinstance(store, Subscribable):  # other programs may have written to it
             forms.append(StoredValues(lambda: self.registry))
@@ -369,6 +369,8 @@ class ApiServer:
         if self._closed.is_set():
             return
         self._closed.set()
+        if self._encryption is not None:
+            self._encryption.close()
         self._bootstrap.close()
         self._registrations.close()
         self._definitions.close()

@@ -6,6 +6,7 @@ import yaml
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from hyperkube.apiserver.encryption import EncryptedValues, read_configuration
+from hyperkube.apiserver.encryption.live import POLL_SECONDS
 from hyperkube.apiserver.server import ApiServer
 from hyperkube.kinds.resources import CONFIG_MAPS, SECRETS
 from hyperkube.machinery.clock import FakeClock
@@ -201,9 +202,14 @@ def serve(monkeypatch, write):
     pytest.importorskip("hyperkube_storage.memory")
     plugged, servers = PluggedStore(monkeypatch), []
 
-    def start(*providers):
-        options = {"storage-backend": "memory", "disable-admission-plugins": "ServiceAccount"}
-        server = ApiServer(options={**options, "encryption-provider-config": write(*providers) if providers else ""})
+    def start(*providers, reload=False, clock=None):
+        options = {
+            "storage-backend": "memory",
+            "disable-admission-plugins": "ServiceAccount",
+            "encryption-provider-config": write(*providers) if providers else "",
+            "encryption-provider-config-automatic-reload": reload,
+        }
+        server = ApiServer(options=options, clock=clock)
         server.start()
         servers.append(server)
         return server.client(ADMIN), plugged.store
@@ -242,6 +248,33 @@ class TestServer:
         client.update(SECRETS, client.get(SECRETS, "s", namespace="default"))
         assert store.revision() == revision
 
+    def test_a_changed_file_is_followed_without_a_restart(self, serve, write):
+        clock = FakeClock()
+        client, store = serve(keyed("aescbc", "a"), IDENTITY, reload=True, clock=clock)
+        client.create(SECRETS, self.object("Secret", "s"), namespace="default")
+
+        write(keyed("aescbc", "b", "a"), IDENTITY)
+        clock.advance(POLL_SECONDS)
+        client.update(SECRETS, client.get(SECRETS, "s", namespace="default"))
+        rotated = store.get("/registry/secrets/default/s").value
+        write({"aescbc": {"keys": []}})
+        clock.advance(POLL_SECONDS)
+        client.create(SECRETS, self.object("Secret", "t"), namespace="default")
+
+        assert rotated.startswith(b"k8s:enc:aescbc:v1:key-b:")
+        assert store.get("/registry/secrets/default/t").value.startswith(b"k8s:enc:aescbc:v1:key-b:")
+        assert client.get(SECRETS, "s", namespace="default")["metadata"]["name"] == "s"
+
+    def test_a_changed_file_is_left_alone_unless_told(self, serve, write):
+        clock = FakeClock()
+        client, store = serve(keyed("aescbc", "a"), clock=clock)
+
+        write(keyed("aescbc", "b", "a"))
+        clock.advance(POLL_SECONDS)
+        client.create(SECRETS, self.object("Secret", "s"), namespace="default")
+
+        assert store.get("/registry/secrets/default/s").value.startswith(b"k8s:enc:aescbc:v1:key-a:")
+
     def test_without_its_key_a_secret_is_an_error_and_the_rest_is_served(self, serve):
         client, _ = serve(keyed("aesgcm", "a"))
         client.create(SECRETS, self.object("Secret", "s"), namespace="default")
@@ -252,3 +285,10 @@ class TestServer:
         with pytest.raises(ApiError, match='unable to transform key "/registry/secrets/default/s": no matching key'):
             client.get(SECRETS, "s", namespace="default")
         assert client.get(CONFIG_MAPS, "c", namespace="default")["data"] == {"k": "plain words"}
+
+
+def test_a_file_that_is_not_there_cannot_be_followed():
+    options = {"storage-backend": "memory", "encryption-provider-config-automatic-reload": True}
+
+    with pytest.raises(UsageError, match="must be set with --encryption-provider-config"):
+        ApiServer(options=options)

@@ -2,5 +2,6 @@
 
 from hyperkube.apiserver.encryption.configuration import EncryptionRules, read_configuration
 from hyperkube.apiserver.encryption.form import EncryptedValues
+from hyperkube.apiserver.encryption.live import LiveRules, live_rules
 
-__all__ = ["EncryptedValues", "EncryptionRules", "read_configuration"]
+__all__ = ["EncryptedValues", "EncryptionRules", "LiveRules", "live_rules", "read_configuration"]

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
-from hyperkube.apiserver.encryption.configuration import EncryptionRules
 from hyperkube.apiserver.encryption.providers import Provider
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.storage.transformed import Unreadable
+
+
+class Rules(Protocol):
+    """Says which resource has which providers: those of a file, or those that it has just now."""
+
+    def providers(self, resource: GroupResource) -> Sequence[Provider]:
+        """Return the providers of a resource, the one that writes first; none for one that is not encrypted."""
 
 
 class EncryptedValues:
@@ -18,7 +25,7 @@ class EncryptedValues:
         resource_of: the resource that a key of the store belongs to, None for keys that hold no object.
     """
 
-    def __init__(self, rules: EncryptionRules, resource_of: Callable[[str], GroupResource | None]) -> None:
+    def __init__(self, rules: Rules, resource_of: Callable[[str], GroupResource | None]) -> None:
         self._rules = rules
         self._resource_of = resource_of
 

@@ -78,7 +78,7 @@ FLAGS = (
             Flag("deserialization-cache-size", INT, 0, "decoded objects kept"),
         ),
         Flag("encryption-provider-config", STRING, "", "file that says how resources are encrypted in the store"),
-        Flag("encryption-provider-config-automatic-reload", BOOL, False, "follow changes of it", accepted=True),
+        Flag("encryption-provider-config-automatic-reload", BOOL, False, "follow changes of it"),
     ),
     *section(
         "Secure serving",
