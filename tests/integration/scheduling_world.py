@@ -68,3 +68,10 @@ def wait_message(cluster, name, text):
 def remove(cluster, name):
     """Delete a pod at once."""
     cluster.client.delete(PODS, name, "default", options={"gracePeriodSeconds": 0})
+
+
+def settled(cluster, count):
+    """Wait until the scheduler has seen that many nodes, ready to be used: a pod too large for any of them tells."""
+    add_pods(cluster, pod("too-large", "1000"))
+    wait_message(cluster, "too-large", f"0/{count} nodes are available: {count} Insufficient cpu")
+    remove(cluster, "too-large")

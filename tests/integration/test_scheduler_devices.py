@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scheduling_world import NO_ACCOUNTS, add_node, add_pods, node_of, pod, remove, wait_bound, wait_message
+from scheduling_world import NO_ACCOUNTS, add_node, add_pods, node_of, pod, remove, settled, wait_bound, wait_message
 
 from hyperkube.kinds.resources import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.testing.cluster import ControlPlane
@@ -25,6 +25,7 @@ def cluster():
         running.client.create(DEVICE_CLASSES, {"metadata": {"name": "gpu"}, "spec": {"selectors": selectors}})
         for name in ("plain", "rich"):
             add_node(running, name)
+        settled(running, 2)
         yield running
 
 

@@ -21,6 +21,7 @@ from scheduling_world import (
     node_of,
     pod,
     remove,
+    settled,
     wait_bound,
     wait_message,
 )
@@ -58,6 +59,7 @@ def add_budget(cluster, name, allowed, **labels):
 def test_pods_whose_budget_allows_it_go_before_others(cluster):
     for name in ("guarded", "free"):
         add_node(cluster, name, cpu="2")
+    settled(cluster, 2)
     add_budget(cluster, "guard", 0, app="guarded")
     add_pods(cluster, low("a", "2", {"app": "guarded"}, nodeName="guarded"), low("b", "2", nodeName="free"))
 
@@ -84,6 +86,7 @@ def test_the_least_important_and_fewest_pods_go(cluster):
     add_node(cluster, "two-low", cpu="2")
     add_node(cluster, "one-middle", cpu="2")
     add_node(cluster, "one-low", cpu="2")
+    settled(cluster, 3)
     add_pods(
         cluster,
         low("l1", nodeName="two-low"),

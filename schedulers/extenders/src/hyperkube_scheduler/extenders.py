@@ -7,9 +7,12 @@ Source of the wire: kubernetes ``staging/src/k8s.io/kube-scheduler/extender/v1/t
 from __future__ import annotations
 
 import base64
+import socket
 import ssl
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
@@ -31,6 +34,7 @@ from hyperkube.hookspecs.scheduling import (
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import InternalError, UsageError
 from hyperkube.machinery.objects import NodeName, Object, name_of, namespace_of, uid_of
+from hyperkube.serving.certificates import KeyPair
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores, Mask
@@ -182,17 +186,15 @@ class Extenders(FilterPlugin, ScorePlugin, VictimReview, BindPlugin):
 
 def _preemption(extender: Extender, pod: PodInfo, choices: Mapping[NodeName, Victims]) -> Object:
     """Return the question: who would be deleted where; by uid for an extender that knows the pods itself."""
-    whole = {
-        node: {"pods": list(victims.pods), "numPDBViolations": victims.violations} for node, victims in choices.items()
-    }
-    short = {
-        node: {"pods": [{"uid": uid_of(each)} for each in row["pods"]], "numPDBViolations": row["numPDBViolations"]}
-        for node, row in whole.items()
-    }
-    return {
-        "pod": pod.pod,
-        **({"nodeNameToMetaVictims": short} if extender.names_only else {"nodeNameToVictims": whole}),
-    }
+    if extender.names_only:
+        rows = {node: _row([{"uid": uid_of(each)} for each in choice.pods], choice) for node, choice in choices.items()}
+        return {"pod": pod.pod, "nodeNameToMetaVictims": rows}
+    rows = {node: _row(list(choice.pods), choice) for node, choice in choices.items()}
+    return {"pod": pod.pod, "nodeNameToVictims": rows}
+
+
+def _row(pods: list[Object], choice: Victims) -> Object:
+    return {"pods": pods, "numPDBViolations": choice.violations}
 
 
 def _agreed(extender: Extender, answer: Object, nodes: NodeTable) -> dict[NodeName, Victims]:
@@ -242,13 +244,42 @@ def _extender(row: Object) -> Extender:
     )
 
 
+class _Named(ssl.SSLContext):
+    """Expects the certificate of a server that is called otherwise than its address."""
+
+    server_name = ""
+
+    def wrap_socket(
+        self,
+        sock: socket.socket,
+        server_side: bool = False,
+        do_handshake_on_connect: bool = True,
+        suppress_ragged_eofs: bool = True,
+        server_hostname: str | bytes | None = None,
+        session: ssl.SSLSession | None = None,
+    ) -> ssl.SSLSocket:
+        """Ask for, and check, the configured name."""
+        name = self.server_name or server_hostname
+        return super().wrap_socket(sock, server_side, do_handshake_on_connect, suppress_ragged_eofs, name, session)
+
+
 def _tls(settings: Object) -> ssl.SSLContext:
-    """Return the client's side of TLS from a ``tlsConfig``."""
+    """Return the client's side of TLS from a ``tlsConfig``; its data are base64 of PEM and win over files."""
+    context = _Named(ssl.PROTOCOL_TLS_CLIENT)
+    context.server_name = str(settings.get("serverName") or "")
     data = settings.get("caData")
-    context = ssl.create_default_context(
-        cafile=settings.get("caFile") or None, cadata=base64.b64decode(data).decode() if data else None
-    )
-    if settings.get("certFile"):
+    if data:
+        context.load_verify_locations(cadata=base64.b64decode(data).decode())
+    elif settings.get("caFile"):
+        context.load_verify_locations(cafile=settings["caFile"])
+    else:
+        context.load_default_certs()
+    if settings.get("certData") and settings.get("keyData"):
+        with tempfile.TemporaryDirectory() as folder:
+            pair = KeyPair(base64.b64decode(settings["certData"]), base64.b64decode(settings["keyData"]))
+            pair.write(Path(folder, "tls.crt"), Path(folder, "tls.key"))
+            context.load_cert_chain(Path(folder, "tls.crt"), Path(folder, "tls.key"))
+    elif settings.get("certFile"):
         context.load_cert_chain(settings["certFile"], settings.get("keyFile") or None)
     if settings.get("insecure"):
         context.check_hostname = False

@@ -165,7 +165,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
 
     def may_wait(self, pod: PodInfo) -> bool:
         """Tell that claims have to be written first."""
-        return _has_claims(pod.pod)
+        return bool(_has_claims(pod.pod))
 
     def pre_bind(self, pod: PodInfo, node: NodeName) -> str:
         """Write the allocations, and that the pod uses the claims."""
