@@ -28,6 +28,14 @@ _SHOWS = {
     "Created At": "metadata.creationTimestamp",
 }
 """The fields that the columns of all kinds show, where a column does not say itself."""
+_TEXTS = {
+    "Containers": "The containers of the pod template, by name.",
+    "Images": "What the containers of the pod template run.",
+    "Users": "The users that are bound.",
+    "Groups": "The groups whose members are bound.",
+    "ServiceAccounts": "The service accounts that are bound, with their namespaces.",
+}
+"""What is said of columns that several kinds have and that show no single field."""
 _META_SCHEMA = "hyperkube_api.meta.v1:ObjectMeta"
 _INCLUDES = frozenset({"", "None", "Metadata", "Object"})
 _DEFAULT_COLUMNS = (Column("Name", format="name"), Column("Age"))
@@ -70,7 +78,7 @@ class ColumnDefinitions:
                 "name": column.name,
                 "type": column.type,
                 "format": column.format,
-                "description": column.description if field is None else self._texts[field.key],
+                "description": _own(column) if field is None else self._texts[field.key],
                 "priority": column.priority,
             }
             for column, field in zip(columns, shown, strict=True)
@@ -83,6 +91,10 @@ class ColumnDefinitions:
         for (definition, name), field in new.items():
             known = found.get(definition)
             self._texts[field.key] = (known.fields.get(name, "") if known is not None else "") or field.own
+
+
+def _own(column: Column) -> str:
+    return column.description or _TEXTS.get(column.name, "")
 
 
 class _ShownField(NamedTuple):

@@ -140,3 +140,16 @@ def test_a_field_selector_reads_text(obj, path, text):
 
 def test_an_absent_flag_counts_as_false():
     assert fields(flags=("spec.unschedulable",))["spec.unschedulable"]({}) == "false"
+
+
+def test_a_column_says_what_it_shows_or_brings_a_text():
+    _, count, state = columns("Count:integer=status.count", "+State -- How it is.")
+
+    assert (count.name, count.type, count.shows, count.description) == ("Count", "integer", "status.count", "")
+    assert (state.name, state.shows, state.description, state.priority) == ("State", "", "How it is.", 1)
+
+
+def test_the_columns_may_be_those_of_another_version():
+    name, count, age = columns("Count=status.count", "Age", of="example.v1:Thing")
+
+    assert (name.shows, count.shows, age.shows) == ("", "example.v1:Thing/status.count", "")

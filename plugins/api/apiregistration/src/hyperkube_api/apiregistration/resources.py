@@ -25,7 +25,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="apiregistration.k8s.io/apiservices",
             storage_version_hash="InPBPD7+PqM=",
             strategy=APIServiceStrategy(),
-            columns=columns("Service=spec.service", "Available", "Age"),
+            columns=columns(
+                "Service=spec.service", "Available -- Whether the API is served, or the reason why it is not.", "Age"
+            ),
             cells=tables.api_service,
             subresources=(V1.status("APIService"),),
         ),

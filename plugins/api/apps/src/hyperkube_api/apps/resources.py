@@ -30,7 +30,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="controllerrevisions",
             storage_version_hash="85nkx63pcBU=",
             strategy=ControllerRevisionStrategy(),
-            columns=columns("Controller", "Revision=revision", "Age"),
+            columns=columns("Controller -- The object whose revision this is.", "Revision=revision", "Age"),
             cells=tables.controller_revision,
         ),
         V1.resource(

@@ -47,9 +47,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="mudhfqk/qZY=",
             strategy=JobStrategy(),
             columns=columns(
-                "Status",
+                "Status -- Whether the job runs, is suspended, or how it ended.",
                 "Completions=status.succeeded",
-                "Duration",
+                "Duration -- How long the job took, or has taken so far.",
                 "Age",
                 "+Containers",
                 "+Images",

@@ -44,7 +44,11 @@ def _v1() -> tuple[ResourceSpec, ...]:
             namespaced=False,
             verbs=("get", "list"),
             short_names=("cs",),
-            columns=columns("Status", "Message", "Error"),
+            columns=columns(
+                "Status -- Whether the component is healthy.",
+                "Message -- What the component said.",
+                "Error -- What went wrong.",
+            ),
             cells=tables.component_status,
             read=component_statuses,
             deprecated="v1 ComponentStatus is deprecated in v1.19+",
@@ -130,8 +134,8 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="XwShjMxG9Fs=",
             strategy=NodeStrategy(),
             columns=columns(
-                "Status",
-                "Roles",
+                "Status -- Whether the node is ready, and whether pods may be scheduled to it.",
+                "Roles -- What the node is for, by its labels.",
                 "Age",
                 "Version=status.nodeInfo.kubeletVersion",
                 "+Internal-IP=status.addresses",
@@ -199,9 +203,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="xPOwRZ+Yhw8=",
             strategy=PodStrategy(),
             columns=columns(
-                "Ready",
-                "Status",
-                "Restarts",
+                "Ready -- How many of the containers are ready, out of how many.",
+                "Status -- What the pod is doing, or the reason why it does not run.",
+                "Restarts -- How often containers were started again, and when that was last.",
                 "Age",
                 "+IP=status.podIP",
                 "+Node=spec.nodeName",
@@ -270,7 +274,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="resourcequotas",
             storage_version_hash="8uhSgffRX6w=",
             strategy=ResourceQuotaStrategy(),
-            columns=columns("Request", "Limit", "Age"),
+            columns=columns(
+                "Request -- What is requested, used and allowed.", "Limit -- What is limited, used and allowed.", "Age"
+            ),
             cells=tables.resource_quota,
             subresources=(V1.status("ResourceQuota"),),
         ),

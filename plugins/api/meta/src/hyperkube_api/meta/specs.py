@@ -106,20 +106,20 @@ def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subres
 def columns(*texts: str, named: bool = True, of: str = "") -> tuple[Column, ...]:
     """Return table columns, Name first.
 
-    A text is ``NAME[:TYPE[:FORMAT]][=PATH]``: ``"Age"``, ``"Desired:integer=spec.replicas"``. A column with a path has
-    the description of that field, one with ``+`` in front is wide. `of` names the schema (``package.module:Class``) of
-    the version that is printed, if that is another one.
+    A text is ``NAME[:TYPE[:FORMAT]][=PATH| -- TEXT]``: ``"Age"``, ``"Desired:integer=spec.replicas"``. A column with a
+    path has the description of that field, another one may bring its own; one with ``+`` in front is wide. `of` names
+    the schema (``package.module:Class``) of the version that is printed, if that is another one.
     """
     first = (Column("Name", "string", "name"),) if named else ()
     return first + tuple(_column(text, of) for text in texts)
 
 
 def _column(text: str, of: str) -> Column:
-    declared, _, path = text.removeprefix("+").partition("=")
+    column, _, about = text.removeprefix("+").partition(" -- ")
+    declared, _, path = column.partition("=")
     name, kind, form = (*declared.split(":"), "", "")[:3]
-    return Column(
-        name, kind or "string", form, priority=int(text.startswith("+")), shows=f"{of}/{path}" if of and path else path
-    )
+    shows = f"{of}/{path}" if of and path else path
+    return Column(name, kind or "string", form, about, priority=int(text.startswith("+")), shows=shows)
 
 
 def value_at(obj: Object, path: str) -> str:
