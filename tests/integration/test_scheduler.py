@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import threading
 
@@ -17,7 +18,8 @@ from hyperkube.scheduler.server import Scheduler
 from hyperkube.testing.cluster import ControlPlane
 from hyperkube.testing.scheduling import node
 
-STEPS = 500
+STEPS = int(os.environ.get("HYPERKUBE_STORM", "500"))
+"""Events of a storm; ``./dev properties`` makes it 5,000."""
 NO_ACCOUNTS = {"disable-admission-plugins": ("ServiceAccount",)}
 
 
@@ -185,26 +187,65 @@ class Storm:
         self.pods.append(name)
 
 
+IMPATIENT = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+podInitialBackoffSeconds: 0.05
+podMaxBackoffSeconds: 0.5
+"""
+
+
+class Unlucky:
+    """The scheduler's client, whose bindings fail now and then: refused, lost, or stored while the answer is lost."""
+
+    def __init__(self, client, seed):
+        self._client, self._chance = client, random.Random(seed)
+        self.failures = 0
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def create(self, resource, obj, namespace="", **words):
+        luck = self._chance.random() if words.get("subresource") == "binding" else 1.0
+        if luck < 0.3:
+            self.failures += 1
+        if luck < 0.1:
+            raise Conflict(f"Operation cannot be fulfilled on pods/binding {words['name']!r}")
+        if luck < 0.2:
+            raise ConnectionError("the connection was reset before the request was read")
+        made = self._client.create(resource, obj, namespace, **words)
+        if luck < 0.3:
+            raise ConnectionError("the connection was reset before the answer came")
+        return made
+
+
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_random_events_bind_nothing_twice_and_overcommit_nothing(cluster, seed):
+def test_random_events_bind_nothing_twice_and_overcommit_nothing(unscheduled, tmp_path, seed):
+    cluster, config = unscheduled, tmp_path / "config.yaml"
+    config.write_text(IMPATIENT)
+    client = Unlucky(cluster.server.client(component("system:kube-scheduler")), seed)
     bindings = Bindings(cluster.client)
     storm = Storm(cluster, seed)
     for _ in range(6):
         storm.make_node()
 
-    for step in range(STEPS):
-        storm.step()
-        if step % 25 == 0:
-            check_room(cluster.client, storm.sizes)
-    for _ in range(40):
-        storm.make_node(20)
-    cluster.wait(lambda: all_bound(cluster.client), "every pod to be bound", 30)
+    with scheduler_of(cluster, client=client, config=str(config)):
+        for step in range(STEPS):
+            storm.step()
+            if step % 25 == 0:
+                check_room(cluster.client, storm.sizes)
+        for _ in range(STEPS // 12):
+            storm.make_node(20)
+        cluster.wait(lambda: all_bound(cluster.client), "every pod to be bound", 120)
 
     bindings.close()
     check_room(cluster.client, storm.sizes)
     twice = {uid: names for uid, names in bindings.nodes.items() if len(names) > 1}
     assert twice == {}
+    assert len(bindings.nodes) > STEPS // 4
+    assert client.failures > STEPS // 50
 
 
 def all_bound(client):
@@ -299,9 +340,10 @@ def events_with(cluster, reason):
 
 
 @contextlib.contextmanager
-def scheduler_of(cluster, **options):
+def scheduler_of(cluster, client=None, **options):
     """A scheduler that the test can ask, and end."""
-    running = Scheduler(client=cluster.server.client(component("system:kube-scheduler")), options=options)
+    client = client or cluster.server.client(component("system:kube-scheduler"))
+    running = Scheduler(client=client, options=options)
     running.start()
     try:
         yield running

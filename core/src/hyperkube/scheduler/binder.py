@@ -23,6 +23,9 @@ _log = logging.getLogger("hyperkube.scheduler")
 
 Finished = Callable[["NotBound | None"], None]
 """Called once for each binding that was submitted, on a binder's thread."""
+Stored = Callable[[PodInfo, NodeName], bool]
+"""Asks the API whether a pod is on a node; raises what the client raises."""
+ASK_AGAIN_SECONDS = 1.0
 
 
 class NotBound(HyperkubeError):
@@ -43,8 +46,16 @@ class _Waiting:
 class Binder:
     """Binds decided pods; a pod that has to wait for something gets a thread of its own."""
 
-    def __init__(self, clock: Clock, metrics: SchedulerMetrics | None = None, rate: BindRate | None = None) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        metrics: SchedulerMetrics | None = None,
+        rate: BindRate | None = None,
+        stored: Stored = lambda _pod, _node: False,
+    ) -> None:
+        """Take what counts and limits bindings, and what asks the API about one whose answer was an error."""
         self._clock = clock
+        self._stored = stored
         self._rate = rate or BindRate(clock, 0.0, 0)
         self._closing = threading.Event()
         self._metrics = metrics or SchedulerMetrics(clock)
@@ -136,13 +147,25 @@ class Binder:
         except NotBound as refusal:
             error = refusal
         except (ApiError, OSError) as failure:
-            error = NotBound(str(failure), rejected=False)
+            if not self._bound_after_all(pod, node):
+                error = NotBound(str(failure), rejected=False)
         except Exception as bug:  # noqa: BLE001  a plugin's bug fails one binding; it is logged
             _log.exception("binding %s failed", pod.key)
             error = NotBound(f"internal error: {bug}", rejected=False)
         if error is not None:
             self._unreserve(profile, pod, node)
         finished(error)
+
+    def _bound_after_all(self, pod: PodInfo, node: NodeName) -> bool:
+        """Find out what became of a binding whose answer is lost: room that is taken must not be given away."""
+        while not self._closing.is_set():
+            try:
+                return self._stored(pod, node)
+            except (ApiError, OSError) as error:
+                if isinstance(error, ApiError) and error.status_code < 500:
+                    return False
+                self._clock.wait(self._closing, ASK_AGAIN_SECONDS)
+        return False
 
     def _wait(self, key: str, name: str, seconds: float, waiting: _Waiting) -> None:
         since, result = self._clock.monotonic(), UNSCHEDULABLE

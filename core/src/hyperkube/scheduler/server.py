@@ -13,12 +13,22 @@ from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
-from hyperkube.hookspecs.scheduling import Nomination
+from hyperkube.hookspecs.scheduling import Nomination, PodInfo
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
+from hyperkube.machinery.objects import (
+    NodeName,
+    Object,
+    is_being_deleted,
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
 from hyperkube.scheduler.bind_rate import BindRate
 from hyperkube.scheduler.binder import Binder, NotBound
 from hyperkube.scheduler.cluster_state import EXPIRY_SECONDS, ClusterState
@@ -87,7 +97,7 @@ class Scheduler:
             incoming=self.metrics.incoming,
         )
         self._state = ClusterState()
-        self._binder = Binder(self._clock, self.metrics, _bind_rate(options, self._clock))
+        self._binder = Binder(self._clock, self.metrics, _bind_rate(options, self._clock), self._is_stored)
         self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
         self._templates: Templates | None = None
         self._elector: LeaderElector | None = None
@@ -301,6 +311,13 @@ class Scheduler:
             self.metrics.bound(ticket.attempts, self._clock.monotonic() - ticket.queued_at)
         else:
             self._failed(ticket, error, started)
+
+    def _is_stored(self, info: PodInfo, node: NodeName) -> bool:
+        try:
+            found = self._client.get(PODS, name_of(info.pod), namespace_of(info.pod))
+        except NotFound:
+            return False
+        return uid_of(found) == uid_of(info.pod) and found.get("spec", {}).get("nodeName") == node
 
     def _attempted(self, ticket: Ticket, result: str, started: float) -> None:
         profile = str(ticket.pod.get("spec", {}).get("schedulerName") or DEFAULT_NAME)
