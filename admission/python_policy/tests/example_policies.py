@@ -52,6 +52,12 @@ def patched(review: Review) -> Patch:
     return Patch([{"op": "add", "path": "/metadata/labels", "value": {"by": "patch"}}])
 
 
+@mutates("nodes")
+def misfit(review: Review) -> Patch:
+    """Answer with a patch that does not fit."""
+    return Patch([{"op": "remove", "path": "/spec/nothing"}])
+
+
 @validates("services", operations=["*"], namespaces=["team-*"], labels="watched=yes")
 def narrow(review: Review) -> str:
     """Refuse everything that it sees."""

@@ -130,6 +130,37 @@ def test_a_mutating_policy_changes_the_object_in_place_or_by_a_patch(bench):
     assert rig.create(ENDPOINTS, {"metadata": meta})["metadata"]["labels"] == {"by": "patch"}
 
 
+@pytest.mark.parametrize("failure_policy", ["Fail", "Ignore"])
+def test_a_patch_that_does_not_fit_is_a_failure(bench, failure_policy):
+    rig = bench([f"{POLICIES}:misfit"], failurePolicy=failure_policy)
+    request = rig.request("CREATE", NODES, {"metadata": {"name": "n"}})
+
+    if failure_policy == "Fail":
+        with pytest.raises(InternalError, match='failed running policy "misfit"'):
+            rig.admit(request)
+    else:
+        assert list(rig.admit(request).annotations) == [f"{FAILED_OPEN}misfit"]
+
+
+def test_a_question_that_is_none_is_refused_to_the_policy(bench, tmp_path):
+    file = tmp_path / "questions.py"
+    file.write_text(
+        "from hyperkube_admission.python_policy import LookupRefused, validates\n"
+        "@validates('configmaps')\n"
+        "def own(review, cluster):\n"
+        "    said = []\n"
+        "    for ask in (lambda: cluster.get('Nothing', '', 'x'), lambda: cluster.list('Pod', labels='==')):\n"
+        "        try: ask()\n"
+        "        except LookupRefused as error: said.append(str(error))\n"
+        "    return '; '.join(said)\n"
+    )
+
+    with pytest.raises(Forbidden, match=r"the server has no kind 'Nothing'; .*==") as refused:
+        bench([str(file)]).create(CONFIG_MAPS, config())
+
+    assert "Nothing" in refused.value.message
+
+
 def test_it_warns_and_annotates_and_refuses_with_a_status(bench):
     rig = bench([f"{POLICIES}:says"])
 

@@ -13,7 +13,7 @@ from hyperkube.client.discovery import ApiResource, discover
 from hyperkube.client.informer import InformerFactory
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, NotFound
-from hyperkube.machinery.labels import SelectorError, parse_selector
+from hyperkube.machinery.labels import parse_selector
 from hyperkube.machinery.objects import Object, labels_of
 
 _AGAIN_SECONDS = 5.0
@@ -33,24 +33,28 @@ class Lookups:
 
     def answer(self, question: list[str]) -> Object:
         """Answer one question: ``get``, kind, namespace and name; or ``list``, kind, namespace and labels."""
-        verb, kind, namespace, rest = question
         try:
+            verb, kind, namespace, rest = question
             resource = self._resource(kind)
             if resource is None:
                 return {"error": f"the server has no kind {kind!r}"}
             where = namespace if resource.namespaced else ""
             found: Any = self._get(resource, where, rest) if verb == "get" else self._list(resource, where, rest)
-        except SelectorError as error:
+        except ValueError as error:  # no question, or a selector that cannot be read
             return {"error": str(error)}
         except (ApiError, OSError) as error:
             return {"error": f"{kind}: {error}"}
         return {"found": found}
 
-    def learn(self) -> None:
-        """Read which kinds there are, so that the first policy need not wait for it."""
+    def learn(self) -> bool:
+        """Read which kinds there are, so that the first policy need not wait for it; tell whether they are known."""
         with self._lock:
-            if self._discovered_at is None:
-                self._discover()
+            try:
+                if self._discovered_at is None:
+                    self._discover()
+            except (ApiError, OSError):
+                return False
+        return True
 
     def _get(self, resource: ApiResource, namespace: str, name: str) -> Object | None:
         informer = self._informers.informer(resource.gvr)

@@ -64,6 +64,7 @@ class PythonPolicy(Plugin):
             UsageError: they cannot be loaded.
         """
         if not self._settings.entries:
+            self.context.logger.warning("no policies are configured or installed: every write passes")
             return
         try:
             self._pool.start()
@@ -78,8 +79,7 @@ class PythonPolicy(Plugin):
             return True
         if not self._started:
             return False
-        self._lookups.learn()
-        return self._pool.full()
+        return self._lookups.learn() and self._pool.full()
 
     def close(self) -> None:
         """End the policies' processes."""
@@ -110,8 +110,12 @@ class PythonPolicy(Plugin):
             if not policy.matches(request):
                 continue
             for told in self._answers(policies, [policy], request):
-                if _change(request, told):
-                    request.wants_reinvocation = True
+                try:
+                    changed = _change(request, told)
+                except ApiError as error:  # its patch does not fit
+                    self._failed(policy, request, error.message)
+                    continue
+                request.wants_reinvocation = request.wants_reinvocation or changed
 
     def _validate(self, policies: _InForce, request: AdmissionRequest) -> None:
         meant = [policy for policy in policies.validating if policy.matches(request)]
@@ -136,6 +140,7 @@ class PythonPolicy(Plugin):
             deadline = self.context.clock.monotonic() + meant[0].entry.budget
             done = 0
             process: Process | None = None
+            usable = False
             try:
                 process = self._pool.borrow(policies.generation, deadline)
                 turns = [Turn(one.index, one.entry.budget, one.is_closed) for one in meant]
@@ -143,18 +148,17 @@ class PythonPolicy(Plugin):
                     done += 1
                     self._note(meant[done - 1], request, told)
                     answers.append(told)
+                usable = True
+                break
             except NoVerdict as error:
-                if process is not None:
-                    self._pool.discard(process)
                 self._failed(meant[done], request, str(error))
                 meant = meant[done + 1 :]
-            except ApiError:  # the process says nothing more after what ends a review
-                if process is not None:
-                    self._pool.give_back(process)
+            except ApiError:
+                usable = True  # the process says nothing more after what ends a review
                 raise
-            else:
-                self._pool.give_back(process)
-                break
+            finally:
+                if process is not None:
+                    (self._pool.give_back if usable else self._pool.discard)(process)
         return answers
 
     def _note(self, policy: _Policy, request: AdmissionRequest, told: Object) -> None:
