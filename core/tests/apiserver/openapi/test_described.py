@@ -1,6 +1,7 @@
 """Descriptions from elsewhere: they replace the schemas' own where something is known, and nowhere else."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -123,6 +124,35 @@ def test_version_2_asks_for_each_type_once():
 def test_the_values_of_an_enumeration_follow_the_text():
     assert with_values("Which.", ["B", "A"]) == 'Which.\n\nPossible enum values:\n - `"A"`\n - `"B"`'
     assert with_values("", ["A"]) == 'Possible enum values:\n - `"A"`'
+
+
+def test_custom_kinds_are_described_like_built_in_ones():
+    class LikePods(Known):
+        def types(self, names):
+            texts = {name: f"The {name}." for name in ("apiVersion", "kind", "metadata")}
+            known = {
+                "io.k8s.api.core.v1.Pod": TypeDescription("", texts),
+                "io.k8s.api.core.v1.PodList": TypeDescription("", texts | {"items": "Some pods, in a list."}),
+            }
+            return {name: text for name, text in known.items() if name in names}
+
+    things = replace(
+        config_maps(),
+        resource=GroupVersionResource("example.com", "v1", "things"),
+        kind=GroupVersionKind("example.com", "v1", "Thing"),
+        schema=SimpleNamespace(json_schema={"type": "object", "description": "A thing.", "properties": {}}),
+    )
+    documents = OpenApi(lambda: [things], version="v1.2.3", descriptions=LikePods)
+
+    schemas = json.loads(documents.document("apis/example.com/v1").body)["components"]["schemas"]
+    one, many = schemas["com.example.v1.Thing"], schemas["com.example.v1.ThingList"]
+    assert one["description"] == "A thing."
+    assert {name: field["description"] for name, field in one["properties"].items()} == {
+        "apiVersion": "The apiVersion.",
+        "kind": "The kind.",
+        "metadata": "The metadata.",
+    }
+    assert many["properties"]["items"]["description"] == "Some things, in a list."
 
 
 def test_what_the_text_says_of_a_value_stands_beside_it():
