@@ -8,8 +8,9 @@ from hyperkube_scheduler.default_provider import PROVIDER
 
 from hyperkube.hookspecs.scheduling import FilterPlugin, QueueSortPlugin, ReservePlugin, ScorePlugin
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.loader import installed
 from hyperkube.scheduler.configuration import POINTS, from_object, to_object
-from hyperkube.scheduler.policy import from_policy
+from hyperkube.scheduler.policy import PREDICATES, PRIORITIES, from_policy
 
 
 class Both(FilterPlugin, ScorePlugin):
@@ -104,6 +105,25 @@ def test_mistakes_are_named(profiles, message):
         read(*profiles)
 
 
+@pytest.mark.parametrize("version", ["v1beta3", "v1beta2", "v1beta1"])
+def test_older_versions_mean_the_same(version):
+    profile = {"schedulerName": "mine", "plugins": {"score": {"enabled": [{"name": "NodeAffinity", "weight": 7}]}}}
+    header = {"apiVersion": f"kubescheduler.config.k8s.io/{version}", "kind": "KubeSchedulerConfiguration"}
+
+    older = from_object({**header, "profiles": [profile], "percentageOfNodesToScore": 30}, PROVIDER, shape)
+
+    assert older == read(profile)
+
+
+def test_what_extenders_ignore_for_the_scheduler_is_not_fitted():
+    managed = [{"name": "example.com/gpu", "ignoredByScheduler": True}, {"name": "example.com/fpga"}]
+    row = {"urlPrefix": "http://127.0.0.1:1", "filterVerb": "filter", "managedResources": managed}
+
+    provider = read({}, extenders=[row]).profiles["default-scheduler"]
+
+    assert provider.settings["NodeResourcesFit"] == {"ignoredResources": ["example.com/gpu"]}
+
+
 def test_another_kind_is_refused():
     with pytest.raises(UsageError, match="is not kind"):
         from_object({"kind": "Policy", "apiVersion": "v1"}, PROVIDER, shape)
@@ -135,6 +155,46 @@ def test_old_names_become_todays_plugins():
     assert provider.filters == ("NodeUnschedulable", *general, "InterPodAffinity")
     assert provider.scores == {"NodeResourcesLeastAllocated": 2, "SelectorSpread": 3}
     assert provider.settings["InterPodAffinity"]["hardPodAffinityWeight"] == 10
+
+
+@pytest.mark.parametrize("name", [*PREDICATES, *PRIORITIES])
+def test_every_old_name_has_plugins_that_are_installed(name):
+    known = installed("scheduler")
+    names = PREDICATES.get(name) or (PRIORITIES.get(name, ""),)
+
+    assert [each for each in names if each and each not in known] == []
+
+
+def test_a_policy_may_want_every_reason():
+    assert from_policy({"alwaysCheckAllPredicates": True}, PROVIDER).checks_all
+    assert not from_policy({}, PROVIDER).checks_all
+
+
+def test_a_policys_shape_and_resources_become_settings():
+    shape_of = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
+    resources = [{"name": "example.com/gpu", "weight": 3}]
+    argument = {"requestedToCapacityRatioArguments": {"shape": shape_of, "resources": resources}}
+
+    provider = from_policy({"priorities": [{"name": "pack", "weight": 2, "argument": argument}]}, PROVIDER)
+
+    assert provider.scores == {"RequestedToCapacityRatio": 2}
+    assert provider.settings["RequestedToCapacityRatio"] == {"shape": shape_of, "resources": resources}
+
+
+def test_a_policys_extender_speaks_todays_words():
+    row = {
+        "urlPrefix": "https://127.0.0.1:1/x", "filterVerb": "f", "prioritizeVerb": "p", "preemptVerb": "e",
+        "bindVerb": "b", "weight": 5, "enableHttps": True, "httpTimeout": 1_500_000_000, "nodeCacheCapable": True,
+        "tlsConfig": {"caFile": "/ca"}, "ignorable": True, "managedResources": [{"name": "example.com/gpu"}],
+    }  # fmt: skip
+
+    provider = from_policy({"extenders": [row]}, PROVIDER)
+
+    (today,) = provider.settings["Extenders"]["extenders"]
+    assert (today["enableHTTPS"], today["httpTimeout"]) == (True, "1.5s")
+    same = set(row) - {"enableHttps", "httpTimeout"}
+    assert {name: today[name] for name in same} == {name: row[name] for name in same}
+    assert provider.binds[0] == "Extenders"
 
 
 def test_arguments_of_a_policy_become_settings():

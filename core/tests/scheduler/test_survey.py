@@ -141,3 +141,21 @@ def test_what_is_written_of_a_nomination(before, nominated, change):
     patch = unschedulable_patch({"status": before}, "", "", None, nominated)
 
     assert patch == ({"status": change} if change else None)
+
+
+@pytest.mark.parametrize(("checks_all", "text"), [(False, "2 taken."), (True, "2 lonely, 2 taken.")])
+def test_every_reason_is_told_where_it_is_wanted(checks_all, text):
+    class Lonely(Company):
+        """Refuses all."""
+
+        def filter_node(self, pod, node, pods):
+            return "lonely"
+
+    nodes = table({"name": "a"}, {"name": "b"})
+    for name in ("a", "b"):
+        nodes.put_pod(guest(f"on-{name}"), name)
+    rows = [("Empty", Empty(None)), ("Lonely", Lonely(None))]
+
+    decision = Algorithm(rows, [], random.Random(1), checks_all=checks_all).decide(pod_info({}, nodes), nodes)
+
+    assert decision.message() == f"0/2 nodes are available: {text}"

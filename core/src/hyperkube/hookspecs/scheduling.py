@@ -380,6 +380,8 @@ class AlgorithmProvider:
     post_binds: tuple[str, ...] = ()
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Plugin name → its settings."""
+    checks_all: bool = False
+    """Whether a refused node gets every filter's reason, not the first one's alone (``alwaysCheckAllPredicates``)."""
 
     def plugin_names(self) -> tuple[str, ...]:
         """Return every plugin the set needs, each once, in a stable order."""

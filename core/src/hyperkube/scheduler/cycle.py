@@ -54,11 +54,21 @@ class Survey(NamedTuple):
 class Algorithm:
     """Filters and scores with one profile's plugins."""
 
-    def __init__(self, filters: Filters, scores: Scores, random: Random, laps: Laps | None = None) -> None:
+    def __init__(
+        self,
+        filters: Filters,
+        scores: Scores,
+        random: Random,
+        laps: Laps | None = None,
+        *,
+        checks_all: bool = False,
+    ) -> None:
         """Take the plugins by name, score plugins with their weights.
 
-        What plugins of a narrow scope are asked anew for the kept answers counts as filtering in `laps`.
+        What plugins of a narrow scope are asked anew for the kept answers counts as filtering in `laps`. With
+        `checks_all` every filter's reason is told for a node, not only the first one's.
         """
+        self._checks_all = checks_all
         self._filters = tuple(filters)
         self._scores = tuple(scores)
         self._near_filters = [(name, plugin) for name, plugin in filters if plugin.scope is not Scope.CLUSTER]
@@ -79,7 +89,7 @@ class Algorithm:
         if self._pre_filters and self._pre_filter(pod, nodes, outside) is not None:
             return None
         _, feasible, answers = self._asked(pod, nodes, outside)
-        return Survey(feasible.copy(), first_refusals(answers, len(nodes), feasible, outside))
+        return Survey(feasible.copy(), self._refusals(answers, feasible, outside))
 
     def decide(
         self, pod: QueuedPod, nodes: Nodes, survey: Survey | None = None, nominated: NodeName | None = None
@@ -109,7 +119,7 @@ class Algorithm:
             answers, feasible = self._alone(pod, nodes, column, answers, feasible)
         elif self._remote_filters:
             answers, feasible = self._ask_remote(pod, nodes, feasible, answers, feasible)
-        refusals = first_refusals(answers, len(nodes), feasible, outside)
+        refusals = self._refusals(answers, feasible, outside)
         names = nodes.names_now()
         count = int(feasible.sum())
         self._laps.lap("Filter", "Success" if count else "Unschedulable")
@@ -143,7 +153,7 @@ class Algorithm:
         feasible, answers = kept.feasible, kept.filtered
         for each in outside.values():
             feasible = feasible & each.mask
-        if feasible.any():
+        if self._checks_all or feasible.any():
             wide = self._ask_wide(pod, nodes)
             if wide:
                 feasible = feasible.copy()
@@ -175,6 +185,13 @@ class Algorithm:
                 answer = about_some(plugin, pod, nodes, asked)
                 answers, feasible = {**answers, name: answer}, feasible & answer.mask
         return answers, feasible
+
+    def _refusals(
+        self, answers: dict[str, Filtered], feasible: Mask, outside: dict[str, Filtered]
+    ) -> dict[str, Filtered]:
+        if self._checks_all and not outside:
+            return {name: answer for name, answer in answers.items() if not answer.mask.all()}
+        return first_refusals(answers, len(feasible), feasible, outside)
 
     def _pre_filter(self, pod: QueuedPod, nodes: Nodes, outside: dict[str, Filtered]) -> Decision | None:
         """Ask what filters know without the nodes; put what the others are left out by into `outside`.

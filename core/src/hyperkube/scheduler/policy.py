@@ -94,6 +94,7 @@ def from_policy(policy: Object, default: AlgorithmProvider, *, hard_affinity_wei
     provider = replace(
         default,
         name="Policy",
+        checks_all=bool(policy.get("alwaysCheckAllPredicates")),
         filters=filters,
         scores=scores,
         reserves=tuple(name for name in default.reserves if name in used),

@@ -137,7 +137,8 @@ class Profiles:
                 gates=gates, wake=self._wake, pods=self._pods,
             )  # fmt: skip
             laps = PointTimes(self._metrics, name)
-            loaded[name] = Running(profile, Algorithm(profile.filters, profile.scores, self._random(), laps))
+            algorithm = Algorithm(profile.filters, profile.scores, self._random(), laps, checks_all=provider.checks_all)
+            loaded[name] = Running(profile, algorithm)
             profile.host.start()
         return loaded
 
