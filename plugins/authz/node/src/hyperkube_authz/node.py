@@ -54,6 +54,10 @@ NODE_RULES: tuple[Object, ...] = (
 """What any kubelet may do, whatever runs on its node. A list of pods is not narrowed to its own here."""
 
 
+_SECRETIVE = frozenset({"azureFile", "cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos", "csi"})
+"""Volumes that may name a secret to reach them with."""
+
+
 def references(pod: Object) -> Iterator[str]:
     """Yield ``KIND/NAMESPACE/NAME`` of everything that a pod needs its kubelet to read."""
     if is_mirror(pod):
@@ -95,8 +99,8 @@ def _volume(volume: Object, pod_name: str) -> Iterator[tuple[str, str]]:
         for member, kind in (("secret", "secrets"), ("configMap", "configmaps")):
             if source.get(member):
                 yield kind, source[member].get("name", "")
-    for kind in ("azureFile", "cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos", "csi"):
-        source = volume.get(kind) or {}
+    for kind in _SECRETIVE & volume.keys():
+        source = volume[kind] or {}
         secret = source.get("secretRef") or source.get("nodePublishSecretRef") or {}
         name = secret.get("name") or source.get("secretName")
         if name:
@@ -117,7 +121,7 @@ def _volume_secrets(volume: Object) -> Iterator[str]:
 
 
 def project(pod: Object) -> Object:
-    """Keep of a pod what tells whose it is and what it needs; the rest would fill memory for nothing."""
+    """Keep of a pod what tells whose it is and what its node may read for it; the rest would fill memory in vain."""
     meta = metadata(pod)
     kept: Object = {
         name: meta[name]
@@ -126,10 +130,11 @@ def project(pod: Object) -> Object:
     }
     if annotations_of(pod) and is_mirror(pod):
         kept["annotations"] = {"kubernetes.io/config.mirror": annotations_of(pod)["kubernetes.io/config.mirror"]}
+    node = spec_of(pod).get("nodeName", "")
     return {
         "metadata": kept,
-        "spec": {"nodeName": spec_of(pod).get("nodeName", "")},
-        "references": sorted(set(references(pod))),
+        "spec": {"nodeName": node},
+        "references": sorted(set(references(pod))) if node else [],
     }
 
 
