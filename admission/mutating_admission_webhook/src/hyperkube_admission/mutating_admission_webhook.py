@@ -87,7 +87,8 @@ class MutatingAdmissionWebhook(Plugin):
 
 def _patch(webhook: Webhook, request: AdmissionRequest, operations: Sequence[Object]) -> bool:
     """Apply a patch in place; tell whether it changed anything."""
-    obj = request.object
+    seen = webhook.match.seen(request)
+    obj = seen.object
     if obj is None:
         why = "attempted to modify the object, which is not supported for this operation"
         raise InternalError.because(f'admission webhook "{webhook.name}" {why}')
@@ -97,6 +98,7 @@ def _patch(webhook: Webhook, request: AdmissionRequest, operations: Sequence[Obj
         raise InternalError.because(error.message) from error
     if patched == obj:
         return False
-    obj.clear()
-    obj.update(patched)
-    return True
+    try:
+        return request.take(patched)
+    except ApiError as error:
+        raise InternalError.because(error.message) from error

@@ -6,7 +6,7 @@ Readers take no lock: a change builds new tables and swaps them in.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -48,6 +48,8 @@ class Registry:
         self._elsewhere: dict[str, StoreCache] = {}
         self._stored: dict[str, GroupResource] = {}
         self._stored_generation = 0
+        self._together: dict[str, list[ServedResource]] = {}
+        self._together_generation = 0
 
     def store_elsewhere(self, caches: Mapping[str, StoreCache]) -> None:
         """Keep resources, by storage prefix, in other stores than the rest; called before they are added."""
@@ -107,6 +109,15 @@ class Registry:
                 return found
             end = key.rfind("/", 0, end)
         return None
+
+    def stored_together(self, served: ServedResource) -> Sequence[ServedResource]:
+        """Return the resources whose objects are kept in one place with a resource's own, itself among them."""
+        if self._together_generation != self.generation:
+            generation, together = self.generation, dict[str, list[ServedResource]]()
+            for one in self.resources():
+                together.setdefault(one.spec.storage_prefix, []).append(one)
+            self._together, self._together_generation = together, generation
+        return self._together.get(served.spec.storage_prefix, ()) if served.spec.storage_prefix else ()
 
     def resources(self) -> list[ServedResource]:
         """Return everything that is served, in the order of discovery."""

@@ -7,9 +7,9 @@ sequence runs again inside every retry of the compare-and-swap.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple, Protocol
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
@@ -26,6 +26,39 @@ class Authorizes(Protocol):
         self, verb: str, resource: GroupVersionResource, *, subresource: str = "", namespace: str = "", name: str = ""
     ) -> bool:
         """Tell whether the user of this request may do that."""
+
+
+class Equivalent(NamedTuple):
+    """A resource in another version that is the same objects: ``apps/v1`` and ``extensions/v1beta1`` deployments."""
+
+    resource: GroupVersionResource
+    kind: GroupVersionKind
+
+
+class Versions(Protocol):
+    """The versions of what a request is about."""
+
+    def equivalents(self) -> Sequence[Equivalent]:
+        """Return the other versions that are served, with the kind that each has at the request's subresource."""
+
+    def convert(self, obj: Object, kind: GroupVersionKind) -> Object:
+        """Return an object in another version; the argument stays as it is.
+
+        Raises:
+            ApiError: it cannot be converted.
+        """
+
+
+class OneVersion:
+    """The versions of what is served in one version only."""
+
+    def equivalents(self) -> Sequence[Equivalent]:
+        """Return none."""
+        return ()
+
+    def convert(self, obj: Object, kind: GroupVersionKind) -> Object:
+        """Return the object."""
+        return obj
 
 
 @dataclass(slots=True, kw_only=True)
@@ -46,6 +79,8 @@ class AdmissionRequest:
         annotations: audit annotations set so far (``plugin.example.com/key``).
         warnings: texts for the client's ``Warning`` header.
         audit_id: tells the request from all others; clients see it as ``Audit-Id``.
+        versions: the other versions of the resource, for those who ask about one of them.
+        addressed: what the client addressed, where this shows the request in another version; None where it does not.
     """
 
     operation: Operation
@@ -63,6 +98,8 @@ class AdmissionRequest:
     annotations: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     audit_id: str = ""
+    versions: Versions = field(default_factory=OneVersion)
+    addressed: Equivalent | None = None
     on_failure: list[Callable[[], None]] = field(default_factory=list)
     """Called, last first, when the write is refused or fails after all: give back what was charged."""
     memory: dict[str, Any] = field(default_factory=dict)
@@ -88,6 +125,33 @@ class AdmissionRequest:
     def updates(self, resource: str, group: str = "", subresource: str = "") -> bool:
         """Tell whether this updates that resource or that subresource of it."""
         return self.operation == "UPDATE" and self.writes(resource, group, subresource)
+
+    def in_version(self, other: Equivalent) -> AdmissionRequest:
+        """Return the request as it looks in another version; what is noted in it is noted in this one too.
+
+        Raises:
+            ApiError: an object cannot be converted.
+        """
+        obj, old = self.object, self.old_object
+        return replace(
+            self,
+            resource=other.resource,
+            kind=other.kind,
+            object=self.versions.convert(obj, other.kind) if obj is not None else None,
+            old_object=self.versions.convert(old, other.kind) if old is not None else None,
+            addressed=self.addressed or Equivalent(self.resource, self.kind),
+        )
+
+    def take(self, obj: Object) -> bool:
+        """Put an object, of whichever version, in the place of the request's; tell whether that changed it."""
+        own = self.written()
+        converted = self.versions.convert(obj, self.kind)
+        if converted == own:
+            return False
+        if converted is not own:
+            own.clear()
+            own.update(converted)
+        return True
 
     def written(self) -> Object:
         """Return the object of a CREATE or UPDATE.

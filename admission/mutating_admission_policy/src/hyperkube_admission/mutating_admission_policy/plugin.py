@@ -72,43 +72,51 @@ class MutatingAdmissionPolicy(Plugin):
 
         rounds = Rounds.of(request, "MutatingAdmissionPolicy")
         problems: list[Problem] = []
-        known = names(request, self.context.authorizer, namespace_for(request, self._namespaces))
+        namespace = namespace_for(request, self._namespaces)
         for one in invocations:
             if isinstance(one, Problem):
                 problems.append(one)
-            else:
-                problems += self._invoke(request, rounds, one, known)
+                continue
+            seen = one.match.seen(request)
+            problems += self._invoke(request, seen, rounds, one, names(seen, self.context.authorizer, namespace))
         rounds.done(request)
         refused = [problem for problem in problems if fails_closed(problem.policy)]
         if refused:
             raise _denial(request, refused)
 
     def _invoke(
-        self, request: AdmissionRequest, rounds: Rounds, one: Invocation[CompiledPolicy], known: Mapping[str, Any]
+        self,
+        request: AdmissionRequest,
+        seen: AdmissionRequest,
+        rounds: Rounds,
+        one: Invocation[CompiledPolicy],
+        known: Mapping[str, Any],
     ) -> list[Problem]:
+        """Make one policy's mutations in the version that it names, which `seen` shows."""
         from hyperkube_admission.mutating_admission_policy.mutations import MutationRefused, mutated
         from hyperkube_lib.dynamic_admission.evaluation import Evaluation, Failed
 
         own, key = one.evaluator, _key(one)
-        evaluation = Evaluation({**known, "object": request.object, "params": one.param}, own.variables)
+        evaluation = Evaluation({**known, "object": seen.object, "params": one.param}, own.variables)
         try:
             if not own.conditions.hold(evaluation) or rounds.skips(request, key):
                 return []
         except Failed as error:
             return [Problem(one.policy, one.binding, str(error))]
         problems: list[Problem] = []
-        before = copy_object(request.written())
+        before = copy_object(seen.written())
         for kind, program in own.mutations:
-            evaluation = Evaluation({**known, "object": request.object, "params": one.param}, own.variables)
+            evaluation = Evaluation({**known, "object": seen.object, "params": one.param}, own.variables)
             try:
-                made = mutated(request, kind, evaluation.value(program), self._schemas)
+                made = mutated(seen, kind, evaluation.value(program), self._schemas)
             except (Failed, MutationRefused) as error:
                 problems.append(Problem(one.policy, one.binding, str(error)))
                 continue
-            obj = request.written()
+            obj = seen.written()
             obj.clear()
             obj.update(made)
-        if request.object != before:
+        if seen.object != before:
+            request.take(seen.written())
             rounds.changed(request)
         rounds.note(key, if_needed=one.policy["spec"].get("reinvocationPolicy") == "IfNeeded")
         return problems

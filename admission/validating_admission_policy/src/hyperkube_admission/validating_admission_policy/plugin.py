@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from hyperkube_lib.dynamic_admission.matching import is_exempt
+from hyperkube_lib.dynamic_admission.matching import Match, is_exempt
 from hyperkube_lib.dynamic_admission.namespaces import Namespaces
 from hyperkube_lib.dynamic_admission.policies import (
     Invocation,
@@ -68,17 +68,17 @@ class ValidatingAdmissionPolicy(Plugin):
         from hyperkube_admission.validating_admission_policy.judgement import judge
         from hyperkube_lib.dynamic_admission.context import names
 
-        known: dict[str, Any] | None = None
+        known: dict[Match, dict[str, Any]] = {}
         denials: list[ApiError] = []
         notes: dict[str, list[str]] = {}
         for one in self._policies.invocations(request):
             if isinstance(one, Problem):
                 denials += [_denial(request, one.policy, one.binding, one.message)] if fails_closed(one.policy) else []
                 continue
-            if known is None:
+            if one.match not in known:
                 namespace = namespace_for(request, self._namespaces)
-                known = names(request, self.context.authorizer, namespace)
-            verdict = judge(one, known)
+                known[one.match] = names(one.match.seen(request), self.context.authorizer, namespace)
+            verdict = judge(one, known[one.match])
             denials += _act(request, one, verdict)
             for key, text in verdict.annotations:
                 texts = notes.setdefault(f"{name_of(one.policy)}/{key}", [])

@@ -12,6 +12,7 @@ from typing import Any
 from hyperkube.apiserver.admission_chain import AdmissionChain, UserMay
 from hyperkube.apiserver.calls import ApiRequest, Target
 from hyperkube.apiserver.decode import BodyDecoder
+from hyperkube.apiserver.equivalents import ServedVersions
 from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.rest.ownership import FieldOwnership
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation
@@ -21,29 +22,35 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import LeaseNotFound, Store
 
-_LEASE_SHARE_SECONDS = 60
+LEASE_REUSE_SECONDS = 60
 
 
 class LeasePool:
-    """Leases that objects of one lifetime share for a minute, so that each event does not cost one.
+    """Leases that objects of one lifetime share for a while, so that each event does not cost one.
 
     Source of the idea: kubernetes apiserver ``pkg/storage/etcd3/lease_manager.go``.
+
+    Args:
+        store: grants them.
+        clock: for the while.
+        reuse: seconds that a lease is given to further objects.
     """
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, reuse: int = LEASE_REUSE_SECONDS) -> None:
         self._store = store
         self._clock = clock
+        self._reuse = reuse
         self._lock = threading.Lock()
         self._current: dict[int, tuple[int, float]] = {}
 
     def lease(self, seconds: int) -> int:
-        """Return a lease that lasts at least `seconds` and at most a minute longer."""
+        """Return a lease that lasts at least `seconds` and at most the time of reuse longer."""
         now = self._clock.monotonic()
         with self._lock:
             lease, until = self._current.get(seconds, (0, 0.0))
             if now >= until:
-                lease = self._store.grant_lease(seconds + _LEASE_SHARE_SECONDS)
-                self._current[seconds] = (lease, now + _LEASE_SHARE_SECONDS)
+                lease = self._store.grant_lease(seconds + self._reuse)
+                self._current[seconds] = (lease, now + self._reuse)
             return lease
 
     def forget(self, error: LeaseNotFound) -> None:
@@ -120,6 +127,7 @@ class Services:
             may=UserMay(self.authorizer, call.user),
             annotations=annotations if annotations is not None else {},
             warnings=call.warnings,
+            versions=ServedVersions(self.registry, target),
             audit_id=call.audit_id,
         )
 

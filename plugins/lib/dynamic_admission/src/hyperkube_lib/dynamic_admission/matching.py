@@ -5,10 +5,13 @@ Source: kubernetes apiserver ``pkg/admission/plugin/webhook/predicates``, ``pkg/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.admission import AdmissionRequest, Equivalent
+from hyperkube.machinery.errors import ApiError, InternalError
+from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.labels import SelectorError, from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, name_of
 
@@ -38,14 +41,53 @@ def is_exempt(request: AdmissionRequest) -> bool:
     return is_own_configuration(request) or request.resource.resource in _REVIEWS.get(request.resource.group, ())
 
 
-def rule_matches(rule: Object, request: AdmissionRequest) -> bool:
-    """Tell whether a rule (operations, groups, versions, resources, scope) is about a request."""
-    resource = request.resource
+@dataclass(frozen=True, slots=True)
+class Match:
+    """That a request is meant, and in which version: the one that the client used unless another is named."""
+
+    version: Equivalent | None = None
+
+    def seen(self, request: AdmissionRequest) -> AdmissionRequest:
+        """Return the request as whoever named the version sees it.
+
+        Raises:
+            InternalError: an object cannot be converted.
+        """
+        if self.version is None:
+            return request
+        try:
+            return request.in_version(self.version)
+        except ApiError as error:
+            raise InternalError.because(error.message) from error
+
+
+OWN_VERSION = Match()
+
+
+def first_match(rules: Sequence[Object], policy: str, request: AdmissionRequest) -> Match | None:
+    """Return the match of the first rule that is about a request, or with the policy Equivalent about another version.
+
+    Rules about the version that was used come before all others.
+    """
+    if any(_named_rule(rule, request) for rule in rules):
+        return OWN_VERSION
+    if policy != "Equivalent" or not rules:
+        return None
+    others = request.versions.equivalents()
+    return next((Match(one) for rule in rules for one in others if _named_rule(rule, request, one.resource)), None)
+
+
+def rule_matches(rule: Object, request: AdmissionRequest, resource: GroupVersionResource | None = None) -> bool:
+    """Tell whether a rule (operations, groups, versions, resources, scope) is about a request.
+
+    `resource` is what to look at in place of the resource that was addressed: the same in another version.
+    """
+    resource = resource or request.resource
     return (
         _in(request.operation, rule.get("operations"))
         and _in(resource.group, rule.get("apiGroups"))
         and _in(resource.version, rule.get("apiVersions"))
-        and _resource(request, rule.get("resources") or ())
+        and _resource(resource.resource, request.subresource, rule.get("resources") or ())
         and _scope(request, rule.get("scope") or "*")
     )
 
@@ -54,8 +96,7 @@ def _in(value: str, allowed: Any) -> bool:
     return "*" in (allowed or ()) or value in (allowed or ())
 
 
-def _resource(request: AdmissionRequest, resources: Any) -> bool:
-    own, sub = request.resource.resource, request.subresource
+def _resource(own: str, sub: str, resources: Any) -> bool:
     for one in resources:
         wanted, _, wanted_sub = one.partition("/")
         if wanted in {"*", own} and (wanted_sub in {"*", sub} if "/" in one else not sub):
@@ -114,21 +155,25 @@ def _object_matches(selector: Object | None, request: AdmissionRequest) -> bool:
 
 
 def policy_matches(match: Object, request: AdmissionRequest, namespace_of: NamespaceOf) -> bool:
-    """Tell whether a policy's ``matchConstraints``, or a binding's ``matchResources``, are about a request.
+    """Tell whether ``matchConstraints`` or ``matchResources`` are about a request; see `policy_match`."""
+    return policy_match(match, request, namespace_of) is not None
+
+
+def policy_match(match: Object, request: AdmissionRequest, namespace_of: NamespaceOf) -> Match | None:
+    """Return how ``matchConstraints`` or ``matchResources`` are about a request, None if they are not.
 
     Raises:
         MatchFailed: a selector cannot be read.
         ApiError: the namespace cannot be found.
     """
-    if any(_named_rule(rule, request) for rule in match.get("excludeResourceRules") or ()):
-        return False
-    rules = match.get("resourceRules") or ()
-    if rules and not any(_named_rule(rule, request) for rule in rules):
-        return False
-    return selectors_match(match, request, namespace_of)
+    policy, rules = str(match.get("matchPolicy") or ""), match.get("resourceRules") or ()
+    if first_match(match.get("excludeResourceRules") or (), policy, request) is not None:
+        return None
+    found = first_match(rules, policy, request) if rules else OWN_VERSION
+    return found if found is not None and selectors_match(match, request, namespace_of) else None
 
 
-def _named_rule(rule: Object, request: AdmissionRequest) -> bool:
+def _named_rule(rule: Object, request: AdmissionRequest, resource: GroupVersionResource | None = None) -> bool:
     names = rule.get("resourceNames") or ()
     name = request.name or name_of(request.object or {})
-    return rule_matches(rule, request) and (not names or name in names)
+    return rule_matches(rule, request, resource) and (not names or name in names)

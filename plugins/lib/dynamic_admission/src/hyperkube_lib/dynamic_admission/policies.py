@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import orjson
-from hyperkube_lib.dynamic_admission.matching import MatchFailed, NamespaceOf, policy_matches
+from hyperkube_lib.dynamic_admission.matching import (
+    OWN_VERSION,
+    Match,
+    MatchFailed,
+    NamespaceOf,
+    policy_match,
+    policy_matches,
+)
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer, InformerFactory
@@ -121,6 +128,7 @@ class Invocation(Generic[Evaluator]):
     binding: Object
     evaluator: Evaluator
     param: Object | None
+    match: Match = OWN_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +175,17 @@ class Policies(Generic[Evaluator]):
             if not bindings:
                 continue
             try:
-                if not policy_matches(policy["spec"].get("matchConstraints") or {}, request, self._namespace_of):
+                match = policy_match(policy["spec"].get("matchConstraints") or {}, request, self._namespace_of)
+                if match is None:
                     continue
             except MatchFailed as error:
                 yield Problem(policy, None, f"failed to configure policy: {error}")
                 continue
             for binding in bindings:
-                yield from self._bound(policy, binding, request)
+                yield from self._bound(policy, binding, request, match)
 
     def _bound(
-        self, policy: Object, binding: Object, request: AdmissionRequest
+        self, policy: Object, binding: Object, request: AdmissionRequest, match: Match
     ) -> Iterator[Invocation[Evaluator] | Problem]:
         try:
             if not policy_matches(binding["spec"].get("matchResources") or {}, request, self._namespace_of):
@@ -187,7 +196,7 @@ class Policies(Generic[Evaluator]):
             return
         evaluator = self._evaluator(policy)
         for param in params:
-            yield Invocation(policy, binding, evaluator, param)
+            yield Invocation(policy, binding, evaluator, param, match)
 
     def _evaluator(self, policy: Object) -> Evaluator:
         name, version = name_of(policy), resource_version_of(policy)

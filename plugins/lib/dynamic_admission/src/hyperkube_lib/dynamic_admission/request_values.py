@@ -17,8 +17,7 @@ def request_value(request: AdmissionRequest) -> Object:
         "kind": kind,
         "resource": resource,
         "subResource": request.subresource,
-        "requestKind": kind,
-        "requestResource": resource,
+        **request_identity(request),
         "requestSubResource": request.subresource,
         "name": request.name,
         "namespace": request.namespace,
@@ -29,6 +28,12 @@ def request_value(request: AdmissionRequest) -> Object:
     return {name: value for name, value in found.items() if value or name in {"kind", "resource"}} | {
         "dryRun": request.dry_run
     }
+
+
+def request_identity(request: AdmissionRequest) -> Object:
+    """Return the kind and resource that the client addressed, where the request may be shown in another version."""
+    resource, kind = request.addressed or (request.resource, request.kind)
+    return {"requestKind": kind._asdict(), "requestResource": resource._asdict()}
 
 
 def user_value(user: UserInfo) -> Object:

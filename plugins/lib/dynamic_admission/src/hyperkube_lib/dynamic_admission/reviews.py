@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
-from hyperkube_lib.dynamic_admission.request_values import user_value
+from hyperkube_lib.dynamic_admission.request_values import request_identity, user_value
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.machinery.errors import ApiError, from_status
@@ -62,7 +62,7 @@ def review(request: AdmissionRequest, version: str, uid: str) -> Object:
     asked: Object = {"uid": uid, "kind": kind, "resource": resource}
     if request.subresource:
         asked["subResource"] = request.subresource
-    asked |= {"requestKind": kind, "requestResource": resource}
+    asked |= request_identity(request)
     if request.subresource:
         asked["requestSubResource"] = request.subresource
     if request.name:

@@ -7,13 +7,20 @@ Source: kubernetes apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import orjson
 from hyperkube_lib.dynamic_admission.deadlocks import Deadlocks, is_own_event
-from hyperkube_lib.dynamic_admission.matching import MatchFailed, is_own_configuration, rule_matches, selectors_match
+from hyperkube_lib.dynamic_admission.matching import (
+    OWN_VERSION,
+    Match,
+    MatchFailed,
+    first_match,
+    is_own_configuration,
+    selectors_match,
+)
 from hyperkube_lib.dynamic_admission.namespaces import Namespaces
 from hyperkube_lib.dynamic_admission.reviews import (
     Answer,
@@ -61,6 +68,7 @@ class Webhook:
     index: int
     declared: Object
     conditions: Conditions | None
+    match: Match = OWN_VERSION
 
     @property
     def name(self) -> str:
@@ -113,8 +121,9 @@ class Webhooks:
             for place, declared in enumerate(configuration.get("webhooks") or ()):
                 webhook = Webhook(name_of(configuration), index, declared, conditions[place])
                 index += 1
-                if self._is_meant(webhook, request):
-                    yield webhook
+                meant = self._meant(webhook, request)
+                if meant is not None:
+                    yield meant
 
     def _conditions(self, configuration: Object) -> list[Conditions | None]:
         name, version = name_of(configuration), resource_version_of(configuration)
@@ -123,16 +132,22 @@ class Webhooks:
             known = self._compiled[name] = (version, [_compile(one) for one in configuration.get("webhooks") or ()])
         return known[1]
 
-    def _is_meant(self, webhook: Webhook, request: AdmissionRequest) -> bool:
+    def _meant(self, webhook: Webhook, request: AdmissionRequest) -> Webhook | None:
+        """Return the webhook with how it is about a request, None if it is not."""
         declared = webhook.declared
-        if not any(rule_matches(rule, request) for rule in declared.get("rules") or ()):
-            return False
+        match = first_match(declared.get("rules") or (), str(declared.get("matchPolicy") or ""), request)
+        if match is None:
+            return None
         try:
             if not selectors_match(declared, request, self._namespaces):
-                return False
+                return None
         except MatchFailed as error:
             raise InternalError.because(str(error)) from error
-        return webhook.conditions is None or self._conditions_hold(webhook, webhook.conditions, request)
+        if webhook.conditions is not None:
+            seen = match.seen(request)
+            if not self._conditions_hold(webhook, webhook.conditions, seen):
+                return None
+        return replace(webhook, match=match)
 
     def _conditions_hold(self, webhook: Webhook, conditions: Conditions, request: AdmissionRequest) -> bool:
         from hyperkube_lib.dynamic_admission.context import names
@@ -168,7 +183,7 @@ class Webhooks:
         uid = str(uuid4())
         try:
             version = chosen_version(declared)
-            body = orjson.dumps(review(request, version, uid))
+            body = orjson.dumps(review(webhook.match.seen(request), version, uid))
             timeout = int(declared.get("timeoutSeconds") or _DEFAULT_TIMEOUT)
             received = self._caller.post(declared.get("clientConfig") or {}, body, timeout)
             return read_answer(received, version, uid, mutating=mutating)
