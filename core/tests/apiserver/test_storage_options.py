@@ -1,9 +1,10 @@
+import json
 import logging
 
 import pytest
 
 from hyperkube.apiserver.server import ApiServer
-from hyperkube.apiserver.storage_options import HistorySizes, server_overrides
+from hyperkube.apiserver.storage_options import HistorySizes, etcd_options, server_overrides
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource
 
@@ -46,3 +47,39 @@ def test_history_has_a_size_by_resource():
     assert sizes.of(GroupResource("", "nodes")).events == 50
     with pytest.raises(UsageError, match="invalid value of --watch-cache-sizes: 'pods'"):
         HistorySizes({"watch-cache-sizes": "pods"})
+
+
+def test_the_etcd_client_file_of_old_names_servers_and_certificates(tmp_path):
+    path = tmp_path / "etcd.json"
+    config = {"certFile": "c", "keyFile": "k", "caCertFile": ["a"]}
+    path.write_text(json.dumps({"cluster": {"leader": "http://a", "machines": ["http://a"]}, "config": config}))
+
+    assert etcd_options({"etcd-config": str(path)}) == {
+        "etcd-servers": ["http://a"],
+        "etcd-cafile": "a",
+        "etcd-certfile": "c",
+        "etcd-keyfile": "k",
+    }
+    assert etcd_options({"etcd-servers": ["http://b"]}) == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"etcd-config": "x", "etcd-servers": ["http://a"]}, "specify either --etcd-servers or --etcd-config"),
+        ({"etcd-config": "/nowhere"}, "--etcd-config='/nowhere' cannot be read"),
+        ({"etcd-quorum-read": False}, "--etcd-quorum-read=false is not supported"),
+    ],
+    ids=["both", "missing", "stale reads"],
+)
+def test_ways_to_etcd_that_cannot_be_gone_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        etcd_options(options)
+
+
+def test_an_etcd_client_file_without_machines_is_refused(tmp_path):
+    path = tmp_path / "etcd.json"
+    path.write_text("{}")
+
+    with pytest.raises(UsageError, match=r"has no cluster\.machines"):
+        etcd_options({"etcd-config": str(path)})

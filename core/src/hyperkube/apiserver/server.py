@@ -47,9 +47,10 @@ from hyperkube.apiserver.paths import VERSION, Page, Paths
 from hyperkube.apiserver.pipeline import Pipeline
 from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.rest.ownership import FieldOwnership
-from hyperkube.apiserver.rest.services import LeasePool, Services
+from hyperkube.apiserver.rest.services import LEASE_REUSE_SECONDS, LeasePool, Services
 from hyperkube.apiserver.runtime_config import selected
 from hyperkube.apiserver.storage_options import HistorySizes, check_media_type, server_overrides
+from hyperkube.apiserver.store_health import COUNT_SECONDS, HEALTH_SECONDS, ObjectCounts, StoreAnswers
 from hyperkube.apiserver.stored_values import StoredValues
 from hyperkube.apiserver.tables import ColumnDefinitions
 from hyperkube.apiserver.token_signer import TokenSigner
@@ -257,7 +258,7 @@ class ApiServer:
             decoder=BodyDecoder(Kinds(KnownKinds(self.registry).is_registered), protobuf),
             objects=objects,
             ownership=FieldOwnership(clock),
-            leases=LeasePool(self._store, clock),
+            leases=LeasePool(self._store, clock, int(options.get("lease-reuse-duration-seconds", LEASE_REUSE_SECONDS))),
             logger=_logger,
             options=options,
             gates=self._gates,
@@ -269,10 +270,11 @@ class ApiServer:
             int(options.get("max-mutating-requests-inflight", _MAX_WRITES)),
         )
         metrics = RequestMetrics(limits)
+        counts = ObjectCounts(self.registry, clock, float(options.get("etcd-count-metric-poll-period", COUNT_SECONDS)))
         self.health = Health(self._checks(), _logger)
         openid = OpenIdPages(options, self._address())
         pages = {
-            "/metrics": lambda _request: ok(metrics.text(), media_type=CONTENT_TYPE),
+            "/metrics": lambda _request: ok(metrics.text() + counts.text(), media_type=CONTENT_TYPE),
             CONFIGURATION: openid.configuration,
             KEYS: openid.keys,
         }
@@ -319,16 +321,17 @@ class ApiServer:
         return [
             Check("ping", lambda: True),
             Check("log", lambda: True),
-            Check("etcd", self._store_answers),
-            Check("etcd-readiness", self._store_answers, only_ready=True),
+            Check("etcd", self._store_answers("etcd-healthcheck-timeout")),
+            Check("etcd-readiness", self._store_answers("etcd-readycheck-timeout"), only_ready=True),
             Check("informer-sync", self._plugins_ready, only_ready=True),
             Check("poststarthook/rbac/bootstrap-roles", lambda: self._bootstrap.done),
             Check("poststarthook/start-system-namespaces-controller", lambda: self._bootstrap.done),
             Check("shutdown", lambda: not self._closed.is_set(), only_ready=True),
         ]
 
-    def _store_answers(self) -> bool:
-        return self._store.revision() >= 0
+    def _store_answers(self, flag: str) -> Callable[[], bool]:
+        seconds = float(self.options.get(flag, HEALTH_SECONDS))
+        return StoreAnswers(self._store.revision, self._clock, seconds).passes
 
     def _plugins_ready(self) -> bool:
         return all(host.ready() for host in self._hosts)

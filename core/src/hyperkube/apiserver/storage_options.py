@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 from hyperkube.apiserver.plugins import listed
 from hyperkube.machinery.errors import UsageError
@@ -23,6 +26,39 @@ def check_media_type(options: Mapping[str, Any]) -> None:
     wanted = options.get("storage-media-type") or MEDIA_TYPE
     if wanted != MEDIA_TYPE:
         raise UsageError(f"--storage-media-type={wanted!r} is not written here, only {MEDIA_TYPE!r} (protobuf is read)")
+
+
+def etcd_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that reach etcd: those of the file of ``--etcd-config``, or none besides what is given.
+
+    The file is what the etcd client of release 1.0 wrote: ``{"cluster": {"machines": ["http://127.0.0.1:4001"]},
+    "config": {"certFile": "", "keyFile": "", "caCertFile": [""]}}``.
+
+    Raises:
+        UsageError: both ways at once, a file that is not one, or reads that are not to be linearizable.
+    """
+    if options.get("etcd-quorum-read") is False:
+        raise UsageError("--etcd-quorum-read=false is not supported: all reads are linearizable")
+    path = str(options.get("etcd-config") or "")
+    if not path:
+        return {}
+    if listed(options, "etcd-servers"):
+        raise UsageError("specify either --etcd-servers or --etcd-config")
+    try:
+        document = orjson.loads(Path(path).read_bytes())
+        machines = list(document["cluster"]["machines"])
+        config = document.get("config") or {}
+        authorities = [name for name in config.get("caCertFile") or [] if name]
+    except OSError as error:
+        raise UsageError(f"--etcd-config={path!r} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"--etcd-config={path!r} has no cluster.machines of an etcd client") from error
+    found = {
+        "etcd-cafile": authorities[0] if authorities else "",
+        "etcd-certfile": config.get("certFile") or "",
+        "etcd-keyfile": config.get("keyFile") or "",
+    }
+    return {"etcd-servers": machines, **{name: value for name, value in found.items() if value}}
 
 
 def server_overrides(options: Mapping[str, Any], logger: logging.Logger) -> dict[GroupResource, Sequence[str]]:

@@ -43,8 +43,11 @@ def complete(options: Options) -> None:
     Raises:
         UsageError: options that contradict each other, or a folder that cannot be written.
     """
+    from hyperkube.apiserver.storage_options import etcd_options
+
     apply_compat(options)
     backend = options["storage-backend"]
+    options.update(etcd_options(options))
     if backend == "etcd3" and not options["etcd-servers"]:
         raise UsageError("--etcd-servers must be given (or choose --storage-backend=sqlite --data-dir=DIR, or memory)")
     if backend == "sqlite" and not options["data-dir"]:
