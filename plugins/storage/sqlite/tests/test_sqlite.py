@@ -8,6 +8,7 @@ import threading
 
 import pytest
 from hyperkube_storage.sqlite import Sqlite, SqliteStore
+from hyperkube_storage.sqlite.database import FORMAT
 from hyperkube_storage.sqlite.group_commit import GroupCommit
 
 from hyperkube.machinery.clock import FakeClock, SystemClock
@@ -110,7 +111,7 @@ def folder_instead(path):
     [
         (damage_header, "is damaged: file is not a database"),
         (damage_pages, "is damaged: database disk image is malformed"),
-        (newer_format, "has format 99, this hyperkube reads up to 2"),
+        (newer_format, f"has format 99, this hyperkube reads up to {FORMAT}"),
         (foreign, "is a database of another program"),
         (folder_instead, "cannot be used: Is a directory"),
     ],

@@ -197,10 +197,14 @@ def read_safely(path):
     return complaint(look) or found
 
 
-def test_a_file_of_the_first_format_is_upgraded(path, upkeep):
+@pytest.mark.parametrize("older", [1, 2])
+def test_a_file_of_an_older_format_is_upgraded(path, upkeep, older):
     live = fill(path)
+    tables = ("lease", "state", "history")[: 4 - older]
     with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("ALTER TABLE history DROP COLUMN sum; PRAGMA user_version = 1;")
+        for table in tables:
+            connection.execute(f"ALTER TABLE {table} DROP COLUMN sum")
+        connection.execute(f"PRAGMA user_version = {older}")
     assert upkeep.check().startswith("ok")
 
     store = SqliteStore(path, history_seconds=0)
@@ -208,4 +212,47 @@ def test_a_file_of_the_first_format_is_upgraded(path, upkeep):
 
     assert contents(store)[:-1] == live
     store.close()
+    assert upkeep.check().startswith("ok")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE state SET value = value + 1 WHERE name = 'compacted'", "it does not say how far it is compacted"),
+        ("UPDATE state SET value = 1 << 40 WHERE name = 'compacted'", "it does not say how far it is compacted"),
+        ("UPDATE state SET value = 0 WHERE name = 'cleaned'", "it does not say how far it is compacted"),
+        ("UPDATE lease SET expires = expires - 1024", "1 rows of table 'lease' are not what was written"),
+        ("UPDATE lease SET id = id + 1", "1 rows of table 'lease' are not what was written"),
+        ("UPDATE lease SET sum = NULL", "1 rows of table 'lease' are not what was written"),
+    ],
+)
+def test_what_is_not_history_has_checksums_too(path, upkeep, change, words):
+    fill(path, writes=5)
+    with closing(SqliteStore(path, history_seconds=0)) as store:
+        store.grant_lease(1000)
+        store.compact(3)
+        store.remove_rows([], 3 << 20)
+    assert upkeep.check().startswith("ok")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(change)
+        connection.commit()
+
+    for use in (upkeep.check, lambda: SqliteStore(path)):
+        with pytest.raises(UsageError, match=words):
+            use()
+
+
+def test_an_upgraded_lease_keeps_its_time(path, upkeep):
+    with closing(SqliteStore(path, history_seconds=0)) as store:
+        lease = store.grant_lease(1000)
+        store.txn([], [Put("/a", b"{}", lease)])
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "ALTER TABLE lease DROP COLUMN sum; ALTER TABLE state DROP COLUMN sum; PRAGMA user_version = 2;"
+        )
+
+    with closing(SqliteStore(path, history_seconds=0)) as store:
+        store.txn([], [Put("/b", b"{}", lease)])
+
+        assert store.get("/a").lease == lease
     assert upkeep.check().startswith("ok")

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
+from hyperkube_storage.sqlite.database import SEAL_LEASES, teach_checksums
+
 from hyperkube.machinery.errors import UsageError
 
 SIDE_FILES = ("-wal", "-shm")
@@ -56,7 +58,9 @@ def clone(source: Path, target: Path, *, lease_shift: float = 0.0) -> bool:
 def _finish(copied: sqlite3.Connection, lease_shift: float) -> None:
     copied.execute("PRAGMA journal_mode = DELETE")  # one file is all there is; a server makes it WAL again
     if lease_shift:
+        teach_checksums(copied)
         copied.execute("UPDATE lease SET expires = expires + ?", (lease_shift,))
+        copied.execute(SEAL_LEASES)
         copied.commit()
 
 

@@ -14,13 +14,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from zlib import crc32
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import StoreError, StoreFull, StoreUnavailable
 
 APPLICATION_ID = 0x68794B75  # "hyKu"
-FORMAT = 2
-"""Raised when an older hyperkube could not read the file any more. 2: rows have checksums."""
+FORMAT = 3
+"""Raised when an older hyperkube could not read the file any more. 2: versions have checksums. 3: all rows have."""
 
 PLACE_BITS = 20
 """Bits of a row's id that count the keys within one transaction; the revision is above them."""
@@ -41,11 +42,20 @@ CREATE TABLE history (
   value BLOB NOT NULL,
   sum INTEGER                  -- CRC-32 of all the others; NULL in rows of format 1
 );
-CREATE TABLE lease (id INTEGER PRIMARY KEY AUTOINCREMENT, expires REAL NOT NULL);
-CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
-INSERT INTO state VALUES ('compacted', 0), ('cleaned', 0);
+CREATE TABLE lease (id INTEGER PRIMARY KEY AUTOINCREMENT, expires REAL NOT NULL, sum INTEGER);
+CREATE TABLE state (name TEXT PRIMARY KEY, value INTEGER NOT NULL, sum INTEGER) WITHOUT ROWID;
+INSERT INTO state VALUES ('compacted', 0, NULL), ('cleaned', 0, NULL);
 """
-_UPGRADE = "BEGIN IMMEDIATE; ALTER TABLE history ADD COLUMN sum INTEGER;"
+SEAL_STATE = "UPDATE state SET sum = crc(name || ' ' || value)"
+SEAL_LEASES = "UPDATE lease SET sum = crc(id || ' ' || expires)"
+"""Put the right checksums to rows; with a WHERE, to some of them."""
+
+_UPGRADES = {
+    1: "ALTER TABLE history ADD COLUMN sum INTEGER;",
+    2: "ALTER TABLE lease ADD COLUMN sum INTEGER; ALTER TABLE state ADD COLUMN sum INTEGER;",
+}
+"""What makes a file of a format one of the next."""
+_SEAL = f"{SEAL_STATE}; {SEAL_LEASES};"
 _STAMP = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; COMMIT;"
 
 
@@ -64,6 +74,11 @@ def unusable(path: Path, error: sqlite3.Error) -> UsageError:
 
 
 _CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
+
+
+def teach_checksums(connection: sqlite3.Connection) -> None:
+    """Give a connection the SQL function ``crc``: the CRC-32 of a text."""
+    connection.create_function("crc", 1, lambda text: crc32(str(text).encode()), deterministic=True)
 
 
 class Database:
@@ -164,6 +179,7 @@ class Database:
         connection.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_autocheckpoint = 0")
+        teach_checksums(connection)
         return connection
 
     def _prepare(self) -> None:
@@ -174,13 +190,14 @@ class Database:
         name = str(self.path)
         if tables == 0:
             self.writer.execute("PRAGMA journal_mode = WAL")
-            self.writer.executescript(_TABLES + _STAMP)
+            self.writer.executescript(_TABLES + _SEAL + _STAMP)
         elif application != APPLICATION_ID:
             raise UsageError(f"storage file {name!r} is a database of another program")
         elif version > FORMAT:
             raise UsageError(f"storage file {name!r} has format {version}, this hyperkube reads up to {FORMAT}")
         elif version < FORMAT:
-            self.writer.executescript(_UPGRADE + _STAMP)
+            steps = "".join(step for before, step in _UPGRADES.items() if before >= version)
+            self.writer.executescript("BEGIN IMMEDIATE; " + steps + _SEAL + _STAMP)
         self.writer.execute("PRAGMA journal_mode = WAL")  # without effect unless it is a restored backup
         # A read-only file opens without complaint: find out now, not at the first write.
         self.writer.execute("UPDATE state SET value = value WHERE name = 'compacted'")

@@ -46,16 +46,20 @@ def load(database: Database) -> Found:
             else:
                 entries.pop(key, None)
         state = _read_state(database.writer)
+        wrong_leases = _wrong(database.writer, "lease", "id || ' ' || expires")
         leases = dict(database.writer.execute("SELECT id, expires FROM lease").fetchall())
     except sqlite3.Error as error:
         database.close()
         raise unusable(database.path, error) from error
-    if state is None:
+    if state is None or wrong_leases:
         database.close()
-        raise UsageError(f"storage file {str(database.path)!r} is damaged: {_NO_STATE}")
+        raise UsageError(f"storage file {str(database.path)!r} is damaged: {wrong_leases or _NO_STATE}")
     revision = max(last >> PLACE_BITS, state["compacted"])
     return Found(entries, revision, state["compacted"], state["cleaned"], leases)
 
+
+SET_STATE = "UPDATE state SET value = max(value, ?1), sum = crc(name || ' ' || max(value, ?1)) WHERE name = ?2"
+"""Takes a value, which never becomes smaller, and the name."""
 
 _NO_STATE = "it does not say how far it is compacted"
 
@@ -63,6 +67,8 @@ _NO_STATE = "it does not say how far it is compacted"
 def _read_state(connection: sqlite3.Connection) -> dict[str, int] | None:
     """Return how far the file is compacted and cleaned; None if it does not say so any more."""
     state = dict(connection.execute("SELECT name, value FROM state").fetchall())
+    if _wrong(connection, "state", "name || ' ' || value"):
+        return None
     whole = all(isinstance(state.get(name), int) for name in ("compacted", "cleaned"))
     return state if whole else None
 
@@ -165,7 +171,11 @@ def first_fault(connection: sqlite3.Connection) -> str:
     state = _read_state(connection)
     if state is None:
         return _NO_STATE
-    columns = "sum, id, previous, key, created, version, lease, value" if _has_sums(connection) else _WITHOUT_SUMS
+    if wrong := _wrong(connection, "lease", "id || ' ' || expires"):
+        return wrong
+    columns = (
+        "sum, id, previous, key, created, version, lease, value" if _has_sums(connection, "history") else _WITHOUT_SUMS
+    )
     for checksum, *found in connection.execute(f"SELECT {columns} FROM history ORDER BY id"):  # noqa: S608 - constants
         row = Row(*found)
         if checksum is not None and checksum != row.checksum:
@@ -198,11 +208,21 @@ def survey(connection: sqlite3.Connection, revision: int) -> tuple[int, int, dic
     return max(last >> PLACE_BITS, state["compacted"]), state["compacted"], keys
 
 
+_WITH_SUMS = "sum, id, previous, key, created, version, lease, value"
 _WITHOUT_SUMS = "NULL, id, previous, key, created, version, lease, value"
 
 
-def _has_sums(connection: sqlite3.Connection) -> bool:
-    return any(column[1] == "sum" for column in connection.execute("PRAGMA table_info(history)"))
+def _has_sums(connection: sqlite3.Connection, table: str) -> bool:
+    return any(column[1] == "sum" for column in connection.execute(f"PRAGMA table_info({table})"))
+
+
+def _wrong(connection: sqlite3.Connection, table: str, content: str) -> str:
+    """Return that rows of a small table are not what was written; empty if they are, or have no checksums yet."""
+    if not _has_sums(connection, table):
+        return ""
+    count = f"SELECT count(*) FROM {table} WHERE sum IS NOT crc({content})"  # noqa: S608 - constants
+    (wrong,) = connection.execute(count).fetchone()
+    return f"{wrong} rows of table {table!r} are not what was written" if wrong else ""
 
 
 def event(row: Row, previous: Row | None) -> StoreEvent:

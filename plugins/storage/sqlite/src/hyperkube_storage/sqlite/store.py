@@ -198,7 +198,7 @@ class SqliteStore:
             if revision <= self._compacted:
                 return
             self._check_readable(revision)
-        self._do(Statement("UPDATE state SET value = max(value, ?) WHERE name = 'compacted'", [(revision,)]))
+        self._do(Statement(rows.SET_STATE, [(revision, "compacted")]))
         with self._lock:
             self._compacted = max(self._compacted, revision)
         self._maintenance.wake()
@@ -240,7 +240,7 @@ class SqliteStore:
         """Remove rows that nobody can read any more, and remember how far that was done."""
         if ids:
             self._do(Statement("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids]))
-        self._do(Statement("UPDATE state SET value = ? WHERE name = 'cleaned'", [(cleaned,)]))
+        self._do(Statement(rows.SET_STATE, [(cleaned, "cleaned")]))
 
     def checkpoint(self) -> None:
         """Copy the log into the file: most of it beside the writers, the rest in their way."""

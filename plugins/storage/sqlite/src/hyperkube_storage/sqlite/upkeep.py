@@ -10,7 +10,7 @@ from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
 from hyperkube_storage.sqlite.copies import SIDE_FILES, clone, copy
-from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, unusable
+from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, teach_checksums, unusable
 
 from hyperkube.hookspecs.storage import Survey
 from hyperkube.machinery.errors import UsageError
@@ -143,6 +143,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     _must_exist(path)
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=5.0)) as connection:
+            teach_checksums(connection)
             yield connection
     except sqlite3.Error as error:
         raise unusable(path, error) from error
@@ -199,7 +200,7 @@ def _forget(database: Database) -> None:
     writer.execute("BEGIN IMMEDIATE")
     ids, _ = rows.hidden(writer, found.cleaned, found.revision, -1)
     writer.executemany("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids])
-    writer.execute("UPDATE state SET value = ? WHERE name = 'compacted'", (found.revision,))
-    writer.execute("UPDATE state SET value = ? WHERE name = 'cleaned'", (rows.last_row(found.revision),))
+    state = [(found.revision, "compacted"), (rows.last_row(found.revision), "cleaned")]
+    writer.executemany(rows.SET_STATE, state)
     writer.execute("COMMIT")
     writer.execute("VACUUM")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hyperkube_storage.sqlite.copies import clone
-from hyperkube_storage.sqlite.database import Database, failure
+from hyperkube_storage.sqlite.database import SEAL_LEASES, Database, failure
 from hyperkube_storage.sqlite.index import Batch, Entry
 
 from hyperkube.machinery.errors import UsageError
@@ -70,7 +70,7 @@ class Statement(Work):
         parameters: one row of them, or several.
     """
 
-    def __init__(self, sql: str, parameters: Sequence[Sequence[int | float]]) -> None:
+    def __init__(self, sql: str, parameters: Sequence[Sequence[int | float | str]]) -> None:
         super().__init__()
         self._sql = sql
         self._parameters = parameters
@@ -96,6 +96,11 @@ class GrantLease(Statement):
         super().__init__("INSERT INTO lease (expires) VALUES (?)", [(expires,)])
         self._expires = expires
         self._leases = leases
+
+    def write(self, connection: sqlite3.Connection) -> None:
+        """Execute it, then add the checksum, which is about the id as well."""
+        super().write(connection)
+        connection.execute(f"{SEAL_LEASES} WHERE id = ?", (self.last_row,))
 
     def done(self) -> None:
         """Let writes use the lease."""
