@@ -14,7 +14,7 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
 from hyperkube.hookspecs.scheduling import Nomination, PodInfo
-from hyperkube.kinds.pods import is_terminal
+from hyperkube.kinds.pods import containers, is_terminal
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import NotFound
@@ -228,6 +228,8 @@ class Scheduler:
                 self._queue.move("pod gone")
             elif old is None or _concerns_others(old, pod):
                 self._queue.move("pod")
+            if old is not None and _asks_otherwise(old, pod):
+                self._queue.move("pod gone")
         elif self._profiles.handles(pod):
             if old is None:
                 self._state.adopt(pod, int(pod["spec"].get("priority") or 0))
@@ -376,6 +378,14 @@ def _bind_rate(options: Mapping[str, Any], clock: Clock) -> BindRate:
     given = {"bind-pods-qps", "bind-pods-burst"} & set(options.get("given") or ())
     qps = float(options["bind-pods-qps"]) if given else 0.0
     return BindRate(clock, qps, int(options["bind-pods-burst"]) if given else 0)
+
+
+def _asks_otherwise(old: Object, new: Object) -> bool:
+    """Tell whether a placed pod was resized: like one that went, it may have left room."""
+    return any(
+        before.get("resources") != after.get("resources")
+        for before, after in zip(containers(old), containers(new), strict=False)
+    )
 
 
 def _concerns_others(old: Object, new: Object) -> bool:
