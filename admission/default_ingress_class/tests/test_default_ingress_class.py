@@ -39,6 +39,12 @@ def test_the_newest_default_is_taken(rig):
     assert rig.create(INGRESSES, ingress())["spec"]["ingressClassName"] == "new"
 
 
+def test_an_ingress_of_the_oldest_group_gets_one_too(rig):
+    oldest = GroupVersionResource("extensions", "v1beta1", "ingresses")
+
+    assert rig.create(oldest, ingress())["spec"]["ingressClassName"] == "new"
+
+
 def test_a_choice_is_kept_in_either_form(rig):
     assert rig.create(INGRESSES, ingress(ingressClassName="x"))["spec"]["ingressClassName"] == "x"
     assert rig.create(INGRESSES, ingress({"kubernetes.io/ingress.class": "y"}))["spec"] == {}

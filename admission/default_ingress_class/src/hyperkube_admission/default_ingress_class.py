@@ -13,6 +13,7 @@ from hyperkube.machinery.objects import annotations_of, metadata, name_of
 from hyperkube.plugin import Plugin, PluginContext
 
 _DEFAULT = "ingressclass.kubernetes.io/is-default-class"
+_GROUPS = ("networking.k8s.io", "extensions")
 _OLD_CLASS = "kubernetes.io/ingress.class"
 
 
@@ -30,7 +31,7 @@ class DefaultIngressClass(Plugin):
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Name the default class, unless the ingress names one, be it in the annotation of old."""
-        if not request.creates("ingresses", "networking.k8s.io"):
+        if not any(request.creates("ingresses", group) for group in _GROUPS):
             return
         ingress = request.written()
         spec = ingress.setdefault("spec", {})

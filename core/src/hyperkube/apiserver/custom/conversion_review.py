@@ -46,7 +46,7 @@ def chosen_version(understood: Sequence[str]) -> str:
 
 def review(objects: Sequence[Object], desired: str, version: str, uid: str) -> bytes:
     """Return the review that asks for objects in the API version `desired`, as JSON."""
-    empty = {"uid": "", "convertedObjects": None, "result": {"metadata": {}}}
+    empty: Object = {"uid": "", "convertedObjects": None, "result": {"metadata": {}}}
     request = {"uid": uid, "desiredAPIVersion": desired, "objects": list(objects)}
     return orjson.dumps({"kind": KIND, "apiVersion": f"{GROUP}/{version}", "request": request, "response": empty})
 

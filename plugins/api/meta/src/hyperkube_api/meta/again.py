@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import new_class
 from typing import Any
 
 from hyperkube.machinery.schema import KubeSchema
@@ -11,7 +12,7 @@ from hyperkube.machinery.schema import fields as f
 def again(base: type[KubeSchema], home: str, **members: Any) -> Any:
     """Return the schema under the package of the module `home`, with `members` in place of its own."""
     described = {"__module__": home, "__doc__": base.__doc__, **members}
-    return type(base)(base.__name__, (base,), described)
+    return new_class(base.__name__, (base,), {}, lambda body: body.update(described))
 
 
 def listed(base: type[KubeSchema], home: str) -> Any:
