@@ -1,7 +1,15 @@
-import pytest
+from base64 import b64encode
 
+import pytest
+from cryptography import x509
+
+from hyperkube.client import kubeconfig
 from hyperkube.client.review import ReviewClient, WebhookFailed
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.serving.certificates import issue, make_ca, self_signed
+from hyperkube.serving.edge import Edge
+from hyperkube.serving.exchange import Response
+from hyperkube.serving.tls import TlsFiles
 from hyperkube.testing.peer import Failure, Peer
 
 
@@ -25,7 +33,7 @@ def test_what_the_webhook_makes_of_a_review_comes_back(peer, reviews):
 
 
 def test_a_server_in_trouble_is_asked_again(peer, reviews):
-    answers = iter([Failure(500), Failure(503), {"status": {}}])
+    answers = iter([Failure(500), Failure(429), {"status": {}}])
     peer.answers["/hook"] = lambda _body: next(answers)
 
     assert reviews.post({}) == {"status": {}}
@@ -46,3 +54,54 @@ def test_a_server_that_is_away_fails(peer, reviews):
 
     with pytest.raises(WebhookFailed, match="cannot be reached"):
         reviews.post({})
+
+
+class Hook:
+    """Notes who asks on which connection."""
+
+    def __init__(self):
+        self.seen = []
+
+    def handle(self, request):
+        self.seen.append((request.certificate[:1], request.peer))
+        return Response(status=200, body=request.body)
+
+    def hot(self, _request):
+        return None
+
+    def is_long_running(self, _request):
+        return False
+
+
+def test_a_kubeconfigs_certificate_is_shown_and_the_connection_is_kept(tmp_path):
+    ca = make_ca("people")
+    (tmp_path / "ca.crt").write_bytes(ca.certificate)
+    pair, server = issue(ca, "apiserver", client=True), self_signed("hook", dns=["localhost"], ips=["127.0.0.1"])
+    server.write(tmp_path / "hook.crt", tmp_path / "hook.key")
+    hook = Hook()
+    files = TlsFiles(
+        cert_file=str(tmp_path / "hook.crt"),
+        key_file=str(tmp_path / "hook.key"),
+        client_ca_file=str(tmp_path / "ca.crt"),
+    )
+    edge = Edge(hook, host="127.0.0.1", tls=files)
+    edge.start()
+    encoded = {"client-certificate-data": pair.certificate, "client-key-data": pair.key}
+    user = {key: b64encode(value).decode() for key, value in encoded.items()}
+    cluster = {"server": f"https://127.0.0.1:{edge.port}/hook", "certificate-authority": str(tmp_path / "hook.crt")}
+    config = kubeconfig.put(kubeconfig.empty(), "clusters", "hook", cluster)
+    config = kubeconfig.put(
+        kubeconfig.put(config, "users", "me", user), "contexts", "x", {"cluster": "hook", "user": "me"}
+    )
+    kubeconfig.write(tmp_path / "config", {**config, "current-context": "x"})
+
+    reviews = ReviewClient(tmp_path / "config", SystemClock())
+    answers = [reviews.post({"spec": {"n": number}}) for number in range(3)]
+    reviews.close()
+    edge.close(0)
+
+    assert answers == [{"spec": {"n": number}} for number in range(3)]
+    assert {x509.load_der_x509_certificate(leaf).subject.rfc4514_string() for (leaf,), _ in hook.seen} == {
+        "CN=apiserver"
+    }
+    assert len({peer for _, peer in hook.seen}) == 1

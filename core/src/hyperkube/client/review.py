@@ -1,7 +1,8 @@
 """Asking a webhook: an object is posted to the server of a kubeconfig, which fills the object's status in.
 
-TokenReview, SubjectAccessReview and ImageReview all work like this. A server that cannot be reached or has trouble of
-its own is asked again, a little later each time.
+TokenReview, SubjectAccessReview and ImageReview all work like this. A server that cannot be reached, has trouble of
+its own or too much to do is asked again, a little later each time. Connections are kept and shared; the kubeconfig may
+prove who asks by a certificate, a token or a password.
 Source: kubernetes apiserver ``pkg/util/webhook/webhook.go``.
 """
 
@@ -21,7 +22,7 @@ ATTEMPTS = 5
 FIRST_WAIT_SECONDS = 0.5
 FACTOR = 1.5
 TIMEOUT_SECONDS = 30.0
-_SERVER_TROUBLE = 500
+_SERVER_TROUBLE, _TOO_MANY = 500, 429
 
 
 class WebhookFailed(HyperkubeError):
@@ -90,7 +91,7 @@ class ReviewClient:
                 if not left:
                     raise WebhookFailed(f"the webhook cannot be reached: {error}") from error
             else:
-                if answer.status < _SERVER_TROUBLE or not left:
+                if (answer.status < _SERVER_TROUBLE and answer.status != _TOO_MANY) or not left:
                     return answer
             self._clock.sleep(wait)
             wait *= FACTOR

@@ -77,5 +77,5 @@ def test_a_server_that_cannot_be_reached_lets_nobody_in(build, peer):
 
 
 def test_an_address_without_tls_is_refused_at_start():
-    with pytest.raises(UsageError, match="must begin with https"):
+    with pytest.raises(UsageError, match="Auth URL should be secure and start with https"):
         Keystone(PluginContext(name="Keystone", options={"experimental-keystone-url": "http://127.0.0.1:5000"}))

@@ -102,7 +102,9 @@ def test_a_file_is_required():
 
 def test_rules_show_the_lines_of_the_user(build):
     built = build(
-        beta(user="alice", namespace="ns", resource="pods", readonly=True), beta(user="alice", nonResourcePath="/x")
+        beta(user="alice", namespace="ns", resource="pods", readonly=True),
+        beta(user="alice", namespace="*", nonResourcePath="/x"),
+        beta(user="alice", nonResourcePath="/of-no-namespace"),
     )
 
     rules = built.authz_rules(ALICE, "ns")

@@ -3,6 +3,7 @@
 from hyperkube_controller.ephemeral_volume import EphemeralVolume
 
 from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS
+from hyperkube.machinery.errors import Forbidden
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -50,6 +51,18 @@ def test_a_claim_of_somebody_else_is_told():
     assert event["message"] == (
         "ephemeral volume scratch: PVC d/p-scratch was not created for pod d/p (pod is not owner)"
     )
+
+
+def test_a_claim_that_may_not_be_made_is_told():
+    rig = ControllerRig(EphemeralVolume)
+    rig.client.fail_next("create", "persistentvolumeclaims", Forbidden("exceeded quota"))
+    rig.client.seed(PODS, pod())
+
+    rig.settle()
+    rig.plugins[0]._recorder.flush()
+
+    (event,) = rig.client.objects(EVENTS)
+    assert event["message"] == "ephemeral volume scratch: create PVC p-scratch: exceeded quota"
 
 
 def test_a_deleted_claim_is_made_again():

@@ -25,7 +25,7 @@ class TestContract(ControllerContract):
 
 @pytest.mark.parametrize(
     ("count", "before", "after"),
-    [(100, 0, 0), (101, 0, 1), (95, 1, 1), (89, 1, 0), (6000, 0, 4), (20_000, 0, 5), (8999, 5, 4), (1, 5, 0)],
+    [(100, 0, 0), (101, 0, 1), (95, 1, 1), (89, 1, 0), (6000, 0, 4), (20_000, 0, 4), (1799, 4, 3), (1, 4, 0)],
 )
 def test_steps(count, before, after):
     assert seconds_for(count, before) == after

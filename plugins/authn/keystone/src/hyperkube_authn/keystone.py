@@ -48,7 +48,7 @@ class Keystone(Plugin):
         if not url:
             return
         if urlsplit(url).scheme != "https":
-            raise UsageError(f"{_URL} {url!r} must begin with https")
+            raise UsageError(f"{_URL} {url!r}: Auth URL should be secure and start with https")
         self._version_2 = url.endswith("/v2.0")
         self._path = "/tokens" if self._version_2 else "/auth/tokens" if url.endswith("/v3") else "/v3/auth/tokens"
         self._client = HttpClient(

@@ -64,7 +64,7 @@ class Policy:
 
 def _path_fits(pattern: str, path: str) -> bool:
     if pattern.endswith("*"):
-        return path.startswith(pattern[:-1])
+        return path.startswith(pattern.rstrip("*"))
     return bool(pattern) and pattern == path
 
 
@@ -161,10 +161,10 @@ class ABAC(Plugin):
         resources: list[Object] = []
         paths: list[Object] = []
         for policy in self._policies:
-            if not policy.is_about(user):
+            if not policy.is_about(user) or policy.namespace not in {"*", namespace}:
                 continue
             verbs = sorted(_READS) if policy.readonly else ["*"]
-            if policy.resource and policy.namespace in {"*", namespace}:
+            if policy.resource:
                 resources.append({"verbs": verbs, "apiGroups": [policy.api_group], "resources": [policy.resource]})
             if policy.path:
                 paths.append({"verbs": verbs, "nonResourceURLs": [policy.path]})

@@ -96,11 +96,14 @@ class EphemeralVolume(Plugin):
         pod = self._pods.get(namespace, name)
         if pod is None:
             return
-        actions = decide(pod, lambda claim: self._claims.get(namespace, claim))
-        try:
-            perform(self.client, self._recorder, actions)
-        except AlreadyExists:
-            raise  # the cache was behind: look again
-        except ApiError as error:
-            self._recorder.event(pod, "Warning", "FailedBinding", f"ephemeral volume: {error}")
-            raise
+        for action in decide(pod, lambda claim: self._claims.get(namespace, claim)):
+            try:
+                perform(self.client, self._recorder, [action])
+            except AlreadyExists:
+                raise  # the cache was behind: look again
+            except ApiError as error:
+                claim = name_of(action.object) if isinstance(action, Create) else ""
+                volume = claim.removeprefix(f"{name}-")
+                text = f"ephemeral volume {volume}: create PVC {claim}: {error}"
+                self._recorder.event(pod, "Warning", "FailedBinding", text)
+                raise
