@@ -34,7 +34,6 @@ from hyperkube.hookspecs.scheduling import (
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import InternalError, UsageError
 from hyperkube.machinery.objects import NodeName, Object, name_of, namespace_of, uid_of
-from hyperkube.serving.certificates import KeyPair
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores, Mask
@@ -276,9 +275,9 @@ def _tls(settings: Object) -> ssl.SSLContext:
         context.load_default_certs()
     if settings.get("certData") and settings.get("keyData"):
         with tempfile.TemporaryDirectory() as folder:
-            pair = KeyPair(base64.b64decode(settings["certData"]), base64.b64decode(settings["keyData"]))
-            pair.write(Path(folder, "tls.crt"), Path(folder, "tls.key"))
-            context.load_cert_chain(Path(folder, "tls.crt"), Path(folder, "tls.key"))
+            pair = Path(folder, "tls.pem")
+            pair.write_bytes(base64.b64decode(settings["certData"]) + base64.b64decode(settings["keyData"]))
+            context.load_cert_chain(pair)  # the ssl module reads files only; the folder is its owner's alone
     elif settings.get("certFile"):
         context.load_cert_chain(settings["certFile"], settings.get("keyFile") or None)
     if settings.get("insecure"):
