@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import threading
 from datetime import timedelta
 
 import pytest
@@ -50,7 +49,7 @@ class World:
 
     def join(self, **more):
         files = {"kubeconfig_file": str(self.folder / "kubeconfig"), "bootstrap_file": str(self.folder / "bootstrap")}
-        rest = {"folder": str(self.folder), "node": NODE, "clock": self.clock, "stopped": threading.Event()}
+        rest = {"folder": str(self.folder), "node": NODE, "clock": self.clock, "pause": lambda: False}
         bootstrap(**{**files, **rest, **more})
 
     def requests(self):
@@ -59,7 +58,6 @@ class World:
 
 @pytest.fixture
 def world(tmp_path, monkeypatch):
-    monkeypatch.setattr(subject, "POLL_SECONDS", 0.0)
     return World(tmp_path, monkeypatch)
 
 
@@ -98,15 +96,8 @@ def test_the_kubeconfig_points_to_the_certificate_and_its_key(world):
 
 
 def test_a_kubelet_that_was_ended_goes_on_with_the_same_request(world):
-    stopped = threading.Event()
-
-    def stop(_request):
-        stopped.set()
-        return {}
-
-    world.answers = stop
     with pytest.raises(BootstrapFailed, match="told to stop"):
-        world.join(stopped=stopped)
+        world.join(pause=lambda: True)
     world.answers = signed(world)
     world.join()
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import logging
-import threading
+from collections.abc import Callable
 from pathlib import Path
 
 from cryptography import x509
@@ -30,7 +30,6 @@ SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
 GROUP, USER_PREFIX = "system:nodes", "system:node:"
 USAGES = ("digital signature", "client auth")
 WAIT_SECONDS = 3600.0
-POLL_SECONDS = 1.0
 _KEY_FILE = "kubelet-client.key.tmp"
 _CURRENT = "kubelet-client-current.pem"
 _logger = logging.getLogger("hyperkube.kubelet")
@@ -121,9 +120,11 @@ def issued(request: Object) -> bytes | None:
 
 
 def request_certificate(
-    client: Client, key: ec.EllipticCurvePrivateKey, node: str, clock: Clock, stopped: threading.Event
+    client: Client, key: ec.EllipticCurvePrivateKey, node: str, clock: Clock, pause: Callable[[], bool]
 ) -> bytes:
     """Ask for a certificate and wait until it is there; return it as PEM.
+
+    `pause` waits between two looks, and tells whether the kubelet is to end.
 
     Raises:
         BootstrapFailed: it does not come.
@@ -132,7 +133,7 @@ def request_certificate(
     name = str(wanted["metadata"]["name"])
     end = clock.monotonic() + WAIT_SECONDS
     uid = ""
-    while not stopped.is_set() and clock.monotonic() < end:
+    while clock.monotonic() < end:
         try:
             if not uid:
                 uid = _submitted(client, wanted)
@@ -145,7 +146,8 @@ def request_certificate(
                 return certificate
         except (ApiError, ConnectionError, TimeoutError) as error:
             _logger.warning("cannot request a client certificate yet: %s", error)
-        clock.wait(stopped, POLL_SECONDS)
+        if pause():
+            break
     raise BootstrapFailed(f"csr {name!r} was not answered within an hour, or the kubelet was told to stop")
 
 
@@ -171,7 +173,7 @@ def store_pair(folder: Path, certificate: bytes, key: ec.EllipticCurvePrivateKey
 
 
 def bootstrap(
-    *, kubeconfig_file: str, bootstrap_file: str, folder: str, node: str, clock: Clock, stopped: threading.Event
+    *, kubeconfig_file: str, bootstrap_file: str, folder: str, node: str, clock: Clock, pause: Callable[[], bool]
 ) -> None:
     """See to it that the kubeconfig is there and good for the API server; do nothing if it is.
 
@@ -181,7 +183,7 @@ def bootstrap(
         folder: where the key and the certificate are kept.
         node: the node's name.
         clock: for the waits.
-        stopped: set when the kubelet is to end.
+        pause: waits between two looks at the request, about a second; tells whether the kubelet is to end.
 
     Raises:
         UsageError: a file cannot be used, or no certificate was given.
@@ -194,7 +196,7 @@ def bootstrap(
     key = private_key(Path(folder))
     client = kubeconfig.client_for(access, clock=clock, user_agent=f"kubelet ({node})")
     try:
-        certificate = request_certificate(client, key, node, clock, stopped)
+        certificate = request_certificate(client, key, node, clock, pause)
     finally:
         client.close()
     pair = str(store_pair(Path(folder), certificate, key, clock).absolute())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,9 @@ from hyperkube.client.client import Client
 if TYPE_CHECKING:
     from hyperkube.kubelet.server import Kubelet
     from hyperkube.serving.loop import EdgeLoop
+
+REQUEST_POLL_SECONDS = 1.0
+"""How often a kubelet that joins looks whether it has its certificate."""
 
 
 def complete(options: Options) -> None:
@@ -48,7 +51,7 @@ def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLo
     return kubelet
 
 
-def join(options: Options, node: str, stopped: threading.Event) -> None:
+def join(options: Options, node: str, pause: Callable[[], bool]) -> None:
     """Come to a certificate with the credentials of ``--bootstrap-kubeconfig``, unless there is a good one.
 
     Raises:
@@ -63,7 +66,7 @@ def join(options: Options, node: str, stopped: threading.Event) -> None:
         folder=options["cert-dir"],
         node=node,
         clock=SystemClock(),
-        stopped=stopped,
+        pause=pause,
     )
 
 
@@ -75,7 +78,7 @@ def run(options: Options) -> None:
     with stop_signal() as stopped, Lifecycle() as life:
         node = options["hostname-override"]
         if options["bootstrap-kubeconfig"]:
-            join(options, node, stopped)
+            join(options, node, lambda: stopped.wait(REQUEST_POLL_SECONDS))
         connected = options["kubeconfig"] or options["master"] or options["api-servers"]
         start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
         serve_health(life, options)
