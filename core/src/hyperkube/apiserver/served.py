@@ -172,6 +172,16 @@ class ServedResource:
         canonical["apiVersion"] = self.kind.api_version
         return canonical
 
+    def canonical_change(self, new: Object, old: Object) -> Object:
+        """Return a changed object in its canonical form, sharing with the canonical `old` what stayed as it was."""
+        same = {name for name, value in new.items() if name in old and value == old[name]} - {"metadata"}
+        if self.custom or new.keys() != old.keys() or not same:  # of numbers in custom objects 1 == 1.0
+            return self.canonical(new)
+        changed = self.canonical({name: value for name, value in new.items() if name not in same})
+        if not new.keys() <= changed.keys() | same:  # something became empty and is left out
+            return self.canonical(new)
+        return {name: old[name] if name in same else changed[name] for name in old}
+
     @property
     def field_names(self) -> frozenset[str]:
         """The field selectors of the resource."""

@@ -102,7 +102,7 @@ def _attempt(services: Services, write: Change, current: Current) -> Single | No
             new = _prepare(target, write.call, new, old)
             _refuse_invalid(target, write.call, new, old)
         else:
-            new = target.served.canonical(new)
+            new = target.served.canonical_change(new, old)
         if write.admit:
             admission.object = new
             services.admission.validate(admission)
@@ -165,7 +165,7 @@ def _prepare(target: Target, call: Call, new: Object, old: Object) -> Object:
         _strategy(target).prepare_status_update(call, new, old)
     else:
         _strategy(target).prepare_update(call, new, old)
-    prepared = served.canonical(new)
+    prepared = served.canonical_change(new, old)
     is_status = target.sub is not None and target.sub.name == "status"
     if strategy.generation and not is_status and _counts(strategy, prepared) != _counts(strategy, old):
         prepared["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
