@@ -13,9 +13,12 @@ def test_it_opens_an_empty_store():
     store.close()
 
 
-def test_it_forgets_history_after_the_time_set():
+@pytest.mark.parametrize(
+    "told", [{"settings": {"history_seconds": 10}}, {"options": {"etcd-compaction-interval": 10.0}}], ids=str
+)
+def test_it_forgets_history_after_the_time_set(told):
     clock = FakeClock()
-    store = Memory(PluginContext(name="memory", clock=clock, settings={"history_seconds": 10})).storage_open()
+    store = Memory(PluginContext(name="memory", clock=clock, **told)).storage_open()
     store.txn([], [Put("/registry/a", b"1")])
     first = store.revision()
     clock.advance(10)

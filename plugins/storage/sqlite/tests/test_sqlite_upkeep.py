@@ -6,6 +6,7 @@ from contextlib import closing
 import pytest
 from hyperkube_storage.sqlite import Sqlite, SqliteStore
 
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.storage.store import Compacted, Delete, Put, StoreError
@@ -256,3 +257,23 @@ def test_an_upgraded_lease_keeps_its_time(path, upkeep):
 
         assert store.get("/a").lease == lease
     assert upkeep.check().startswith("ok")
+
+
+@pytest.mark.parametrize(
+    "told", [{"settings": {"history_seconds": 10}}, {"options": {"etcd-compaction-interval": 10.0}}], ids=str
+)
+def test_history_is_kept_as_long_as_it_is_told(folder, told):
+    clock = FakeClock()
+    options = {"data-dir": str(folder), **told.get("options", {})}
+    plugin = Sqlite(PluginContext(name="sqlite", clock=clock, options=options, settings=told.get("settings", {})))
+
+    with closing(plugin.storage_open()) as store:
+        first = store.txn([], [Put("/a", b"1")]).revision
+        deadline = SystemClock().monotonic() + 60
+        store.txn([], [Put("/a", b"2")])
+        while store.compacted <= first and SystemClock().monotonic() < deadline:
+            clock.advance(5)
+            SystemClock().sleep(0.01)
+
+        with pytest.raises(Compacted):
+            store.get("/a", revision=first)

@@ -19,10 +19,11 @@ class MemorySettings:
     """Settings of this plugin.
 
     Attributes:
-        history_seconds: how long replaced versions of an object stay readable.
+        history_seconds: how long replaced versions of an object stay readable; 0 keeps them until somebody compacts;
+            None for ``--etcd-compaction-interval``.
     """
 
-    history_seconds: float = DEFAULT_SECONDS
+    history_seconds: float | None = None
 
 
 class Memory(Plugin):
@@ -32,4 +33,7 @@ class Memory(Plugin):
     def storage_open(self) -> Store:
         """Return a new, empty store."""
         settings = self.settings(MemorySettings)
-        return MemoryStore(self.context.clock, history_seconds=settings.history_seconds)
+        seconds = settings.history_seconds
+        if seconds is None:
+            seconds = float(self.context.options.get("etcd-compaction-interval", DEFAULT_SECONDS))
+        return MemoryStore(self.context.clock, history_seconds=seconds)

@@ -27,11 +27,12 @@ class SqliteSettings:
 
     Attributes:
         path: the file; empty for ``storage.db`` in ``--data-dir``.
-        history_seconds: how long replaced versions of an object stay readable.
+        history_seconds: how long replaced versions of an object stay readable; 0 keeps them until somebody compacts;
+            None for ``--etcd-compaction-interval``.
     """
 
     path: str = ""
-    history_seconds: float = DEFAULT_SECONDS
+    history_seconds: float | None = None
 
 
 class Sqlite(Plugin):
@@ -41,7 +42,10 @@ class Sqlite(Plugin):
     def storage_open(self) -> Store:
         """Open the file, making it and its folder if need be."""
         settings = self.settings(SqliteSettings)
-        return SqliteStore(self._path(settings), self.context.clock, history_seconds=settings.history_seconds)
+        seconds = settings.history_seconds
+        if seconds is None:
+            seconds = float(self.context.options.get("etcd-compaction-interval", DEFAULT_SECONDS))
+        return SqliteStore(self._path(settings), self.context.clock, history_seconds=seconds)
 
     @hookimpl
     def storage_upkeep(self) -> Upkeep | None:
