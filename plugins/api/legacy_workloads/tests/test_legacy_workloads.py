@@ -110,6 +110,22 @@ def test_an_empty_selector_of_a_budget_meant_no_pods():
     assert shown["spec"]["selector"] == {"matchExpressions": [{"key": key, "operator": "DoesNotExist"}]}
 
 
+def test_a_metric_was_flat_and_behaviour_an_annotation():
+    spec = spec_of("horizontalpodautoscalers.v2beta1.autoscaling")
+    flat = {"type": "Resource", "resource": {"name": "cpu", "targetAverageUtilization": 50}}
+    annotations = {"autoscaling.alpha.kubernetes.io/behavior": '{"scaleUp":{"selectPolicy":"Max"}}'}
+
+    stored = spec.to_storage({"metadata": {"annotations": annotations}, "spec": {"metrics": [flat]}})
+
+    target = {"type": "Utilization", "averageUtilization": 50}
+    assert stored["spec"] == {
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+        "behavior": {"scaleUp": {"selectPolicy": "Max"}},
+    }
+    back = spec.from_storage(stored)
+    assert (back["metadata"]["annotations"], back["spec"]) == (annotations, {"metrics": [flat]})
+
+
 def test_a_backend_is_a_service_and_its_port():
     spec = spec_of("ingresses.v1beta1.extensions")
 
@@ -127,6 +143,7 @@ class TestLegacyAppsApi(LegacyApiContract):
 class TestLegacyAutoscalingApi(LegacyApiContract):
     plugin = LegacyAutoscalingApi
     module = "hyperkube_api.autoscaling.v2"
+    tidied = frozenset({"HorizontalPodAutoscaler"})
 
 
 class TestLegacyBatchApi(LegacyApiContract):

@@ -44,6 +44,7 @@ class Definitions:
         self._caller = Caller(Resolver(client), clock)
         self._known: dict[str, Object] = {}
         self._served: dict[str, list[ApiGroupVersion]] = {}
+        self._specs: dict[str, Object] = {}
         self._stopped = threading.Event()
         self._watch: Watch | None = None
         self._thread: threading.Thread | None = None
@@ -111,16 +112,20 @@ class Definitions:
             self._serve(crd)
 
     def _serve(self, crd: Object) -> None:
-        name, wanted = name_of(crd), group_versions(crd, self._rules_of, caller=self._caller)
+        name = name_of(crd)
+        if self._specs.get(name) == crd["spec"]:
+            return  # only its status or metadata changed: what is known about its objects stays known
+        wanted = group_versions(crd, self._rules_of, caller=self._caller)
         before = self._served.get(name, [])
         self._registry.add(wanted, custom=True)
-        self._served[name] = wanted
+        self._served[name], self._specs[name] = wanted, crd["spec"]
         for version in before:
             if version.version not in {one.version for one in wanted}:
                 self._registry.remove(version.resources[0].resource)
 
     def _gone(self, name: str) -> None:
         self._known.pop(name, None)
+        self._specs.pop(name, None)
         for version in self._served.pop(name, []):
             self._registry.remove(version.resources[0].resource)
         for crd in list(self._known.values()):

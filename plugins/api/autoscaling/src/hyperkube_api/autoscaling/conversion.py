@@ -47,8 +47,8 @@ def v2_to_v1(obj: Object) -> Object:
         status["currentCPUUtilizationPercentage"] = _current_cpu(used)
     conditions = status.pop("conditions", None)
     for key, value in (
-        (METRICS, [_metric_to_v1(metric) for metric in metrics]),
-        (CURRENT_METRICS, [_current_to_v1(metric) for metric in current if metric is not used]),
+        (METRICS, [flat_metric(metric) for metric in metrics]),
+        (CURRENT_METRICS, [flat_current(metric) for metric in current if metric is not used]),
         (CONDITIONS, conditions),
         (BEHAVIOR, behavior),
     ):
@@ -63,29 +63,29 @@ def v1_to_v2(obj: Object) -> Object:
     """Return the autoscaling/v2 form, which is stored."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     annotations = dict((obj.get("metadata") or {}).get("annotations") or {})
-    metrics = [_metric_to_v2(metric) for metric in _taken(annotations, METRICS) or []]
+    metrics = [metric_of(metric) for metric in taken(annotations, METRICS) or []]
     percentage = spec.pop("targetCPUUtilizationPercentage", None)
     if percentage is not None:
         target = {"type": "Utilization", "averageUtilization": percentage}
         metrics.insert(0, {"type": "Resource", "resource": {"name": "cpu", "target": target}})
     if metrics:
         spec["metrics"] = metrics
-    behavior = _taken(annotations, BEHAVIOR)
+    behavior = taken(annotations, BEHAVIOR)
     if behavior:
         spec["behavior"] = behavior
-    current = [_current_to_v2(metric) for metric in _taken(annotations, CURRENT_METRICS) or []]
+    current = [current_of(metric) for metric in taken(annotations, CURRENT_METRICS) or []]
     used = status.pop("currentCPUUtilizationPercentage", None)
     if used is not None:
         current.insert(0, {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": used}}})
     if current:
         status["currentMetrics"] = current
-    conditions = _taken(annotations, CONDITIONS)
+    conditions = taken(annotations, CONDITIONS)
     if conditions:
         status["conditions"] = conditions
     return _rebuilt(obj, "autoscaling/v2", annotations, spec, status)
 
 
-def _taken(annotations: dict[str, str], key: str) -> Any:
+def taken(annotations: dict[str, str], key: str) -> Any:
     """Take an annotation's JSON out; a text that is no JSON is dropped, as it cannot be converted."""
     text = annotations.pop(key, None)
     if text is None:
@@ -130,19 +130,23 @@ _CURRENTS = {
 _SELECTOR = {"pods": "selector", "object": "selector", "external": "metricSelector"}
 
 
-def _metric_to_v1(metric: Object) -> Object:
+def flat_metric(metric: Object) -> Object:
+    """Return a wished metric in the flat shape that came before v2."""
     return _source_to_v1(metric, "target", _TARGETS)
 
 
-def _current_to_v1(metric: Object) -> Object:
+def flat_current(metric: Object) -> Object:
+    """Return an observed metric in the flat shape that came before v2."""
     return _source_to_v1(metric, "current", _CURRENTS)
 
 
-def _metric_to_v2(metric: Object) -> Object:
+def metric_of(metric: Object) -> Object:
+    """Return a wished metric of the flat shape as v2 has it."""
     return _source_to_v2(metric, "target", _TARGETS)
 
 
-def _current_to_v2(metric: Object) -> Object:
+def current_of(metric: Object) -> Object:
+    """Return an observed metric of the flat shape as v2 has it."""
     return _source_to_v2(metric, "current", _CURRENTS)
 
 
