@@ -9,6 +9,7 @@ from hyperkube_scheduler.inter_pod_affinity import (
     PREFERRED,
     REQUIRED,
     InterPodAffinity,
+    InterPodAffinityPriority,
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -94,6 +95,19 @@ def test_other_namespaces_count_only_when_named():
     assert not plugin.filter(own, nodes).mask.any()
     assert plugin.filter(named, nodes).mask.tolist() == [False, False, True, False]
     assert plugin.filter(every, nodes).mask.tolist() == [False, False, True, False]
+
+
+def test_the_old_name_scores_from_0_to_10():
+    nodes = zones((pod("web", {"app": "web"}), "a"), (pod("db", {"app": "db"}), "c"))
+    own = {"weight": 5, "podAffinityTerm": term()}
+    new = pod_info(pod("new", {"app": "web"}, podAffinity={PREFERRED: [own]}), nodes)
+    every = np.ones(4, dtype=bool)
+
+    old, today = InterPodAffinityPriority(None), InterPodAffinity(None)
+    scores = old.normalize(new, nodes, old.score(new, nodes), every)
+
+    assert scores.max() == 10
+    assert (scores * 10 == today.normalize(new, nodes, today.score(new, nodes), every)).all()
 
 
 def test_preferences_of_both_sides_add_up_and_stretch_to_100():

@@ -66,3 +66,11 @@ class SelectorSpread(ScorePlugin):
             pod.state["SelectorSpread"] = self._owners.default_selector(pod.pod) if self._owners is not None else None
         found: Selector | None = pod.state["SelectorSpread"]
         return found
+
+
+class SelectorSpreadPriority(SelectorSpread):
+    """The 1.x priority of that name: the same, from 0 to 10."""
+
+    def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
+        """Turn counts around, to 0 to 10."""
+        return super().normalize(pod, nodes, scores, feasible) // 10
