@@ -110,7 +110,7 @@ class _Manager(pluggy.PluginManager):
         found = known[name]
         return found and found.copy()
 
-    def parse_hookspec_opts(self, module_or_class: object, name: str) -> _SpecOptions:
+    def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> _SpecOptions:
         """Return how an attribute of a module is marked as a spec, None if it is not."""
         known = _specs_of.get(module_or_class)
         if known is None:

@@ -29,7 +29,12 @@ def contents(store: Store) -> list[tuple[str, bytes, int, int, int]]:
 def seen(events: list[StoreEvent]) -> list[tuple[str, int, bytes | None, bytes | None]]:
     """Return what changes say: key, revision, value, value before."""
     return [
-        (event.key, event.revision, event.current and event.current.value, event.previous and event.previous.value)
+        (
+            event.key,
+            event.revision,
+            event.current.value if event.current is not None else None,
+            event.previous.value if event.previous is not None else None,
+        )
         for event in events
     ]
 
