@@ -13,7 +13,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scheduling_world import NO_ACCOUNTS, add_node, add_pods, node_of, pod, remove, settled, wait_bound, wait_message
 
-from hyperkube.kinds.resources import NODES
+from hyperkube.client.client import STRATEGIC_PATCH
+from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.testing.cluster import ControlPlane
 
 ZONE = "topology.kubernetes.io/zone"
@@ -120,3 +121,17 @@ def test_required_nodes_bind_and_preferred_ones_draw(cluster):
 
     assert nodes == ["b1", "b1"]
     assert wait_bound(cluster, "lost") == ["c1"]
+
+
+def test_a_pod_that_shrinks_makes_room(cluster):
+    add_node(cluster, "only", cpu="4", labels={"kubernetes.io/os": "linux"})
+    add_pods(cluster, pod("large", "4"))
+    wait_bound(cluster, "large")
+    add_pods(cluster, pod("waits", "2"))
+    wait_message(cluster, "waits", "1 Insufficient cpu")
+
+    smaller = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+    change = {"spec": {"containers": smaller}}
+    cluster.client.patch(PODS, "large", change, "default", subresource="resize", patch_type=STRATEGIC_PATCH)
+
+    assert wait_bound(cluster, "waits") == ["only"]

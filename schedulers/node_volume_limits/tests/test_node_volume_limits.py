@@ -4,7 +4,7 @@ from hyperkube_scheduler.node_volume_limits import REASON, NodeVolumeLimits
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
-from hyperkube.kinds.resources import CSI_NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from hyperkube.kinds.resources import CSI_NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, VOLUME_ATTACHMENTS
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.scheduler import SchedulingContract
 from hyperkube.testing.scheduling import pod_info, table
@@ -51,6 +51,24 @@ def test_a_volume_that_is_there_already_counts_once():
     nodes = world()
 
     assert build().filter(pod_info(pod("new", "one"), nodes), nodes).mask.all()
+
+
+def test_what_is_still_attached_for_a_pod_that_went_counts():
+    nodes = table({"name": "a"}, {"name": "b"})
+    plugin = build()
+    for name, node, attacher in (("x", "b", "csi.example.com"), ("y", "a", "other.example.com")):
+        source = {"persistentVolumeName": "pv-one"}
+        spec = {"attacher": attacher, "nodeName": node, "source": source}
+        plugin.context.client.create(VOLUME_ATTACHMENTS, {"metadata": {"name": name}, "spec": spec})
+    free = plugin.filter(pod_info(pod("new", "two"), nodes), nodes).mask.tolist()
+    spec = {"attacher": "csi.example.com", "nodeName": "a", "source": {"persistentVolumeName": "pv-one"}}
+
+    late = build()
+    late.context.client.create(VOLUME_ATTACHMENTS, {"metadata": {"name": "z"}, "spec": spec})
+
+    assert free == [True, True]
+    assert late.filter(pod_info(pod("new", "two"), nodes), nodes).mask.tolist() == [False, True]
+    assert late.filter(pod_info(pod("new", "one"), nodes), nodes).mask.all()
 
 
 def test_room_is_left():

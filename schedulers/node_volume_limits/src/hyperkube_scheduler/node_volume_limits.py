@@ -40,11 +40,14 @@ class NodeVolumeLimits(FilterPlugin):
         wanted, known = self._attached([pod.pod]), self._claims
         if known is None or not wanted:
             return Filtered(~refused)
+        attached = self._still_attached(known)
         for index in range(len(nodes)):
             limits = _limits(known.csi_node(nodes.names[index]))
             if not wanted.keys() & limits.keys():
                 continue
             there = self._attached(nodes.pods(index))
+            for driver, handles in attached.get(nodes.names[index], {}).items():
+                there[driver] = there.get(driver, set()) | handles
             refused[index] = any(
                 len(there.get(driver, set()) | handles) > limits[driver] and handles - there.get(driver, set())
                 for driver, handles in wanted.items()
@@ -61,6 +64,18 @@ class NodeVolumeLimits(FilterPlugin):
                 if found is not None:
                     attached.setdefault(found[0], set()).add(found[1])
         return attached
+
+    def _still_attached(self, known: Claims) -> dict[str, Attached]:
+        """Return by node what is attached there, also for pods that are gone from it by now."""
+        found: dict[str, Attached] = {}
+        for row in known.attachments():
+            spec = row["spec"]
+            name = (spec.get("source") or {}).get("persistentVolumeName")
+            volume = known.volume(name) if name else None
+            csi = volume["spec"].get("csi") if volume is not None else None
+            if csi and csi["driver"] == spec.get("attacher"):
+                found.setdefault(spec["nodeName"], {}).setdefault(csi["driver"], set()).add(csi["volumeHandle"])
+        return found
 
     def _driver_and_handle(self, namespace: str, name: str) -> tuple[str, str] | None:
         """Return what attaches a claim's volume; one that is still to be made counts by its claim."""

@@ -15,6 +15,7 @@ from hyperkube.kinds.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
 )
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of, name_of, namespace_of
@@ -25,7 +26,7 @@ BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 CHANGES = frozenset(
     {
         "csidrivers", "csinodes", "csistoragecapacities", "persistentvolumeclaims", "persistentvolumes",
-        "storageclasses",
+        "storageclasses", "volumeattachments",
     }
 )  # fmt: skip
 """What the plugins that use this tell the scheduler of."""
@@ -84,6 +85,10 @@ class Claims:
     def csi_driver(self, name: str) -> Object | None:
         """Return what a driver says about itself."""
         return self._informer(CSI_DRIVERS).get("", name)
+
+    def attachments(self) -> list[Object]:
+        """Return which volumes are attached to which nodes, or should be."""
+        return list(self._informer(VOLUME_ATTACHMENTS).list())
 
     def capacities(self) -> list[Object]:
         """Return how much storage drivers say they can make, by class and topology."""
