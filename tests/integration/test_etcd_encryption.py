@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[2] / "plugins/storage/kms/tests"))
 
+from key_server import KeyServer
 from server_processes import ApiServer, Etcd, eventually, need_etcd, running
 
 pytestmark = pytest.mark.slow
@@ -76,3 +78,37 @@ def write_probe(server, stored):
     """Write one of the secrets again as it is; tell whether it is stored under the new key."""
     server.put(f"{SECRETS}/s0", server.get(f"{SECRETS}/s0"))
     return b"k8s:enc:aesgcm:v1:key-b:" in stored()
+
+
+def test_a_kms_encrypts_and_its_health_is_the_servers(backend, tmp_path):
+    flags, stored = backend
+    kms = KeyServer(tmp_path)
+    path = tmp_path / "encryption.json"
+    provider = {"kms": {"apiVersion": "v2", "name": "vault", "endpoint": kms.endpoint}}
+    document = {
+        "apiVersion": "apiserver.config.k8s.io/v1",
+        "kind": "EncryptionConfiguration",
+        "resources": [{"resources": ["secrets"], "providers": [provider]}],
+    }
+    path.write_text(json.dumps(document))
+    reload = f"--encryption-provider-config={path}", "--encryption-provider-config-automatic-reload"
+    server = ApiServer(tmp_path, *flags, *reload, *OPEN)
+    with running(server):
+        for number in range(3):
+            made = {"metadata": {"name": f"s{number}"}, "stringData": {"k": "plain words"}}
+            assert server.post(SECRETS, made)[0] == 201
+        data = [item["data"] for item in server.get(SECRETS)["items"]]
+        healthy = server.request("GET", "/healthz/kms-providers")
+        kms.health = "sealed"
+        sealed = server.request("GET", "/healthz/kms-providers")[0], server.request("GET", "/readyz")[0]
+        kms.health = "ok"
+        server.kill()
+        server.start()
+        again = [item["data"] for item in server.get(SECRETS)["items"]]
+    kms.stop()
+
+    assert b"k8s:enc:kms:v2:vault:" in stored()
+    assert b"plain words" not in stored()
+    assert (healthy, sealed) == ((200, "ok"), (500, 500))
+    assert again == data
+    assert kms.calls.count("decrypt") <= 1

@@ -10,6 +10,7 @@ from typing import Any
 from hyperkube.apiserver.admission_settings import settings_of
 from hyperkube.apiserver.authentication import chosen
 from hyperkube.apiserver.authorizers import Chosen, authorizers_of
+from hyperkube.apiserver.encryption.configuration import HelpedProvider
 from hyperkube.hookspecs import admission, api, authn, authz, storage
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
@@ -40,6 +41,25 @@ def load_storage(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
     wanted = str(options.get("storage-backend") or "")
     name = _BACKENDS.get(wanted, wanted)
     return load("storage", [name], storage, lambda plugin: context("storage", plugin))
+
+
+def helped_provider(context: ContextOf, hosts: list[PluginHost]) -> HelpedProvider:
+    """Return what makes the encryption providers that plugins have: the storage plugin of the provider's name does.
+
+    Each is loaded when it is first needed, and its host added to `hosts`.
+    """
+    loaded: dict[str, PluginHost] = {}
+
+    def make(provider: str, settings: Mapping[str, Any]) -> storage.ValueProvider | None:
+        if provider not in loaded:
+            if provider not in installed("storage"):
+                return None
+            loaded[provider] = load("storage", [provider], storage, lambda plugin: context("storage", plugin))
+            hosts.append(loaded[provider])
+        made: storage.ValueProvider | None = loaded[provider].hook.storage_encrypt(provider=provider, settings=settings)
+        return made
+
+    return make
 
 
 def load_api(context: ContextOf) -> PluginHost:

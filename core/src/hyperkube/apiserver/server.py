@@ -147,7 +147,7 @@ class ApiServer:
             self.options["service-account-signer"] = TokenSigner(self.options, issuers, audiences, self._clock)
         self._owns_store = store is None
         check_media_type(self.options)
-        self._encryption = live_rules(self.options, self._clock)
+        self._encryption = live_rules(self.options, self._clock, plugins.helped_provider(self._context, self._hosts))
         self._store = store if store is not None else self._open_store()
         self._root = str(self.options.get("etcd-prefix") or "/registry").rstrip("/") + "/"
         self._history_sizes = HistorySizes(self.options)
@@ -323,6 +323,7 @@ class ApiServer:
             Check("log", lambda: True),
             Check("etcd", self._store_answers("etcd-healthcheck-timeout")),
             Check("etcd-readiness", self._store_answers("etcd-readycheck-timeout"), only_ready=True),
+            *(Check(*check) for check in (self._encryption.checks() if self._encryption is not None else ())),
             Check("informer-sync", self._plugins_ready, only_ready=True),
             Check("poststarthook/rbac/bootstrap-roles", lambda: self._bootstrap.done),
             Check("poststarthook/start-system-namespaces-controller", lambda: self._bootstrap.done),

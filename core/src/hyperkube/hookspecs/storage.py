@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.storage.store import Store
@@ -57,6 +57,37 @@ class Upkeep(Protocol):
         """
 
 
+class ValueProvider(Protocol):
+    """Encrypts values with the help of somebody else; safe to use from many threads.
+
+    Attributes:
+        prefix: how the values that it encrypted begin.
+    """
+
+    prefix: bytes
+
+    def conceal(self, value: bytes, context: bytes) -> bytes:
+        """Return the encrypted value with its prefix; `context` is authenticated but not stored.
+
+        Raises: `StoreUnavailable` while that is not possible.
+        """
+
+    def reveal(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
+        """Return the value, and whether it should be encrypted anew.
+
+        Raises: `hyperkube.storage.transformed.Unreadable` in place of a value.
+        """
+
+    def check(self) -> bool:
+        """Return True if all is well.
+
+        Raises: `StoreUnavailable` with the reason.
+        """
+
+    def close(self) -> None:
+        """End whatever it has under way; idempotent."""
+
+
 @hookspec(firstresult=True)
 def storage_open() -> Store:
     """Open the store that the host's options describe (``context.options``: ``data-dir``, ``etcd-servers``, …).
@@ -76,4 +107,16 @@ def storage_upkeep() -> Upkeep | None:
     Called: by ``hyperkube storage``, once, in a process of its own; the store is not opened for it.
     Returns: None from a backend that others take care of (etcd has `etcdctl`).
     Must: open nothing and change nothing until one of the methods is called.
+    """
+
+
+@hookspec(firstresult=True)
+def storage_encrypt(provider: str, settings: Mapping[str, Any]) -> ValueProvider | None:
+    """Return what encrypts values for one entry of an EncryptionConfiguration.
+
+    Called: for each entry whose provider is not built into the server, at start and when the file is read again, on any
+        thread, with the provider's name and its table; the host closes what is returned.
+    Returns: None for the name of another plugin's provider.
+    Raises: `UsageError` in one line that begins with the place in the table.
+    Must: answer at once; nobody needs to be there yet who helps with the encryption.
     """

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hyperkube.apiserver.encryption.providers import CIPHERS, Cipher, Identity, KeyedProvider, Provider
+from hyperkube.hookspecs.storage import ValueProvider
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource
+
+HelpedProvider = Callable[[str, Mapping[str, Any]], ValueProvider | None]
+"""Makes a provider that a plugin has of its name and settings."""
 
 KINDS = {("apiserver.config.k8s.io/v1", "EncryptionConfiguration"), ("v1", "EncryptionConfig")}
 """The kind, and what it was called up to 1.12."""
@@ -39,6 +43,11 @@ class EncryptionRules:
         self._rules = tuple(rules)
         self._known: dict[GroupResource, tuple[Provider, ...]] = {}
 
+    def helped(self) -> list[ValueProvider]:
+        """Return the providers that plugins made."""
+        providers = [provider for rule in self._rules for provider in rule.providers]
+        return [provider for provider in providers if not isinstance(provider, KeyedProvider | Identity)]
+
     def providers(self, resource: GroupResource) -> tuple[Provider, ...]:
         """Return the providers of a resource; none for one that is not encrypted."""
         found = self._known.get(resource)
@@ -48,8 +57,12 @@ class EncryptionRules:
         return found
 
 
-def read_configuration(path: str) -> EncryptionRules:
+def read_configuration(path: str, helped: HelpedProvider | None = None) -> EncryptionRules:
     """Return what the file of ``--encryption-provider-config`` says.
+
+    Args:
+        path: the file.
+        helped: makes the providers that plugins have, by name and settings; None where there are none.
 
     Raises:
         UsageError: it cannot be read or is wrong; the text names the place, never a key.
@@ -63,7 +76,7 @@ def read_configuration(path: str) -> EncryptionRules:
     except yaml.YAMLError as error:
         raise UsageError(f"encryption configuration {path!r} is not YAML") from error
     try:
-        return EncryptionRules(_rules(document))
+        return EncryptionRules(_rules(document, helped))
     except _Wrong as error:
         raise UsageError(f"encryption configuration {path!r}: {error}") from error
 
@@ -72,7 +85,7 @@ class _Wrong(ValueError):
     """Something in the file; the text begins with its place."""
 
 
-def _rules(document: Any) -> list[Rule]:
+def _rules(document: Any, helped: HelpedProvider | None) -> list[Rule]:
     if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) not in KINDS:
         raise _Wrong("must be an EncryptionConfiguration of apiserver.config.k8s.io/v1")
     rules = []
@@ -85,7 +98,9 @@ def _rules(document: Any) -> list[Rule]:
         rules.append(
             Rule(
                 tuple(names),
-                tuple(_provider(one, f"{place}.providers[{place_in}]") for place_in, one in enumerate(providers)),
+                tuple(
+                    _provider(one, f"{place}.providers[{place_in}]", helped) for place_in, one in enumerate(providers)
+                ),
             )
         )
     return rules
@@ -107,16 +122,16 @@ def _check_resource(name: Any, place: str) -> None:
         raise _Wrong(f"{place}: {name!r} names a subresource, which is stored with its resource")
 
 
-def _provider(item: Any, place: str) -> Provider:
+def _provider(item: Any, place: str, helped: HelpedProvider | None) -> Provider:
     if not isinstance(item, dict) or len(item) != 1:
         raise _Wrong(f"{place}: exactly one provider is required ({', '.join([*CIPHERS, 'identity'])})")
     ((name, settings),) = item.items()
     if name == "identity":
         return Identity()
     if name == "kms":
-        raise _Wrong(f"{place}: the provider kms is not built yet")
+        return _helped(name, settings, place, helped)
     if name not in CIPHERS:
-        raise _Wrong(f"{place}: {name!r} is not a provider ({', '.join([*CIPHERS, 'identity'])})")
+        raise _Wrong(f"{place}: {name!r} is not a provider ({', '.join([*CIPHERS, 'identity', 'kms'])})")
     keys: dict[str, Cipher] = {}
     for number, key in enumerate(_list(settings, "keys", place)):
         label, cipher = _key(name, key, f"{place}.{name}.keys[{number}]")
@@ -124,6 +139,18 @@ def _provider(item: Any, place: str) -> Provider:
             raise _Wrong(f"{place}.{name}.keys[{number}]: there is a key {label!r} already")
         keys[label] = cipher
     return KeyedProvider(name, keys)
+
+
+def _helped(name: str, settings: Any, place: str, helped: HelpedProvider | None) -> Provider:
+    if not isinstance(settings, Mapping):
+        raise _Wrong(f"{place}.{name}: its settings are required")
+    try:
+        made = helped(name, settings) if helped is not None else None
+    except UsageError as error:
+        raise _Wrong(f"{place}.{error}") from error
+    if made is None:
+        raise _Wrong(f"{place}: no plugin provides {name!r}")
+    return made
 
 
 def _key(provider: str, key: Any, place: str) -> tuple[str, Cipher]:

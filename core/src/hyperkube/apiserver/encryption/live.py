@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from hyperkube.apiserver.encryption.configuration import read_configuration
+from hyperkube.apiserver.encryption.configuration import HelpedProvider, read_configuration
 from hyperkube.apiserver.encryption.providers import Provider
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.errors import UsageError
@@ -35,16 +35,19 @@ class LiveRules:
         path: the file.
         clock: for the time between two looks.
         reload: whether to follow changes.
+        helped: makes the providers that plugins have.
 
     Raises:
         UsageError: the file cannot be read or is wrong.
     """
 
-    def __init__(self, path: str, clock: Clock, *, reload: bool) -> None:
+    def __init__(self, path: str, clock: Clock, *, reload: bool, helped: HelpedProvider | None = None) -> None:
         self._path = path
         self._clock = clock
         self._seen = _digest(path)
-        self._rules = read_configuration(path)
+        self._helped = helped
+        self._rules = read_configuration(path, helped)
+        self._reload = reload
         self._lock = threading.Lock()
         self._timer: Timer | None = None
         self._closed = False
@@ -62,19 +65,29 @@ class LiveRules:
             if digest == self._seen:
                 return
             self._seen = digest
-            rules = read_configuration(self._path)
+            rules = read_configuration(self._path, self._helped)
         except UsageError as error:
             logger.warning("the encryption configuration was changed and is not followed: %s", error)
             return
-        self._rules = rules
+        self._rules, old = rules, self._rules
+        for provider in old.helped():
+            provider.close()
         logger.info("the encryption configuration %r was read again", self._path)
 
+    def checks(self) -> list[tuple[str, Callable[[], bool]]]:
+        """Return the health checks of the providers that plugins made: one for all if these may change."""
+        if self._reload:
+            return [("kms-providers", lambda: all(provider.check() for provider in self._rules.helped()))]
+        return [(f"kms-provider-{number}", provider.check) for number, provider in enumerate(self._rules.helped())]
+
     def close(self) -> None:
-        """Follow no more changes; idempotent."""
+        """Follow no more changes, and end the providers; idempotent."""
         with self._lock:
             self._closed = True
             if self._timer is not None:
                 self._timer.cancel()
+        for provider in self._rules.helped():
+            provider.close()
 
     def _wait(self) -> None:
         with self._lock:
@@ -86,7 +99,7 @@ class LiveRules:
         self._wait()
 
 
-def live_rules(options: Mapping[str, Any], clock: Clock) -> LiveRules | None:
+def live_rules(options: Mapping[str, Any], clock: Clock, helped: HelpedProvider | None = None) -> LiveRules | None:
     """Return the rules of ``--encryption-provider-config``, None without it.
 
     Raises:
@@ -97,7 +110,7 @@ def live_rules(options: Mapping[str, Any], clock: Clock) -> LiveRules | None:
         if options.get(RELOAD_FLAG):
             raise UsageError(f"--{RELOAD_FLAG} must be set with --{FILE_FLAG}")
         return None
-    return LiveRules(path, clock, reload=bool(options.get(RELOAD_FLAG)))
+    return LiveRules(path, clock, reload=bool(options.get(RELOAD_FLAG)), helped=helped)
 
 
 def _digest(path: str) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
+from hyperkube.hookspecs.storage import ValueProvider
 from hyperkube.storage.transformed import Unreadable
 
 PREFIX = b"k8s:enc:"
@@ -175,4 +176,4 @@ class Identity:
         return stored, False
 
 
-Provider = KeyedProvider | Identity
+Provider = KeyedProvider | Identity | ValueProvider
