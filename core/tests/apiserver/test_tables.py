@@ -7,6 +7,8 @@ from hyperkube.apiserver.tables import ColumnDefinitions
 from hyperkube.hookspecs.api import Column, ResourceSpec, TypeDescription
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
+pytest.importorskip("hyperkube_api.core.v1", reason="describes types of the core API group")
+
 NODE = "hyperkube_api.core.v1:Node"
 
 

@@ -11,6 +11,8 @@ from hyperkube.hookspecs.api import ResourceSpec, TypeDescription
 from hyperkube.machinery.codecs import json
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
+pytest.importorskip("hyperkube_api.core.v1", reason="describes types of the core API group")
+
 CONFIG_MAP = "io.k8s.api.core.v1.ConfigMap"
 
 
