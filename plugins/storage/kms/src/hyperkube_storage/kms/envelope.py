@@ -163,7 +163,7 @@ class Envelope:
         if len(data) <= NONCE_SIZE:
             raise Unreadable("the stored data was shorter than the required size")
         try:
-            return _cipher(seed, info).decrypt(data[:NONCE_SIZE], data[NONCE_SIZE:], context)
+            return bytes(_cipher(seed, info).decrypt(data[:NONCE_SIZE], data[NONCE_SIZE:], context))
         except InvalidTag as error:
             raise Unreadable("cipher: message authentication failed") from error
 
