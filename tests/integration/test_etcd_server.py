@@ -154,8 +154,17 @@ def test_the_prefix_is_the_callers_choice(etcd, folder):
     assert "/elsewhere/configmaps/default/moved" in etcd.ctl("get", "/elsewhere", "--prefix", "--keys-only")
 
 
+LINE_OF_1_5 = (
+    "--logtostderr=true --v=0 --etcd-servers=http://test-master:2379 --insecure-bind-address=0.0.0.0 --port=8080"
+    " --kubelet-port=10250 --allow-privileged=false --service-cluster-ip-range=10.254.0.0/16"
+    " --admission-control=NamespaceLifecycle,NamespaceExists,LimitRanger,SecurityContextDeny,ServiceAccount,"
+    "ResourceQuota --service-account-key-file=/var/run/kubernetes/apiserver.key"
+)
+"""The command line of release 1.5 as it was documented."""
+
+
 class V15(ApiServer):
-    """The command line of release 1.5 as it was documented, with free ports and folders of the test's own."""
+    """That line; only what is this machine's is put in: the host of etcd, ports, and where files may be written."""
 
     def __init__(self, folder, etcd):
         super().__init__(folder, name="v1.5")
@@ -166,27 +175,46 @@ class V15(ApiServer):
         )
 
     def command(self):
-        line = (
-            f"--logtostderr=true --v=0 --etcd-servers={self.etcd.url} --insecure-bind-address=127.0.0.1"
-            f" --port={self.port} --kubelet-port=10250 --allow-privileged=false"
-            " --service-cluster-ip-range=10.254.0.0/16"
-            " --admission-control=NamespaceLifecycle,NamespaceExists,LimitRanger,SecurityContextDeny,ServiceAccount,"
-            f"ResourceQuota --service-account-key-file={self.folder}/apiserver.key"
-        )
-        free = f"--secure-port={self.tls_port} --bind-address=127.0.0.1 --cert-dir={self.folder} --etcd-prefix=/v15"
+        line = LINE_OF_1_5
+        for theirs, ours in (
+            ("http://test-master:2379", self.etcd.url),
+            ("0.0.0.0", "127.0.0.1"),
+            ("--port=8080", f"--port={self.port}"),
+            ("/var/run/kubernetes", str(self.folder)),
+        ):
+            assert theirs in line
+            line = line.replace(theirs, ours)
+        # What the line leaves to defaults: the HTTPS port and the folder of its certificate.
+        free = f"--secure-port={self.tls_port} --bind-address=127.0.0.1 --cert-dir={self.folder}"
         return [str(BIN / "kube-apiserver"), *line.split(), *free.split()]
 
 
-def test_the_process_line_of_release_1_5_runs(etcd, folder):
-    with running(V15(folder, etcd)) as (server,):
+def test_the_process_line_of_release_1_5_runs(folder, tmp_path):
+    with running(Etcd(tmp_path)) as (etcd,), running(V15(folder, etcd)) as (server,):
         service = {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
         status, made = server.post("/api/v1/namespaces/default/services", service)
         missing = server.post("/api/v1/namespaces/nowhere/configmaps", configmap("x", "nowhere"))
+        account = {"metadata": {"name": "default", "namespace": "default"}}
+        server.post("/api/v1/namespaces/default/serviceaccounts", account)
+        pod = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        pod_status, _ = server.post("/api/v1/namespaces/default/pods", pod)
+        health = server.request("GET", "/healthz")
+        keys = set(etcd.registry_keys())
 
-        assert status == 201
-        assert made["spec"]["clusterIP"].startswith("10.254.")
-        assert missing[0] == 404
-        assert server.request("GET", "/healthz") == (200, "ok")
+    assert (status, pod_status) == (201, 201)
+    assert made["spec"]["clusterIP"].startswith("10.254.")
+    assert missing[0] == 404
+    assert health == (200, "ok")
+    assert {
+        "/registry/namespaces/default",
+        "/registry/namespaces/kube-system",
+        "/registry/pods/default/p",
+        "/registry/serviceaccounts/default/default",
+        "/registry/services/specs/default/kubernetes",
+        "/registry/services/specs/default/web",
+        f"/registry/ipaddresses/{made['spec']['clusterIP']}",
+    } <= keys
+    assert all(key.startswith("/registry/") for key in keys)
 
 
 def test_a_resource_can_live_in_an_etcd_of_its_own_and_events_vanish(etcd, folder, tmp_path):
