@@ -1,6 +1,7 @@
 """Claims that are bound keep their pod in reach; the others are found, held, joined or made."""
 
 import threading
+import time
 
 import pytest
 from hyperkube_scheduler.volume_binding import (
@@ -173,6 +174,27 @@ def test_a_volume_is_asked_for_on_the_chosen_node():
     found = world.client.get(PERSISTENT_VOLUME_CLAIMS, "data", "default")
     assert why == ""
     assert found["metadata"]["annotations"][SELECTED_NODE] == "b"
+
+
+def test_a_provisioner_that_cannot_make_it_there_gives_the_node_back():
+    world = World(claim(), provisioner="example.com/p")
+    world.filtered()
+    world.plugin.reserve(world.pod, "b")
+    said = []
+    waiting = threading.Thread(target=lambda: said.append(world.plugin.pre_bind(world.pod, "b")))
+    waiting.start()
+    deadline = time.monotonic() + 60
+    while SELECTED_NODE not in world.client.get(PERSISTENT_VOLUME_CLAIMS, "data", "default")["metadata"].get(
+        "annotations", {}
+    ):
+        assert time.monotonic() < deadline
+        waiting.join(0.01)
+
+    change = {"metadata": {"annotations": {SELECTED_NODE: None}}}
+    world.client.patch(PERSISTENT_VOLUME_CLAIMS, "data", change, "default")
+    waiting.join(60)
+
+    assert said == ['provisioning failed for PVC "data"']
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -156,11 +156,13 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
                 "name": name_of(claim), "uid": uid_of(claim),
             }  # fmt: skip
             self.client.patch(PERSISTENT_VOLUMES, name_of(volume), {"spec": {"claimRef": reference}})
+        asked: dict[str, int] = {}
         for claim in plan.provisioned:
             change = {"metadata": {"annotations": {SELECTED_NODE: node}}}
-            self.client.patch(PERSISTENT_VOLUME_CLAIMS, name_of(claim), change, namespace_of(claim))
+            stored = self.client.patch(PERSISTENT_VOLUME_CLAIMS, name_of(claim), change, namespace_of(claim))
+            asked[name_of(claim)] = int(stored["metadata"]["resourceVersion"])
         waiting = [*(claim for claim, _ in plan.joined), *plan.provisioned]
-        why = self._wait(waiting)
+        why = self._wait(waiting, asked)
         if not why:
             self._release(pod.key)
         return why
@@ -170,7 +172,8 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
             self._plans.pop(key, None)
             self._held = {volume: holder for volume, holder in self._held.items() if holder != key}
 
-    def _wait(self, claims: Sequence[Object]) -> str:
+    def _wait(self, claims: Sequence[Object], asked: Mapping[str, int]) -> str:
+        """Wait until the claims are bound; `asked` has the versions in which some got their node."""
         clock, never = self.context.clock, threading.Event()
         deadline = clock.monotonic() + self._seconds
         while self._claims is not None:
@@ -179,6 +182,9 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
                 return "a claim was deleted"
             if all(is_bound(claim) for claim in current if claim is not None):
                 return ""
+            refused = [claim for claim in current if claim is not None and _given_back(claim, asked)]
+            if refused:
+                return f'provisioning failed for PVC "{name_of(refused[0])}"'
             if clock.monotonic() > deadline:
                 break
             clock.wait(never, POLL_SECONDS)
@@ -280,6 +286,14 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
             ]
             mask &= any_term([{"matchExpressions": row} for row in rows], nodes)
         return mask
+
+
+def _given_back(claim: Object, asked: Mapping[str, int]) -> bool:
+    """Tell whether a provisioner took the node off a claim: it cannot make the volume there."""
+    since = asked.get(name_of(claim))
+    if since is None or is_bound(claim) or annotations_of(claim).get(SELECTED_NODE):
+        return False
+    return int(claim["metadata"]["resourceVersion"]) >= since
 
 
 def fits_claim(volume: Object, claim: Object) -> bool:
