@@ -71,6 +71,7 @@ def webhook(server, group, version, resource, **more):
                 "admissionReviewVersions": ["v1"],
                 "sideEffects": "None",
                 "timeoutSeconds": 30,
+                "failurePolicy": "Ignore",  # its configuration is known for a moment longer than it is there
                 **more,
             }
         ]
