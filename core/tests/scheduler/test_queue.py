@@ -176,3 +176,25 @@ def test_an_activated_pod_skips_its_back_off():
         queue.activate(f"default/{name}")
 
     assert queue.pending()["active"] == 2
+
+
+def test_many_gated_pods_cost_one_question_for_each_gate():
+    asked = []
+    queue = SchedulingQueue(
+        FakeClock(),
+        by_priority,
+        lambda pod: "A" if pod["metadata"]["name"] < "p5" else "B",
+        lambda plugin, change: asked.append((plugin, change)),
+    )
+    for number in range(10):
+        queue.put(pod(f"p{number}"))
+
+    queue.move("node")
+    queue.remove("default/p0")
+    left = queue.pending()["gated"]
+    for number in range(1, 5):
+        queue.remove(f"default/p{number}")
+    queue.move("pod")
+
+    assert asked == [("A", "node"), ("B", "node"), ("B", "pod")]
+    assert left == 9

@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -89,6 +89,7 @@ class SchedulingQueue:
         self._entries: dict[str, _Entry] = {}
         self._parked: dict[str, _Entry] = {}
         self._gated: dict[str, _Entry] = {}
+        self._gates: Counter[str] = Counter()
         self._heap: list[tuple[Any, int, str, _Entry]] = []
         self._order = itertools.count()
         self._changes: deque[str] = deque(maxlen=256)
@@ -176,9 +177,11 @@ class SchedulingQueue:
             for key, entry in list(self._parked.items()):
                 if self._helps(entry, change):
                     self._back_off(key, entry, EVENTS.get(change, change))
-            for key, entry in list(self._gated.items()):
-                if self._helps(entry, change):
-                    self._activate(key, entry, EVENTS.get(change, change))
+            awake = {gate for gate in self._gates if change == ANYTHING or self._wakes(gate, change)}
+            if awake:
+                for key, entry in list(self._gated.items()):
+                    if not awake.isdisjoint(entry.refused_by):
+                        self._activate(key, entry, EVENTS.get(change, change))
 
     def activate(self, key: str) -> None:
         """Try a pod now, whatever it waits for but a gate."""
@@ -262,12 +265,15 @@ class SchedulingQueue:
         self._parked.pop(key, None)
         gate = self._gate(entry.pod)
         if gate:
+            fresh = self._gated.get(key) is not entry
+            self._ungate(key)
             entry.state, entry.refused_by = "gated", (gate,)
-            if self._gated.get(key) is not entry:
-                self._gated[key] = entry
+            self._gated[key] = entry
+            self._gates[gate] += 1
+            if fresh:
                 self._incoming("gated", event)
             return
-        self._gated.pop(key, None)
+        self._ungate(key)
         entry.state = "active"
         self._incoming("active", event)
         heapq.heappush(self._heap, (self._sort_key(entry.pod, entry.queued_at), next(self._order), key, entry))
@@ -276,8 +282,15 @@ class SchedulingQueue:
     def _drop(self, key: str, entry: _Entry) -> None:
         del self._entries[key]
         self._parked.pop(key, None)
-        self._gated.pop(key, None)
+        self._ungate(key)
         self._cancel(entry)
+
+    def _ungate(self, key: str) -> None:
+        entry = self._gated.pop(key, None)
+        for gate in entry.refused_by if entry is not None else ():
+            self._gates[gate] -= 1
+            if not self._gates[gate]:
+                del self._gates[gate]
 
     def _cancel(self, entry: _Entry) -> None:
         if entry.timer is not None:
