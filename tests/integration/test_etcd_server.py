@@ -261,3 +261,28 @@ def test_two_servers_hand_out_each_node_port_once(etcd, folder):
     assert full[1]["message"] == "Internal error occurred: failed to allocate a nodePort: range is full"
     record = json.loads(etcd.value("/ports/ranges/servicenodeports"))
     assert (record["kind"], record["range"], record["data"]) == ("RangeAllocation", "30000-30011", "D/8=")
+
+
+def test_another_version_can_be_stored_and_is_read_without_the_flag(etcd, folder):
+    scalers = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+    target = {"type": "Utilization", "averageUtilization": 70}
+    spec = {
+        "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"},
+        "maxReplicas": 3,
+        "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+    }
+    flags = (f"--etcd-servers={etcd.url}", "--etcd-prefix=/versions", *OPEN)
+    key = "/versions/horizontalpodautoscalers/default/h"
+    with running(ApiServer(folder, *flags, "--storage-versions=autoscaling/v1", name="older")) as (server,):
+        status, made = server.post(scalers, {"metadata": {"name": "h"}, "spec": spec})
+        stored = json.loads(etcd.value(key))
+        listed = server.get(scalers)["items"]
+    with running(ApiServer(folder, *flags, name="newer")) as (server,):
+        found = server.get(f"{scalers}/h")
+        server.put(f"{scalers}/h", found)
+        anew = json.loads(etcd.value(key))
+
+    assert status == 201
+    assert (stored["apiVersion"], stored["spec"]["targetCPUUtilizationPercentage"]) == ("autoscaling/v1", 70)
+    assert [item["spec"] for item in listed] == [made["spec"]] == [found["spec"]]
+    assert anew["apiVersion"] == "autoscaling/v2"

@@ -4,9 +4,15 @@ import logging
 import pytest
 
 from hyperkube.apiserver.server import ApiServer
-from hyperkube.apiserver.storage_options import HistorySizes, etcd_options, server_overrides
+from hyperkube.apiserver.storage_options import (
+    HistorySizes,
+    check_storage_versions,
+    etcd_options,
+    server_overrides,
+    storage_versions,
+)
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.groups import GroupResource
+from hyperkube.machinery.groups import GroupResource, GroupVersion
 
 LOGGER = logging.getLogger("hyperkube.apiserver")
 
@@ -83,3 +89,27 @@ def test_an_etcd_client_file_without_machines_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match=r"has no cluster\.machines"):
         etcd_options({"etcd-config": str(path)})
+
+
+def test_storage_versions_may_name_the_group_they_are_moved_from():
+    options = {"storage-versions": "autoscaling/v1,extensions=apps/v1", "storage-version": "v1"}
+
+    assert storage_versions(options) == [("", "v1"), ("autoscaling", "v1"), ("apps", "v1")]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"storage-versions": "a/b/c"}, "'a/b/c' is not group/version"),
+        ({"storage-versions": "apps/v1", "storage-backend": "sqlite"}, "needs --storage-backend=etcd3"),
+    ],
+    ids=["form", "backend"],
+)
+def test_storage_versions_that_cannot_be_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        storage_versions(options)
+
+
+def test_a_storage_version_that_is_not_served_is_refused():
+    with pytest.raises(UsageError, match=r"'extensions/v1beta1' is not served \(see --runtime-config\)"):
+        check_storage_versions([GroupVersion("extensions", "v1beta1")], {("apps", "v1")})

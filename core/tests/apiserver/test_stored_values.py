@@ -5,6 +5,7 @@ from hyperkube.apiserver.custom.stored_definitions import from_v1beta1
 from hyperkube.apiserver.server import ApiServer
 from hyperkube.apiserver.stored_values import StoredValues
 from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.groups import GroupVersion
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.storage.transformed import Unreadable
 
@@ -33,6 +34,37 @@ def test_protobuf_becomes_json_that_is_to_be_written_anew(values):
 
     assert orjson.loads(value) == obj
     assert stale
+
+
+SCALER = {
+    "kind": "HorizontalPodAutoscaler",
+    "apiVersion": "autoscaling/v2",
+    "metadata": {"name": "a", "namespace": "d"},
+    "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "x"}, "maxReplicas": 3, "metrics": [
+        {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
+    ]},
+}  # fmt: skip
+SCALER_KEY = "/registry/horizontalpodautoscalers/d/a"
+
+
+@pytest.fixture
+def older_values(values):
+    return StoredValues(values._registry, [GroupVersion("autoscaling", "v1")])
+
+
+def test_another_version_can_be_stored(values, older_values):
+    value = orjson.dumps(SCALER)
+
+    stored = older_values.conceal(SCALER_KEY, value)
+
+    document = orjson.loads(stored)
+    assert list(document)[:2] == ["kind", "apiVersion"]
+    assert (document["apiVersion"], document["spec"]["targetCPUUtilizationPercentage"]) == ("autoscaling/v1", 80)
+    assert orjson.loads(older_values.reveal(SCALER_KEY, stored)[0])["spec"] == SCALER["spec"]
+    assert older_values.reveal(SCALER_KEY, stored)[1] is False
+    assert older_values.reveal(SCALER_KEY, value) == (value, True)
+    assert values.reveal(SCALER_KEY, stored)[1] is True
+    assert orjson.loads(values.reveal(SCALER_KEY, stored)[0])["apiVersion"] == "autoscaling/v2"
 
 
 @pytest.mark.parametrize(

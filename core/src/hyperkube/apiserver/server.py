@@ -49,7 +49,13 @@ from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.rest.ownership import FieldOwnership
 from hyperkube.apiserver.rest.services import LEASE_REUSE_SECONDS, LeasePool, Services
 from hyperkube.apiserver.runtime_config import selected
-from hyperkube.apiserver.storage_options import HistorySizes, check_media_type, server_overrides
+from hyperkube.apiserver.storage_options import (
+    HistorySizes,
+    check_media_type,
+    check_storage_versions,
+    server_overrides,
+    storage_versions,
+)
 from hyperkube.apiserver.store_health import COUNT_SECONDS, HEALTH_SECONDS, ObjectCounts, StoreAnswers
 from hyperkube.apiserver.stored_values import StoredValues
 from hyperkube.apiserver.tables import ColumnDefinitions
@@ -173,7 +179,7 @@ class ApiServer:
         if (rules := self._encryption) is not None:
             forms.append(EncryptedValues(rules, lambda key: self.registry.stored_at(key)))  # noqa: PLW0108 -- made later
         if not isinstance(store, Subscribable):  # other programs may have written to it
-            forms.append(StoredValues(lambda: self.registry))
+            forms.append(StoredValues(lambda: self.registry, storage_versions(self.options)))
         return transformed(store, ValueForms(forms)) if forms else store
 
     def _context(self, family: str, name: str) -> PluginContext:
@@ -197,6 +203,9 @@ class ApiServer:
         if self._owns_store:
             self._store_elsewhere(declared)
         self.registry.add(selected(declared, options))
+        check_storage_versions(
+            storage_versions(options), {(version.group, version.version) for version in self.registry.versions()}
+        )
         authn = plugins.load_authn(options, self._context)
         authz = plugins.load_authz(options, self._context)
         admission = plugins.load_admission(options, self._context, _logger)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import orjson
 
 from hyperkube.apiserver.plugins import listed
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.groups import GroupResource
+from hyperkube.machinery.groups import GroupResource, GroupVersion
 from hyperkube.storage.event_history import HistoryLimits
 
 MEDIA_TYPE = "application/json"
@@ -59,6 +59,40 @@ def etcd_options(options: Mapping[str, Any]) -> dict[str, Any]:
         "etcd-keyfile": config.get("keyFile") or "",
     }
     return {"etcd-servers": machines, **{name: value for name, value in found.items() if value}}
+
+
+def storage_versions(options: Mapping[str, Any]) -> list[GroupVersion]:
+    """Return the versions of ``--storage-versions`` and ``--storage-version``: ``apps/v1beta1,autoscaling/v1``.
+
+    ``extensions=apps/v1`` says that what group extensions has, is stored as apps/v1; here groups that have the same
+    objects store them in one place anyway.
+
+    Raises:
+        UsageError: an entry is not like that, or the backend is not etcd, which alone others read.
+    """
+    entries = [*listed(options, "storage-version"), *listed(options, "storage-versions")]
+    found = []
+    for entry in entries:
+        _, _, text = entry.rpartition("=")
+        try:
+            version = GroupVersion.parse(text)
+        except ValueError as error:
+            raise UsageError(f"--storage-versions: {entry!r} is not group/version or oldgroup=group/version") from error
+        found.append(version)
+    if found and str(options.get("storage-backend") or "etcd3").rstrip("23") != "etcd":
+        raise UsageError("--storage-versions needs --storage-backend=etcd3: the others store one version")
+    return found
+
+
+def check_storage_versions(versions: Sequence[GroupVersion], served: Collection[tuple[str, str]]) -> None:
+    """Refuse versions that are not served.
+
+    Raises:
+        UsageError: one of them is not, so that nothing could be converted to it.
+    """
+    for version in versions:
+        if (version.group, version.version) not in served:
+            raise UsageError(f"--storage-versions: {str(version)!r} is not served (see --runtime-config)")
 
 
 def server_overrides(options: Mapping[str, Any], logger: logging.Logger) -> dict[GroupResource, Sequence[str]]:

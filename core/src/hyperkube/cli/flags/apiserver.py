@@ -71,11 +71,13 @@ FLAGS = (
         Flag("etcd-count-metric-poll-period", DURATION, "1m0s", "how often stored objects are counted; 0 never"),
         Flag("etcd-healthcheck-timeout", DURATION, "2s", "how long the store may take for the check etcd"),
         Flag("etcd-readycheck-timeout", DURATION, "2s", "how long the store may take for /readyz/etcd-readiness"),
+        Flag("storage-version", STRING, "", "version objects of the core group are stored in: v1"),
+        Flag(
+            "storage-versions", STRING, "", "group/version,… that etcd gets, e.g. autoscaling/v1"
+        ),
         Flag("lease-reuse-duration-seconds", INT, 60, "how long one lease is given to further events"),
         *unbuilt(
             Flag("etcd-db-metric-poll-interval", DURATION, "30s", "how often the database size is read"),
-            Flag("storage-version", STRING, "", "version objects are stored in"),
-            Flag("storage-versions", STRING, "", "group/version pairs objects are stored in"),
             Flag("deserialization-cache-size", INT, 0, "decoded objects kept"),
         ),
         Flag("encryption-provider-config", STRING, "", "file that says how resources are encrypted in the store"),
