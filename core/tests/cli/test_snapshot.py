@@ -2,12 +2,13 @@
 
 import pytest
 from click.testing import CliRunner
-from hyperkube_storage.sqlite import SqliteStore
 
 from hyperkube.cli.cluster.layout import Layout
 from hyperkube.cli.commands.snapshot import command, resource_of
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import Delete, Put
+
+SqliteStore = pytest.importorskip("hyperkube_storage.sqlite", reason="needs the storage backend").SqliteStore
 
 
 @pytest.fixture

@@ -5,14 +5,14 @@ from contextlib import closing
 
 import pytest
 from click.testing import CliRunner
-from hyperkube_storage.sqlite import SqliteStore
-from hyperkube_storage.sqlite.database import FORMAT
 
 from hyperkube.cli.cluster.layout import Layout
 from hyperkube.cli.commands.storage import command
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import Compacted, Put
 
+sqlite = pytest.importorskip("hyperkube_storage.sqlite", reason="needs the storage backend")
+SqliteStore, FORMAT = sqlite.SqliteStore, sqlite.database.FORMAT
 KEY = "/registry/configmaps/default/a"
 
 
@@ -133,5 +133,6 @@ def test_a_newer_format_is_refused_and_left_alone(data):
 
 @pytest.mark.parametrize("backend", ["memory", "etcd"])
 def test_a_backend_that_others_look_after_is_refused(data, backend):
+    pytest.importorskip(f"hyperkube_storage.{backend}")
     with pytest.raises(UsageError, match=f"storage backend '{backend}' is not looked after by this command"):
         run(data, "--storage-backend", backend, "check")
