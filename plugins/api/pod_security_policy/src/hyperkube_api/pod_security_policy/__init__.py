@@ -1,0 +1,1 @@
+"""PodSecurityPolicies of policy/v1beta1, as they were served up to Kubernetes 1.24."""
