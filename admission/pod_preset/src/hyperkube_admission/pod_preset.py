@@ -31,7 +31,7 @@ POD_PRESETS = GroupVersionResource("settings.k8s.io", "v1alpha1", "podpresets")
 _PREFIX = "podpreset.admission.kubernetes.io"
 _EXCLUDE = f"{_PREFIX}/exclude"
 _VERSION = "settings.k8s.io/v1alpha1"
-_SERVED_BY = frozenset({_VERSION, f"api/{_VERSION}", f"{_VERSION}/podpresets", "api/all", "api/alpha"})
+_SERVED_BY = frozenset({_VERSION, f"api/{_VERSION}", f"{_VERSION}/podpresets", "api/legacy"})
 
 
 class PresetConflict(Exception):

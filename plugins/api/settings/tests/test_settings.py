@@ -83,7 +83,7 @@ def test_volumes_and_references_get_the_defaults_they_have_in_pods():
 def test_it_is_served_only_when_asked_for():
     (version,) = SettingsApi(PluginContext(name="settings")).api_group_versions()
 
-    assert [spec.served for spec in version.resources] == [False]
+    assert version.legacy
 
 
 class TestContract(ApiContract):

@@ -28,9 +28,7 @@ POLICIES = GroupVersionResource("policy", "v1beta1", "podsecuritypolicies")
 VALIDATED = "kubernetes.io/psp"
 """The annotation that names the policy of a pod."""
 _VERSION = "policy/v1beta1"
-_SERVED_BY = frozenset(
-    {_VERSION, f"api/{_VERSION}", f"{_VERSION}/podsecuritypolicies", "api/all", "api/beta", "api/legacy"}
-)
+_SERVED_BY = frozenset({_VERSION, f"api/{_VERSION}", f"{_VERSION}/podsecuritypolicies", "api/legacy"})
 _AUDIT = "podsecuritypolicy.policy.k8s.io/"
 
 

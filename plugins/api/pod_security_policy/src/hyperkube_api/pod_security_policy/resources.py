@@ -34,10 +34,14 @@ class PodSecurityPolicyApi(Plugin):
             strategy=PodSecurityPolicyStrategy(),
             columns=columns("Priv", "Caps", "SELinux", "RunAsUser", "FSGroup", "SupGroup", "ReadOnlyRootFs", "Volumes"),
             cells=tables.pod_security_policy,
-            served=False,
         )
         return [
             ApiGroupVersion(
-                group="policy", version="v1beta1", resources=(policies,), group_priority=17_100, version_priority=9
+                group="policy",
+                version="v1beta1",
+                resources=(policies,),
+                group_priority=17_100,
+                version_priority=9,
+                legacy=True,
             )
         ]

@@ -25,7 +25,6 @@ def _v1alpha1() -> tuple[ResourceSpec, ...]:
             storage_prefix="podpresets",
             storage_version_hash="",
             strategy=PodPresetStrategy(),
-            served=False,
         ),
     )
 
@@ -43,5 +42,6 @@ class SettingsApi(Plugin):
                 resources=_v1alpha1(),
                 group_priority=16_900,
                 version_priority=9,
+                legacy=True,
             ),
         ]
