@@ -1,8 +1,10 @@
 import os
+import signal
 from pathlib import Path
 
 import pytest
-from hyperkube_admission.python_policy.plugin import FAILED_OPEN, PythonPolicy
+from hyperkube_admission.python_policy.plugin import FAILED_OPEN, PythonPolicy, _asked
+from hyperkube_admission.python_policy.process import Job, Process
 
 from hyperkube.kinds.resources import CONFIG_MAPS, ENDPOINTS, LEASES, NODES, PODS, SECRETS, SERVICES
 from hyperkube.machinery.clock import SystemClock
@@ -294,6 +296,17 @@ def test_wrong_settings_are_refused_at_start_in_one_line(settings, message):
         AdmissionRig(PythonPolicy, settings=settings)
 
     assert "\n" not in str(refused.value)
+
+
+def test_a_policy_that_hangs_does_not_outlive_a_server_that_was_killed(bench):
+    asked = _asked(bench([]).request("CREATE", CONFIG_MAPS, config(loop="yes")))
+    clock = SystemClock()
+    process = Process(Job([{"source": f"{POLICIES}:says"}], 0), clock, 1)
+    process._channel.send({"run": [0], "closed": [True], "review": asked, "budget": 0.1})
+
+    process._channel.close()  # nobody is left to kill it
+
+    assert process._process.wait(SECONDS) == -signal.SIGALRM
 
 
 def test_without_policies_there_is_no_process():
