@@ -12,8 +12,14 @@ from click.testing import CliRunner
 pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
+from hyperkube.cli.cluster.store_upkeep import upkeep_at
 from hyperkube.cli.commands.simulate import command
+from hyperkube.hookspecs import storage
+from hyperkube.kinds.resources import NODES
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import PluginContext, load
+from hyperkube.testing.cluster import ControlPlane
 from hyperkube.testing.scheduling import node
 
 NODE = {**node("a", cpu="4", memory="8Gi", labels={}), "kind": "Node"}
@@ -75,6 +81,27 @@ def test_snapshots_of_all_shapes_are_read(files, snapshot):
     files(cluster=snapshot, pods=pod())
 
     assert re.search(r"^default +1 +0 +0", run("--snapshot", "cluster", "--pods", "pods"), re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_a_saved_store_is_a_snapshot_too(files):
+    pytest.importorskip("hyperkube_storage.sqlite")
+    folder = files(pods=pod())
+    context = PluginContext(name="sqlite", clock=SystemClock(), options={"data-dir": str(folder / "store")})
+    folder.joinpath("store").mkdir()
+    store = load("storage", ["sqlite"], storage, lambda _name: context).hook.storage_open()
+    with ControlPlane(controller_manager=None, scheduler=None, store=store) as cluster:
+        made = cluster.client.create(NODES, NODE)
+        cluster.client.patch(NODES, "a", {"spec": {"taints": None}})
+        assert made["metadata"]["name"] == "a"
+        upkeep_at(folder / "store").backup(folder / "snapshots" / "before.db", force=False)
+    store.close()
+
+    named = orjson.loads(run("--snapshot", "before", "--data-dir", ".", "--pods", "pods", "-o", "json"))
+    by_path = orjson.loads(run("--snapshot", "snapshots/before.db", "--pods", "pods", "-o", "json"))
+
+    assert named["simulations"][0]["placed"] == [{"pod": "default/web", "node": "a"}]
+    assert by_path == named
 
 
 def test_a_pod_that_stays_pending_is_an_error_only_if_wanted(files):

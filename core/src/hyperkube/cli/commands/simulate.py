@@ -21,7 +21,7 @@ _DEFAULT = "default"
 
 
 @click.command()
-@click.option("--snapshot", type=_FILE, help="what `kubectl get nodes,pods,... -A -o json` wrote (or YAML, or gzipped)")
+@click.option("--snapshot", type=_FILE, help="what `kubectl get nodes,pods,... -A -o json` or `snapshot save` wrote")
 @click.option("--kubeconfig", type=_FILE, help="of a running cluster, which is read once; else the local one's")
 @click.option("--data-dir", type=_FILE, default=default_data_dir, help="the local cluster")
 @click.option("--config", type=_FILE, multiple=True, help="KubeSchedulerConfiguration or Policy; several are compared")
@@ -54,7 +54,7 @@ def command(
     if plot is not None and plot.suffix not in {".svg", ".html"}:
         raise UsageError(f"--plot: {str(plot)!r} ends neither in .svg nor in .html")
     wanted = _configurations(config, algorithm_provider)
-    cluster = files.read_objects(snapshot) if snapshot is not None else _read(kubeconfig, data_dir)
+    cluster = _saved(snapshot, data_dir) if snapshot is not None else _read(kubeconfig, data_dir)
     asked = [pod for path in pods for pod in files.pods_of(files.read_objects(path), cluster, path)]
     outcomes = {
         name: _simulate(cluster, asked, files.options_of(path, provider), seed)
@@ -75,6 +75,14 @@ def _configurations(configs: Sequence[Path], providers: Sequence[str]) -> dict[s
     provider = providers[0] if providers else ""
     names = [path.name for path in configs]
     return {str(path) if names.count(path.name) > 1 else path.name: (path, provider) for path in configs}
+
+
+def _saved(snapshot: Path, data_dir: Path) -> list[Object]:
+    from hyperkube.cli.simulation import saved_store
+    from hyperkube.cli.simulation.files import read_objects
+
+    path = saved_store.place_of(snapshot, data_dir)
+    return saved_store.read_saved_store(path) if saved_store.is_saved_store(path) else read_objects(path)
 
 
 def _read(kubeconfig: Path | None, data_dir: Path) -> list[Object]:
