@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from hyperkube.apiserver.server import ApiServer
-from hyperkube.apiserver.store_health import ObjectCounts, StoreAnswers
+from hyperkube.apiserver.store_health import Polled, StoreAnswers, object_counts, store_sizes
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.users import UserInfo
@@ -47,7 +47,7 @@ def test_objects_are_counted_once_in_a_while():
     clock = FakeClock()
     server = ApiServer(options={"storage-backend": "memory", "disable-admission-plugins": "ServiceAccount"})
     server.start()
-    counts, never = ObjectCounts(server.registry, clock, 30), ObjectCounts(server.registry, clock, 0)
+    counts, never = (Polled(lambda: object_counts(server.registry), clock, seconds) for seconds in (30, 0))
 
     def counted():
         line = b'apiserver_storage_objects{resource="configmaps"} '
@@ -65,3 +65,19 @@ def test_objects_are_counted_once_in_a_while():
     assert at_once == before
     assert later == [before[0] + 1]
     assert never.text() == b""
+
+
+def test_a_store_that_does_not_answer_is_not_measured():
+    def fail():
+        raise StoreUnavailable("away")
+
+    assert Polled(fail, FakeClock(), 30).text() == b""
+
+
+def test_stores_that_know_their_size_tell_it():
+    class Sized:
+        def size(self):
+            return 4096
+
+    assert store_sizes([object(), Sized()])[2:] == ['apiserver_storage_size_bytes{storage_cluster_id="etcd-0"} 4096']
+    assert store_sizes([object()]) == []

@@ -56,7 +56,7 @@ from hyperkube.apiserver.storage_options import (
     server_overrides,
     storage_versions,
 )
-from hyperkube.apiserver.store_health import COUNT_SECONDS, HEALTH_SECONDS, ObjectCounts, StoreAnswers
+from hyperkube.apiserver.store_health import HEALTH_SECONDS, StoreAnswers, StoreMetrics
 from hyperkube.apiserver.stored_values import StoredValues
 from hyperkube.apiserver.tables import ColumnDefinitions
 from hyperkube.apiserver.token_signer import TokenSigner
@@ -145,6 +145,7 @@ class ApiServer:
         self._late_client = _LateClient()
         self._late_authorizer = _LateAuthorizer()
         self._hosts: list[PluginHost] = []
+        self._opened: list[Store] = []
         self._gates: Mapping[str, bool] = dict(self.options.get("feature-gates") or {})
         self.informers = InformerFactory(cast("Client", self._late_client), self._clock)
         if self.options.get("service-account-signing-key-file"):
@@ -175,6 +176,7 @@ class ApiServer:
         host = plugins.load_storage(options, lambda family, name: replace(self._context(family, name), options=options))
         self._hosts.append(host)
         store: Store = host.hook.storage_open()
+        self._opened.append(store)
         forms: list[ValueForm] = []
         if (rules := self._encryption) is not None:
             forms.append(EncryptedValues(rules, lambda key: self.registry.stored_at(key)))  # noqa: PLW0108 -- made later
@@ -279,11 +281,11 @@ class ApiServer:
             int(options.get("max-mutating-requests-inflight", _MAX_WRITES)),
         )
         metrics = RequestMetrics(limits)
-        counts = ObjectCounts(self.registry, clock, float(options.get("etcd-count-metric-poll-period", COUNT_SECONDS)))
+        stored = StoreMetrics(self.registry, self._opened, options, clock)
         self.health = Health(self._checks(), _logger)
         openid = OpenIdPages(options, self._address())
         pages = {
-            "/metrics": lambda _request: ok(metrics.text() + counts.text(), media_type=CONTENT_TYPE),
+            "/metrics": lambda _request: ok(metrics.text() + stored.text(), media_type=CONTENT_TYPE),
             CONFIGURATION: openid.configuration,
             KEYS: openid.keys,
         }

@@ -190,6 +190,9 @@ class TestWithEtcd:
     def test_the_plugin_connects(self, store):
         assert store.revision() > 0
 
+    def test_its_size_is_etcds(self, store):
+        assert store.size() >= 16 * 1024
+
     def test_kubernetes_keys_are_what_etcd_sees(self, store, etcd):
         store.txn([], [Put("/registry/pods/d/a", b"{}")])
 

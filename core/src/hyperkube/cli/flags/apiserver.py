@@ -72,13 +72,15 @@ FLAGS = (
         Flag("etcd-healthcheck-timeout", DURATION, "2s", "how long the store may take for the check etcd"),
         Flag("etcd-readycheck-timeout", DURATION, "2s", "how long the store may take for /readyz/etcd-readiness"),
         Flag("storage-version", STRING, "", "version objects of the core group are stored in: v1"),
-        Flag(
-            "storage-versions", STRING, "", "group/version,… that etcd gets, e.g. autoscaling/v1"
-        ),
+        Flag("storage-versions", STRING, "", "group/version,… that etcd gets, e.g. autoscaling/v1"),
         Flag("lease-reuse-duration-seconds", INT, 60, "how long one lease is given to further events"),
-        *unbuilt(
-            Flag("etcd-db-metric-poll-interval", DURATION, "30s", "how often the database size is read"),
-            Flag("deserialization-cache-size", INT, 0, "decoded objects kept"),
+        Flag("etcd-db-metric-poll-interval", DURATION, "30s", "how often etcd's database size is read; 0 never"),
+        Flag(
+            "deserialization-cache-size",
+            INT,
+            0,
+            "decoded objects kept, as long as there was etcd 2",
+            deprecated="the deserialization cache was dropped in 1.13 with support for etcd2",
         ),
         Flag("encryption-provider-config", STRING, "", "file that says how resources are encrypted in the store"),
         Flag("encryption-provider-config-automatic-reload", BOOL, False, "follow changes of it"),

@@ -147,6 +147,10 @@ class EtcdStore:
         except CompactedAway:
             return  # by somebody else
 
+    def size(self) -> int:
+        """Return the bytes of the database of the member in use."""
+        return int(self._status().dbSize)
+
     def close(self) -> None:
         """End the watches and close the connection; idempotent."""
         with self._lock:
@@ -170,14 +174,17 @@ class EtcdStore:
             raise Compacted(request.revision, request.revision + 1) from error
         return answer
 
+    def _status(self) -> rpc_pb2.StatusResponse:
+        from hyperkube_storage.etcd.etcdrpc import StatusRequest
+
+        answer: rpc_pb2.StatusResponse = self._endpoints.read(
+            lambda client: client.maintenancestub.Status(StatusRequest(), CALL_SECONDS, metadata=client.metadata)
+        )
+        return answer
+
     def _trusts_progress(self) -> bool:
         if self._trust_progress is None:
-            from hyperkube_storage.etcd.etcdrpc import StatusRequest
-
-            answer = self._endpoints.read(
-                lambda client: client.maintenancestub.Status(StatusRequest(), CALL_SECONDS, metadata=client.metadata)
-            )
-            self._trust_progress = trusts_progress(answer.version)
+            self._trust_progress = trusts_progress(self._status().version)
         return self._trust_progress
 
     def _write_tick(self, key: str) -> None:
