@@ -1,5 +1,6 @@
 """Plugins are found, chosen and wired; whatever is wrong with one is wrong at start."""
 
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -7,8 +8,17 @@ import pytest
 from hyperkube.hookspecs import admission as specs
 from hyperkube.hookspecs import hookimpl
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin import Plugin, PluginConflict, PluginContext, PluginHost, PluginLoadFailed, PluginNotFound, load
-from hyperkube.plugin.loader import installed
+from hyperkube.plugin import (
+    Plugin,
+    PluginConflict,
+    PluginContext,
+    PluginHost,
+    PluginLoadFailed,
+    PluginNotFound,
+    load,
+    loader,
+)
+from hyperkube.plugin.loader import installed, one_look
 
 
 class Recorder(Plugin):
@@ -112,3 +122,43 @@ def test_what_is_installed_is_read_again_when_the_path_changes(monkeypatch, tmp_
 
     assert before == {}
     assert list(installed("no-such-family")) == ["Late"]
+
+
+def test_within_one_look_the_path_is_read_once(monkeypatch):
+    looks = []
+    monkeypatch.setattr(loader, "_changed_at", lambda folder: looks.append(folder) or 0)
+
+    with one_look():
+        once = len(looks)
+        installed("admission")
+        installed("storage")
+    inside = len(looks)
+    installed("admission")
+
+    assert (once, inside, len(looks)) == (len(sys.path), len(sys.path), 2 * len(sys.path))
+
+
+def test_a_hook_of_the_instance_itself_is_called_for_that_instance_alone():
+    calls = []
+    special, plain = Recorder("special", calls), Recorder("plain", calls)
+
+    @hookimpl
+    def own(request):
+        calls.append("own")
+
+    special.admission_validate = own
+
+    for plugins in ([("plain", plain), ("special", special)], [("plain", plain)]):
+        PluginHost("admission", specs, plugins).hook.admission_validate(request=None)
+
+    assert calls == ["plain", "own", "plain"]
+
+
+def test_hosts_with_plugins_of_one_class_share_nothing():
+    first, second = [], []
+    one, other = host(first, "A"), host(second, "B", "C")
+
+    other.hook.admission_validate(request=None)
+    one.hook.admission_validate(request=None)
+
+    assert (first, second) == (["A"], ["B", "C"])

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from importlib.metadata import EntryPoint, distributions
 from types import ModuleType
@@ -22,6 +24,8 @@ from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.errors import UsageError
 
 PROJECT = "hyperkube"
+
+_seen_path: ContextVar[tuple[tuple[str, int], ...] | None] = ContextVar("seen_path", default=None)
 
 
 class PluginNotFound(UsageError):
@@ -47,13 +51,23 @@ def installed(family: str) -> dict[str, EntryPoint]:
         PluginConflict: two distributions offer the same name.
     """
     found: dict[str, EntryPoint] = {}
-    for entry in _scan(_state_of_path()).get(f"{PROJECT}.{family}", ()):
+    for entry in _scan(_seen_path.get() or _state_of_path()).get(f"{PROJECT}.{family}", ()):
         other = found.get(entry.name)
         if other is not None and other.value != entry.value:
             names = sorted({_distribution(entry), _distribution(other)})
             raise PluginConflict(f"{family} plugin {entry.name!r} is offered twice, by {' and '.join(names)}")
         found[entry.name] = entry
     return found
+
+
+@contextmanager
+def one_look() -> Iterator[None]:
+    """Take it that nothing is installed or removed in the context: who starts a host asks a dozen times."""
+    token = _seen_path.set(_state_of_path())
+    try:
+        yield
+    finally:
+        _seen_path.reset(token)
 
 
 def _state_of_path() -> tuple[tuple[str, int], ...]:

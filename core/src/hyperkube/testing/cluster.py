@@ -22,6 +22,7 @@ from hyperkube.kinds.resources import NODES, SERVICE_ACCOUNTS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, PRIVILEGED_GROUP, UserInfo, component, node
+from hyperkube.plugin.loader import one_look
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.collector import collector_paused
 
@@ -150,7 +151,7 @@ class ControlPlane:
             NotInTime: a part did not become ready.
         """
         apiserver, controller_manager, scheduler, kubelet = self._wanted
-        with collector_paused():
+        with collector_paused(), one_look():
             self._start_server(apiserver)
         if controller_manager is not None:
             self._start_controllers(controller_manager)

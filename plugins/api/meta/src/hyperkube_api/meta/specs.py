@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import TypedDict, Unpack
 
 from hyperkube.hookspecs.api import (
@@ -103,6 +104,7 @@ def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subres
     return Subresource(name=name, kind=kind, verbs=verbs, connect=True)
 
 
+@cache
 def columns(*texts: str, named: bool = True, of: str = "") -> tuple[Column, ...]:
     """Return table columns, Name first.
 
