@@ -6,7 +6,9 @@ import orjson
 import pytest
 
 from hyperkube.apiserver.server import ApiServer
+from hyperkube.client.client import APPLY_PATCH
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS
+from hyperkube.machinery.errors import Conflict
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.serving.exchange import HttpRequest
@@ -116,6 +118,31 @@ def test_applying_again_in_the_old_version_changes_nothing(server, client):
 
     assert (first.status, again.status) == (201, 200)
     assert body(again)["metadata"]["resourceVersion"] == body(first)["metadata"]["resourceVersion"]
+
+
+def test_owners_of_one_version_are_respected_in_another(client):
+    def applied(backend, manager, **more):
+        config = {"kind": "Ingress", "metadata": {"name": "owned"}, **backend}
+        resource = INGRESSES if config["apiVersion"].startswith("extensions") else NEW_INGRESSES
+        return client.patch(resource, "owned", config, "default", patch_type=APPLY_PATCH, field_manager=manager, **more)
+
+    def old(name):
+        return {"apiVersion": "extensions/v1beta1", "spec": {"backend": {"serviceName": name, "servicePort": 80}}}
+
+    def new(name):
+        service = {"name": name, "port": {"number": 80}}
+        return {"apiVersion": "networking.k8s.io/v1", "spec": {"defaultBackend": {"service": service}}}
+
+    applied(old("a"), "first")
+    with pytest.raises(Conflict, match=r'conflict with "first": \.spec\.backend\.serviceName'):
+        applied(new("b"), "second")
+    applied(new("b"), "second", force=True)
+    left = applied({"apiVersion": "networking.k8s.io/v1", "spec": {"rules": [{"host": "x"}]}}, "first")
+
+    assert left["spec"]["defaultBackend"]["service"]["name"] == "b"
+    owners = {entry["manager"]: entry["fieldsV1"]["f:spec"] for entry in left["metadata"]["managedFields"]}
+    assert "f:defaultBackend" in owners["second"]
+    assert owners["first"] == {"f:rules": {}}
 
 
 def test_a_watch_of_the_old_version_sees_what_the_new_one_wrote(client):

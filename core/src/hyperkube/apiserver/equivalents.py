@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperkube.apiserver.calls import Target
-from hyperkube.apiserver.registry import Registry
-from hyperkube.apiserver.served import ServedResource
+from hyperkube.apiserver.served import ServedResource, converted
 from hyperkube.hookspecs.admission import Equivalent
 from hyperkube.machinery.errors import InternalError
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
@@ -25,10 +24,9 @@ _NOWHERE: tuple[Equivalent, ...] = ()
 class ServedVersions:
     """The versions of what a request addresses (`hyperkube.hookspecs.admission.Versions`)."""
 
-    __slots__ = ("_registry", "_target")
+    __slots__ = ("_target",)
 
-    def __init__(self, registry: Registry, target: Target) -> None:
-        self._registry = registry
+    def __init__(self, target: Target) -> None:
         self._target = target
 
     def equivalents(self) -> Sequence[Equivalent]:
@@ -36,7 +34,7 @@ class ServedVersions:
         own, sub = self._target.served, self._target.sub
         if own.storage is None:
             return _NOWHERE
-        others = [one for one in self._registry.stored_together(own) if one.kind != own.kind]
+        others = [one for one in own.versions() if one.kind != own.kind]
         if sub is None:
             return [Equivalent(one.spec.resource, one.kind) for one in others]
         found: list[Equivalent] = []
@@ -57,17 +55,10 @@ class ServedVersions:
         own = GroupVersionKind(version.group, version.version, str(obj.get("kind") or ""))
         if own == kind:
             return obj
-        source, wanted = self._of(own), self._of(kind)
-        # It may have changed since it was stored, although it still says which revision it comes from.
-        meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
-        converted = wanted.from_storage(source.to_storage({**obj, "metadata": meta}))
-        revision = obj["metadata"].get("resourceVersion")
-        if revision is None:
-            return converted
-        return {**converted, "metadata": {**converted["metadata"], "resourceVersion": revision}}
+        return converted(obj, self._of(own), self._of(kind))
 
     def _of(self, kind: GroupVersionKind) -> ServedResource:
-        for one in self._registry.stored_together(self._target.served):
+        for one in self._target.served.versions():
             if one.kind == kind:
                 return one
         raise InternalError.because(f"unable to convert to {kind.api_version}, Kind={kind.kind}: unknown kind")

@@ -144,7 +144,9 @@ class Registry:
         for spec in declared.resources:
             if spec.resource.resource in served.resources and not custom:
                 raise UsageError(f"resource {spec.resource.group_resource} is declared twice in {declared.version}")
-            served.resources[spec.resource.resource] = ServedResource(spec, self._storage(spec), custom=custom)
+            served.resources[spec.resource.resource] = ServedResource(
+                spec, self._storage(spec), custom=custom, together=self.stored_together
+            )
         self._versions = {**self._versions, key: served}
 
     def _storage(self, spec: ResourceSpec) -> ResourceStorage | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
@@ -119,6 +119,28 @@ class ResourceStorage:
             self._store_cache.forget(cache)
 
 
+def converted(obj: Object, source: ServedResource, wanted: ServedResource) -> Object:
+    """Return an object of one version in another; the argument stays as it is.
+
+    Raises:
+        ApiError: it cannot be converted.
+    """
+    # It may have changed since it was stored, although it still says which revision it comes from.
+    given = obj.get("metadata") or {}
+    meta = {name: value for name, value in given.items() if name != "resourceVersion"}
+    result = wanted.from_storage(source.to_storage({**obj, "metadata": meta}))
+    revision = given.get("resourceVersion")
+    return result if revision is None else {**result, "metadata": {**result["metadata"], "resourceVersion": revision}}
+
+
+Together: TypeAlias = "Callable[[ServedResource], Sequence[ServedResource]]"
+"""Returns the resources whose objects are kept in one place with a resource's own."""
+
+
+def _alone(served: ServedResource) -> Sequence[ServedResource]:
+    return (served,)
+
+
 class ServedResource:
     """One resource in one version, ready to serve.
 
@@ -130,8 +152,16 @@ class ServedResource:
         waits: whether conversion asks somebody else, and must not happen where nothing may wait.
     """
 
-    def __init__(self, spec: ResourceSpec, storage: ResourceStorage | None, *, custom: bool = False) -> None:
+    def __init__(
+        self,
+        spec: ResourceSpec,
+        storage: ResourceStorage | None,
+        *,
+        custom: bool = False,
+        together: Together = _alone,
+    ) -> None:
         self.spec = spec
+        self._together = together
         self.storage = storage
         self.custom = custom
         self.strategy = spec.strategy
@@ -235,6 +265,22 @@ class ServedResource:
         obj.pop("kind", None)
         obj.pop("apiVersion", None)
         return orjson.dumps(obj)
+
+    def versions(self) -> Sequence[ServedResource]:
+        """Return the resources that are the same objects in all versions that are served, itself among them."""
+        return self._together(self)
+
+    def in_version(self, obj: Object, api_version: str) -> tuple[Object, TypeInfo | None] | None:
+        """Return an object of any version in another, with its type there; None when one of them is not served.
+
+        Raises:
+            ApiError: it cannot be converted.
+        """
+        kinds = {one.kind.api_version: one for one in self.versions() if one.kind.kind == self.kind.kind}
+        source, wanted = kinds.get(str(obj.get("apiVersion"))), kinds.get(api_version)
+        if source is None or wanted is None:
+            return None
+        return (obj if source is wanted else converted(obj, source, wanted)), wanted.codec.type
 
     def list_kind(self) -> GroupVersionKind:
         """Return the kind of a list of these."""

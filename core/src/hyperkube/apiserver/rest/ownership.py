@@ -39,14 +39,23 @@ def scope_of(target: Target) -> FieldScope:
         api_version=api_version,
         kind=served.kind.kind,
         subresource=target.sub.name if target.sub is not None else "",
-        ignored=_ignored(target, api_version),
+        ignored=_ignored(target),
         zero=lambda: codec.decode(None)[0],
+        convert=served.in_version,
     )
 
 
-def _ignored(target: Target, api_version: str) -> Mapping[str, FieldSet]:
-    paths = target.served.strategy.reset_fields.get(target.sub.name if target.sub is not None else "", ())
-    return _reset(api_version, tuple(paths)) if paths else {}
+def _ignored(target: Target) -> Mapping[str, FieldSet]:
+    place = target.sub.name if target.sub is not None else ""
+    served = target.served
+    if not served.converts and len(served.versions()) == 1:
+        paths = served.strategy.reset_fields.get(place, ())
+        return _reset(served.kind.api_version, tuple(paths)) if paths else {}
+    ignored: dict[str, FieldSet] = {}
+    for version in served.versions():
+        paths = version.strategy.reset_fields.get(place, ())
+        ignored |= _reset(version.kind.api_version, tuple(paths)) if paths else {}
+    return ignored
 
 
 @lru_cache(maxsize=512)

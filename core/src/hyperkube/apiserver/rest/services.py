@@ -127,7 +127,7 @@ class Services:
             may=UserMay(self.authorizer, call.user),
             annotations=annotations if annotations is not None else {},
             warnings=call.warnings,
-            versions=ServedVersions(self.registry, target),
+            versions=ServedVersions(target),
             audit_id=call.audit_id,
         )
 
