@@ -26,7 +26,7 @@ QUIET_SECONDS = 5.0 if LONG else 20.0
 pytestmark = [pytest.mark.slow, pytest.mark.etcd, pytest.mark.timeout(120 + 60 * ROUNDS)]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="function" if LONG else "module")
 def cluster(tmp_path_factory):
     need_etcd()
     folder = tmp_path_factory.mktemp("members")
@@ -55,13 +55,15 @@ def freeze(member):
     member.process.send_signal(signal.SIGSTOP)
 
 
-def thaw(member):
-    member.process.send_signal(signal.SIGCONT)
+def restart(member):
+    """End it, frozen as it may be, and start it again."""
+    member.kill()
+    member.start()
 
 
 FAULTS = {
     "killed": (lambda member: member.kill(), lambda member: member.start()),
-    "frozen": (freeze, thaw),
+    "frozen": (freeze, restart),
     "cut off": (lambda member: member.front.cut(), lambda member: member.front.heal()),
     "silent": (lambda member: member.front.silence(), lambda member: member.front.heal()),
     "slow": (lambda member: setattr(member.front, "delay", 0.1), lambda member: member.front.heal()),
