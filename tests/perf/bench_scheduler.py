@@ -35,8 +35,19 @@ def a_node(index):
     return node(f"n{index}", labels=labels, taints=taints, cpu="32", memory="256Gi")
 
 
+def mixed(pods, templates):
+    """Return pods of several templates in a random order."""
+    chance = random.Random(1)
+    waiting = []
+    for index in range(pods):
+        kind = chance.randrange(templates)
+        meta = {"name": f"p{index}", "namespace": "default", "uid": str(index), "labels": {"app": f"app{kind}"}}
+        waiting.append({"metadata": meta, "spec": template(kind)})
+    return waiting
+
+
 def algorithm(nodes=5000, pods=10000, templates=50):
-    """Decide and assume, nothing else, with the default profile."""
+    """Decide and assume, nothing else, with the default profile; return decisions per second of CPU."""
     from hyperkube.client.fake import FakeClient
     from hyperkube.client.informer import InformerFactory
     from hyperkube.machinery.clock import SystemClock
@@ -55,20 +66,58 @@ def algorithm(nodes=5000, pods=10000, templates=50):
     table = state.table()
     for index in range(nodes):
         state.node(a_node(index))
-    chance = random.Random(1)
-    waiting = []
-    for index in range(pods):
-        kind = chance.randrange(templates)
-        meta = {"name": f"p{index}", "namespace": "default", "uid": str(index), "labels": {"app": f"app{kind}"}}
-        waiting.append({"metadata": meta, "spec": template(kind)})
-    start = time.perf_counter()
-    for pod in waiting:
+
+    def schedule(pod):
         info = QueuedPod.of(pod, table, known)
         decision = running.algorithm.decide(info, table)
         state.assume(info, decision.node)
         explanations.record(info.key, decision)
-    seconds = time.perf_counter() - start
-    print(f"algorithm: {nodes} nodes, {pods} pods, {templates} templates: {pods / seconds:,.0f} pods/s")
+
+    schedule({"metadata": {"name": "warm", "namespace": "default", "uid": "warm"}, "spec": template(0)})
+    waiting = mixed(pods, templates)
+    start, cpu = time.perf_counter(), time.process_time()
+    for pod in waiting:
+        schedule(pod)
+    seconds, used = time.perf_counter() - start, time.process_time() - cpu
+    informers.stop()
+    rates = f"{pods / seconds:,.0f} pods/s, {pods / used:,.0f} per second of CPU"
+    print(f"algorithm: {nodes} nodes, {pods} pods, {templates} templates: {rates}")
+    return pods / used
+
+
+def plain_loop(nodes=5000, pods=20):
+    """The same for one node after the other, with a few of the same rules, as one would write it first."""
+    from hyperkube.kinds.pods import pod_requests
+
+    cluster = [(each, {"cpu": 0, "memory": 0, "pods": 0}) for each in map(a_node, range(nodes))]
+    sizes = [(32000, 256 << 30, 110)] * nodes
+    chance = random.Random(1)
+    start, cpu = time.perf_counter(), time.process_time()
+    for pod in mixed(pods, 50):
+        wanted = pod_requests(pod)
+        milli, size = wanted["cpu"].milli_value(), wanted["memory"].value()
+        selector = pod["spec"].get("nodeSelector") or {}
+        tolerated = {row["key"] for row in pod["spec"].get("tolerations") or ()}
+        scored = []
+        for (each, used), (cpus, memory, most) in zip(cluster, sizes, strict=True):
+            if any(taint["key"] not in tolerated for taint in each["spec"].get("taints") or ()):
+                continue
+            if any(each["metadata"]["labels"].get(key) != value for key, value in selector.items()):
+                continue
+            cpu_after, memory_after = used["cpu"] + milli, used["memory"] + size
+            if cpu_after > cpus or memory_after > memory or used["pods"] + 1 > most:
+                continue
+            free = ((cpus - cpu_after) * 100 // cpus + (memory - memory_after) * 100 // memory) // 2
+            balance = int((1 - abs(cpu_after / cpus - memory_after / memory) / 2) * 100)
+            scored.append((free + balance, used))
+        best = max(total for total, _ in scored)
+        _, chosen = chance.choice([row for row in scored if row[0] == best])
+        chosen["cpu"] += milli
+        chosen["memory"] += size
+        chosen["pods"] += 1
+    seconds, used = time.perf_counter() - start, time.process_time() - cpu
+    print(f"plain loop: {nodes} nodes: {pods / seconds:,.0f} pods/s, {pods / used:,.0f} per second of CPU")
+    return pods / used
 
 
 def end_to_end(nodes, pods, clients=4):
@@ -115,7 +164,9 @@ def end_to_end(nodes, pods, clients=4):
 
 if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] == "algorithm":
-        algorithm()
+        plain = plain_loop()
+        for templates in (50, 1):
+            print(f"ratio: {algorithm(templates=templates) / plain:,.0f}")
     if len(sys.argv) < 2 or sys.argv[1] == "end-to-end":
         wanted = [int(word) for word in sys.argv[2:4]] or [100, 1000]
         end_to_end(*wanted)

@@ -9,7 +9,7 @@ pytest.importorskip("numpy")
 import numpy as np
 
 from hyperkube.hookspecs.scheduling import Filtered
-from hyperkube.scheduler.decision import Decision, Trace
+from hyperkube.scheduler.decision import Decision, Trace, packed
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
 
@@ -22,7 +22,7 @@ def decision(node="a", score=7, names=NAMES):
     refused[-1] = True
     refusals = {"NodeResourcesFit": Filtered(~refused, {"Insufficient cpu": refused})}
     scores = {"ImageLocality": np.full(count, score), "TaintToleration": np.arange(count)}
-    made = Decision(node, Trace(tuple(names), refusals, scores, {"ImageLocality": 1, "TaintToleration": 3}))
+    made = Decision(node, Trace(tuple(names), packed(refusals), scores, {"ImageLocality": 1, "TaintToleration": 3}))
     made.text = "" if node else "0/3 nodes are available"
     return made
 

@@ -121,12 +121,15 @@ class SchedulingPlugin(Plugin):
         scope: what its filter and raw scores depend on.
         remote: it asks another process: filters are asked last, about the nodes that all others keep, and not when
             preemption tries things out; scores are asked about feasible nodes only.
+        skips_by_template: what `skips` answers depends on the pod's template alone (see `Scope`), so that it is asked
+            once per template; holds for plugins of a narrow scope anyway.
         wakes_on: after which changes a pod that it refused is worth another try: ``node``, ``pod gone``, ``pod``
             (placed or relabelled), or what the plugin itself tells its host; None means after any.
     """
 
     scope: ClassVar[Scope] = Scope.CLUSTER
     remote: ClassVar[bool] = False
+    skips_by_template: ClassVar[bool] = False
     wakes_on: ClassVar[frozenset[str] | None] = None
 
     def connect(self, wake: Callable[[str], None]) -> None:

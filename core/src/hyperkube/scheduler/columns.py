@@ -22,15 +22,19 @@ class Columns:
 
     def __init__(self, table: Nodes, columns: Sequence[int]) -> None:
         self._table = table
-        self._columns = list(columns)
-        self._index = np.array(self._columns, dtype=np.intp)
-        self.allocatable: NDArray[np.int64] = table.allocatable[:, self._index]
-        self.requested: NDArray[np.int64] = table.requested[:, self._index]
-        self.non_zero_requested: NDArray[np.int64] = table.non_zero_requested[:, self._index]
-        self.unschedulable: Mask = table.unschedulable[self._index]
+        self._columns = columns
+        self.index = np.array(columns, dtype=np.intp)
+        self.allocatable: NDArray[np.int64] = table.allocatable.take(self.index, axis=1)
+        self.requested: NDArray[np.int64] = table.requested.take(self.index, axis=1)
+        self.non_zero_requested: NDArray[np.int64] = table.non_zero_requested.take(self.index, axis=1)
         self.generation = table.generation
         self.node_generation = table.node_generation
         self.resources = table.resources
+
+    @property
+    def unschedulable(self) -> Mask:
+        """[node], of these nodes."""
+        return self._table.unschedulable[self.index]
 
     def __len__(self) -> int:
         return len(self._columns)
@@ -69,19 +73,19 @@ class Columns:
     def label_codes(self, key: str) -> tuple[NDArray[np.int32], Sequence[str]]:
         """Return each node's value of a label as a code, and the values."""
         codes, values = self._table.label_codes(key)
-        return codes[self._index], values
+        return codes[self.index], values
 
     def label_equals(self, key: str, value: str) -> Mask:
         """Return which nodes carry a label with that value."""
-        return self._table.label_equals(key, value)[self._index]
+        return self._table.label_equals(key, value)[self.index]
 
     def label_exists(self, key: str) -> Mask:
         """Return which nodes carry a label at all."""
-        return self._table.label_exists(key)[self._index]
+        return self._table.label_exists(key)[self.index]
 
     def taints(self) -> Mapping[tuple[str, str, str], Mask]:
         """Return each distinct taint and the nodes here that have it."""
-        return {key: mask[self._index] for key, mask in self._table.taints().items()}
+        return {key: mask[self.index] for key, mask in self._table.taints().items()}
 
     def changed_since(self, generation: int) -> Sequence[int] | None:
         """Return that everything may have changed: a part is made anew for each question."""

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, Scope, ScorePlugin
 from hyperkube.machinery.objects import NodeName
-from hyperkube.scheduler.decision import Decision, Trace
+from hyperkube.scheduler.decision import Decision, Trace, packed
+from hyperkube.scheduler.refusals import first_refusals
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores, Mask
@@ -71,10 +72,11 @@ class Algorithm:
         self._checks_all = checks_all
         self._filters = tuple(filters)
         self._scores = tuple(scores)
-        self._near_filters = [(name, plugin) for name, plugin in filters if plugin.scope is not Scope.CLUSTER]
-        self._near_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
         wide = [row for row in filters if row[1].scope is Scope.CLUSTER]
+        self._near_filters = [row for row in filters if row[1].scope is not Scope.CLUSTER]
+        self._near_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
         self._wide_filters = [row for row in wide if not row[1].remote]
+        self._wide_scores = [row for row in scores if row[1].scope is Scope.CLUSTER]
         self._remote_filters = [row for row in wide if row[1].remote]
         self._pre_filters = [row for row in filters if type(row[1]).pre_filter is not FilterPlugin.pre_filter]
         self._random = random
@@ -88,7 +90,7 @@ class Algorithm:
         outside: dict[str, Filtered] = {}
         if self._pre_filters and self._pre_filter(pod, nodes, outside) is not None:
             return None
-        _, feasible, answers = self._asked(pod, nodes, outside)
+        feasible, answers = self._asked(pod, nodes, self._refreshed(pod, nodes), outside)
         return Survey(feasible.copy(), self._refusals(answers, feasible, outside))
 
     def decide(
@@ -111,7 +113,10 @@ class Algorithm:
             self._laps.lap("PreFilter", "Unschedulable" if nowhere is not None else "Success")
             if nowhere is not None:
                 return nowhere
-        kept, feasible, answers = self._asked(pod, nodes, outside)
+        kept = self._refreshed(pod, nodes)
+        if survey is None and nominated is None and not outside and self._is_settled(kept, pod, nodes):
+            return self._decide_settled(pod, nodes, kept)
+        feasible, answers = self._asked(pod, nodes, kept, outside)
         if survey is not None:
             outside, feasible = survey.refusals, feasible & survey.feasible
         column = None if nominated is None else nodes.index_of(nominated)
@@ -124,13 +129,34 @@ class Algorithm:
         count = int(feasible.sum())
         self._laps.lap("Filter", "Success" if count else "Unschedulable")
         if not count:
-            return Decision(None, Trace(names, refusals, {}, {}), refusals)
+            return Decision(None, Trace(names, packed(refusals), {}, {}), refusals)
         if count == 1:
-            return Decision(names[int(feasible.argmax())], Trace(names, refusals, {}, {}))
+            return Decision(names[int(feasible.argmax())], Trace(names, packed(refusals), {}, {}))
         total, scores, weights = self._score(pod, nodes, kept, feasible)
         self._laps.lap("Score", "Success")
-        chosen = self._best(total, feasible)
-        return Decision(names[chosen], Trace(names, refusals, scores, weights))
+        return Decision(names[self._best(total)], Trace(names, packed(refusals), scores, weights))
+
+    def _is_settled(self, kept: Kept, pod: QueuedPod, nodes: Nodes) -> bool:
+        """Tell whether what is kept of the template says everything about this pod, and some node fits."""
+        return bool(
+            kept.count
+            and kept.adds_up
+            and all(plugin.skips_filter(pod, nodes) for _, plugin in kept.wide_filters)
+            and all(plugin.skips_score(pod, nodes) for _, plugin, _ in kept.wide_scores)
+            and all(plugin.skips_filter(pod, nodes) for _, plugin in self._remote_filters)
+        )
+
+    def _decide_settled(self, pod: QueuedPod, nodes: Nodes, kept: Kept) -> Decision:
+        if kept.refusals is None:
+            kept.refusals = packed(self._refusals(kept.filtered, kept.feasible, {}))
+        names = nodes.names_now()
+        self._laps.lap("Filter", "Success")
+        if kept.count == 1:
+            return Decision(names[int(kept.feasible.argmax())], Trace(names, kept.refusals, {}, {}))
+        total = kept.totals(pod, nodes)
+        scores, weights = kept.said(pod, nodes)
+        self._laps.lap("Score", "Success")
+        return Decision(names[self._best(total)], Trace(names, kept.refusals, scores, weights))
 
     def fits(self, pod: QueuedPod, nodes: Nodes, index: int) -> bool:
         """Tell whether all filters keep one node, asked anew; what they know without the nodes does not change."""
@@ -146,22 +172,21 @@ class Algorithm:
         )
 
     def _asked(
-        self, pod: QueuedPod, nodes: Nodes, outside: dict[str, Filtered]
-    ) -> tuple[Kept, Mask, dict[str, Filtered]]:
-        """Ask all filters of this process; return what is kept of the template, the feasible nodes, all answers."""
-        kept = self._refreshed(pod, nodes)
+        self, pod: QueuedPod, nodes: Nodes, kept: Kept, outside: dict[str, Filtered]
+    ) -> tuple[Mask, dict[str, Filtered]]:
+        """Ask all filters of this process; return the feasible nodes and all answers."""
         feasible, answers = kept.feasible, kept.filtered
         for each in outside.values():
             feasible = feasible & each.mask
         if self._checks_all or feasible.any():
-            wide = self._ask_wide(pod, nodes)
+            wide = self._ask_wide(pod, nodes, kept.wide_filters)
             if wide:
                 feasible = feasible.copy()
                 for answer in wide.values():
                     feasible &= answer.mask
                 answers = {name: (wide.get(name) or answers.get(name)) for name, _ in self._filters}  # type: ignore[misc]  # Nones go below
                 answers = {name: answer for name, answer in answers.items() if answer is not None}
-        return kept, feasible, answers
+        return feasible, answers
 
     def _alone(
         self, pod: QueuedPod, nodes: Nodes, column: int, answers: dict[str, Filtered], feasible: Mask
@@ -229,27 +254,24 @@ class Algorithm:
 
         everything = np.ones(len(nodes), dtype=bool)
         refused = {plugin: Filtered(~everything, {reason: everything}, everything)}
-        return Decision(None, Trace(nodes.names_now(), refused, {}, {}), refused, reason)
+        return Decision(None, Trace(nodes.names_now(), packed(refused), {}, {}), refused, reason)
 
     def _refreshed(self, pod: QueuedPod, nodes: Nodes) -> Kept:
-        from hyperkube.scheduler.kept import Kept
+        from hyperkube.scheduler.kept import Kept, Plugins
 
         kept = self._kept.get(pod.template_key)
         if kept is not None and kept.refresh(pod, nodes):
             self._kept.move_to_end(pod.template_key)
             return kept
-        kept = self._kept[pod.template_key] = Kept(pod, nodes, self._near_filters, self._near_scores)
+        plugins = Plugins(self._near_filters, self._near_scores, self._wide_filters, self._wide_scores)
+        kept = self._kept[pod.template_key] = Kept(pod, nodes, plugins)
         self._kept.move_to_end(pod.template_key)
         while len(self._kept) > max(4, KEPT_CELLS // len(nodes)):
             self._kept.popitem(last=False)
         return kept
 
-    def _ask_wide(self, pod: QueuedPod, nodes: Nodes) -> dict[str, Filtered]:
-        return {
-            name: plugin.filter(pod, nodes)
-            for name, plugin in self._wide_filters
-            if not plugin.skips_filter(pod, nodes)
-        }
+    def _ask_wide(self, pod: QueuedPod, nodes: Nodes, filters: Filters) -> dict[str, Filtered]:
+        return {name: plugin.filter(pod, nodes) for name, plugin in filters if not plugin.skips_filter(pod, nodes)}
 
     def _score(
         self, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
@@ -271,6 +293,7 @@ class Algorithm:
                 continue
             said[name], weights[name] = scores, weight
             total += scores if weight == 1 else scores * weight
+        total[~feasible] = -1
         return total, said, weights
 
     def _remote_score(self, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, feasible: Mask) -> IntScores:
@@ -281,61 +304,13 @@ class Algorithm:
     def _normalized(
         self, name: str, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
     ) -> IntScores:
-        raw = kept.raw[name]
-        if type(plugin).normalize is ScorePlugin.normalize:
-            return raw
-        keep = plugin.scope is Scope.NODE and feasible is kept.feasible
-        known = kept.normalized.get(name) if keep else None
-        if known is not None and known[0] == kept.version:
-            return known[1]
-        scores = plugin.normalize(pod, nodes, raw, feasible)
-        if keep:
-            kept.normalized[name] = (kept.version, scores)
-        return scores
+        if feasible is kept.feasible or type(plugin).normalize is ScorePlugin.normalize:
+            return kept.scores(name, plugin, pod, nodes)
+        return plugin.normalize(pod, nodes, kept.raw[name], feasible)
 
-    def _best(self, total: IntScores, feasible: Mask) -> int:
-        import numpy as np
-
-        seen = np.where(feasible, total, -1)
-        candidates = (seen == seen.max()).nonzero()[0]
+    def _best(self, total: IntScores) -> int:
+        """Return the column of the greatest total, one of them if there are several."""
+        candidates = (total == total.max()).nonzero()[0]
         if len(candidates) == 1:
             return int(candidates[0])
         return int(candidates[self._random.randrange(len(candidates))])
-
-
-def first_refusals(
-    answers: dict[str, Filtered], count: int, feasible: Mask, outside: dict[str, Filtered]
-) -> dict[str, Filtered]:
-    """Return what each filter refused that those before it had kept: upstream stops at a node's first refusal.
-
-    `outside` is what was refused before any of them.
-    """
-    import numpy as np
-
-    if feasible.all():
-        return {}
-    left = np.ones(count, dtype=bool)
-    refusals: dict[str, Filtered] = dict(outside)
-    for each in outside.values():
-        left &= each.mask
-    for name, answer in answers.items():
-        fresh = left & ~answer.mask
-        if fresh.any():
-            reasons = {text: hit for text, mask in answer.reasons.items() if (hit := mask & fresh).any()}
-            unresolvable = None if answer.unresolvable is None else answer.unresolvable & fresh
-            mine = Filtered(~fresh, reasons, unresolvable)
-            before = refusals.get(name)
-            refusals[name] = mine if before is None else _both(before, mine)
-            left &= answer.mask
-    return refusals
-
-
-def _both(one: Filtered, other: Filtered) -> Filtered:
-    """Return what two answers of one filter refuse, about different nodes."""
-    reasons = dict(one.reasons)
-    for text, mask in other.reasons.items():
-        reasons[text] = reasons[text] | mask if text in reasons else mask
-    unresolvable = other.unresolvable if one.unresolvable is None else one.unresolvable
-    if one.unresolvable is not None and other.unresolvable is not None:
-        unresolvable = one.unresolvable | other.unresolvable
-    return Filtered(one.mask & other.mask, reasons, unresolvable)

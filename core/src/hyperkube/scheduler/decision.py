@@ -13,30 +13,44 @@ if TYPE_CHECKING:
 
     from hyperkube.hookspecs.scheduling import Filtered, IntScores
 
+    Refusals = Mapping[tuple[str, str], NDArray[np.uint8]]
+
+
+def packed(refused: Mapping[str, Filtered]) -> Refusals:
+    """Return who refused which nodes and why, a bit per node: a copy."""
+    if not refused:
+        return {}
+    import numpy as np
+
+    return {
+        (plugin, text): np.packbits(mask) for plugin, said in refused.items() for text, mask in said.reasons.items()
+    }
+
 
 class Trace:
-    """Every plugin's word on every node, packed: a bit per refusal, two bytes per score."""
+    """Every plugin's word on every node, packed: a bit per refusal, two bytes per score.
 
-    __slots__ = ("_refusals", "_scores", "names", "weights")
+    Attributes:
+        names: the nodes.
+        weights: plugin → the weight of its scores.
+        size: how many bytes it holds, about; what several traces share is counted in each.
+    """
+
+    __slots__ = ("_refusals", "_scores", "names", "size", "weights")
 
     def __init__(
         self,
         names: tuple[NodeName, ...],
-        refusals: Mapping[str, Filtered],
+        refusals: Refusals,
         scores: Mapping[str, IntScores],
         weights: Mapping[str, int],
     ) -> None:
-        """Pack the arrays: what is kept is a copy."""
-        import numpy as np
-
+        """Take the refusals, as `packed` makes them, and a copy of the scores."""
         self.names = names
         self.weights = weights
-        self._refusals: dict[tuple[str, str], NDArray[np.uint8]] = {
-            (plugin, text): np.packbits(mask)
-            for plugin, said in refusals.items()
-            for text, mask in said.reasons.items()
-        }
-        self._scores: dict[str, NDArray[np.int16]] = {name: array.astype(np.int16) for name, array in scores.items()}
+        self._refusals = refusals
+        self._scores: dict[str, NDArray[np.int16]] = {name: array.astype("h") for name, array in scores.items()}
+        self.size = 500 + len(scores) * 2 * len(names) + len(refusals) * (len(names) // 8)
 
     def parts(self) -> tuple[Object, list[bytes]]:
         """Return what `of_parts` makes a trace of: plain data, and the arrays' bytes in its order."""
@@ -53,21 +67,16 @@ class Trace:
         """Make a trace of what `parts` returned, the arrays one after another."""
         import numpy as np
 
-        made = cls(names, {}, {}, head["weights"])
+        refusals: dict[tuple[str, str], NDArray[np.uint8]] = {}
         position = 0
         for plugin, text in head["refusals"]:
-            made._refusals[plugin, text] = np.frombuffer(data, np.uint8, (len(names) + 7) // 8, position)
-            position += made._refusals[plugin, text].nbytes
+            refusals[plugin, text] = np.frombuffer(data, np.uint8, (len(names) + 7) // 8, position)
+            position += refusals[plugin, text].nbytes
+        made = cls(names, refusals, {}, head["weights"])
         for plugin in head["scores"]:
             made._scores[plugin] = np.frombuffer(data, np.int16, len(names), position)
             position += made._scores[plugin].nbytes
         return made
-
-    @property
-    def size(self) -> int:
-        """How many bytes it holds, about."""
-        refusals, scores = self._refusals.values(), self._scores.values()
-        return 500 + sum(packed.nbytes for packed in refusals) + sum(array.nbytes for array in scores)
 
     def refused(self) -> dict[NodeName, list[tuple[str, str]]]:
         """Return for each refused node which plugin refused it and why."""

@@ -1,21 +1,40 @@
-"""What the plugins of a narrow scope said about a template, kept and refreshed only where nodes or pods changed."""
+"""What the plugins said about a template, kept and refreshed only where nodes or pods changed.
+
+Plugins of a narrow scope are asked once per template and then about changed columns. As long as only these have a say,
+the weighted sum of their scores is kept as well, so that choosing a node is a look for the greatest number.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, Scope, ScorePlugin
+from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, PodInfo, Scope, ScorePlugin
 from hyperkube.scheduler.columns import Columns
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hyperkube.hookspecs.node_table import IntScores, Mask
+    from hyperkube.scheduler.decision import Refusals
     from hyperkube.scheduler.node_table import Nodes
 
 Filters = Sequence[tuple[str, FilterPlugin]]
 Scores = Sequence[tuple[str, ScorePlugin, int]]
+
+NOT_FEASIBLE = -(1 << 40)
+"""What a total starts from on nodes that a filter refuses: less than any scores make up for."""
+
+
+class Plugins(NamedTuple):
+    """A profile's filters and scores: those of a narrow scope, and those that are asked each time."""
+
+    filters: Filters
+    scores: Scores
+    wide_filters: Filters
+    wide_scores: Scores
 
 
 class Kept:
@@ -25,28 +44,45 @@ class Kept:
         filtered: plugin → its answer; plugins that skip the template are missing.
         raw: plugin → raw scores, likewise.
         feasible: the nodes that all of `filtered` keep.
+        count: how many these are.
         version: grows when `feasible`, or a raw score that depends on the nodes alone, changes: what is normalized
             from these is kept by it.
+        wide_filters: the plugins of the widest scope that may have something to say about the template.
+        wide_scores: likewise.
+        adds_up: whether scores come from plugins alone whose scores on a node depend on nothing but that node, given
+            `feasible`.
+        refusals: room for what is told of the refusals in `filtered`; None when these changed.
     """
 
     __slots__ = (
         "_filters",
+        "_fixed",
+        "_moving",
         "_scores",
+        "_totals",
+        "_totals_version",
+        "adds_up",
+        "count",
         "feasible",
         "filtered",
         "generation",
         "node_generation",
         "normalized",
         "raw",
+        "refusals",
         "version",
+        "wide_filters",
+        "wide_scores",
     )
 
-    def __init__(self, pod: PodInfo, nodes: Nodes, filters: Filters, scores: Scores) -> None:
-        """Ask all plugins about all nodes; `filters` and `scores` are those of a narrow scope."""
-        self._filters = [(name, plugin) for name, plugin in filters if not plugin.skips_filter(pod, nodes)]
-        self._scores = [(name, plugin) for name, plugin, _ in scores if not plugin.skips_score(pod, nodes)]
+    def __init__(self, pod: PodInfo, nodes: Nodes, plugins: Plugins) -> None:
+        """Ask all plugins of a narrow scope about all nodes."""
+        self._filters = [(name, plugin) for name, plugin in plugins.filters if not plugin.skips_filter(pod, nodes)]
+        self._scores = [row for row in plugins.scores if not row[1].skips_score(pod, nodes)]
+        self.wide_filters = [row for row in plugins.wide_filters if not _always_skips(row[1], pod)]
+        self.wide_scores = [row for row in plugins.wide_scores if not _always_skips(row[1], pod)]
         self.filtered: dict[str, Filtered] = {name: plugin.filter(pod, nodes) for name, plugin in self._filters}
-        self.raw: dict[str, IntScores] = {name: np.array(plugin.score(pod, nodes)) for name, plugin in self._scores}
+        self.raw: dict[str, IntScores] = {name: np.array(plugin.score(pod, nodes)) for name, plugin, _ in self._scores}
         self.feasible: Mask = np.ones(len(nodes), dtype=bool)
         for answer in self.filtered.values():
             answer.mask = np.array(answer.mask)
@@ -54,8 +90,15 @@ class Kept:
             if answer.unresolvable is not None:
                 answer.unresolvable = np.array(answer.unresolvable)
             self.feasible &= answer.mask
+        self.count = int(np.count_nonzero(self.feasible))
         self.version = 0
         self.normalized: dict[str, tuple[int, IntScores]] = {}
+        self.refusals: Refusals | None = None
+        self._fixed = [row for row in self._scores if row[1].scope is Scope.NODE]
+        self._moving = [row for row in self._scores if row[1].scope is not Scope.NODE]
+        self.adds_up = all(_says_it_raw(plugin) for _, plugin, _ in self._moving)
+        self._totals: tuple[IntScores, IntScores] | None = None
+        self._totals_version = -1
         self.generation, self.node_generation = nodes.generation, nodes.node_generation
 
     def refresh(self, pod: PodInfo, nodes: Nodes) -> bool:
@@ -63,37 +106,98 @@ class Kept:
         if nodes.generation == self.generation:
             return True
         changed = nodes.changed_since(self.generation)
+        if changed is None or len(changed) * 2 > len(nodes) + 16:
+            return False
         changed_nodes = nodes.nodes_changed_since(self.node_generation)
-        if changed is None or changed_nodes is None or len(changed) * 2 > len(nodes) + 16:
+        if changed_nodes is None:
             return False
         if changed:
             part = Columns(nodes, changed)
-            self._ask(pod, part, changed, Scope.NODE_AND_PODS)
+            same = self._filter(pod, part, Scope.NODE_AND_PODS)
+            moved = self._score(pod, part, Scope.NODE_AND_PODS)
             if changed_nodes:
-                self._ask(pod, Columns(nodes, changed_nodes), changed_nodes, Scope.NODE)
+                fewer = Columns(nodes, changed_nodes)
+                same &= self._filter(pod, fewer, Scope.NODE)
+                self._score(pod, fewer, Scope.NODE)
                 self.version += 1
-            self._settle(changed)
+            if not same:
+                self._settle(part.index)
+            if self._totals is not None and self._totals_version == self.version:
+                fixed, total = self._totals
+                total[part.index] = fixed[part.index] + moved
         self.generation, self.node_generation = nodes.generation, nodes.node_generation
         return True
 
-    def _ask(self, pod: PodInfo, part: NodeTable, columns: Sequence[int], scope: Scope) -> None:
+    def totals(self, pod: PodInfo, nodes: Nodes) -> IntScores:
+        """Return the weighted sums of all kept scores, negative where a filter refuses the node; see `adds_up`."""
+        if self._totals is None or self._totals_version != self.version:
+            fixed = np.where(self.feasible, 0, NOT_FEASIBLE)
+            for row in self._fixed:
+                fixed += self.scores(row[0], row[1], pod, nodes) * row[2]
+            total = fixed.copy()
+            for name, _, weight in self._moving:
+                total += self.raw[name] * weight
+            self._totals, self._totals_version = (fixed, total), self.version
+        return self._totals[1]
+
+    def scores(self, name: str, plugin: ScorePlugin, pod: PodInfo, nodes: Nodes) -> IntScores:
+        """Return a plugin's final scores where the nodes to choose from are `feasible`."""
+        raw = self.raw[name]
+        if _says_it_raw(plugin):
+            return raw
+        known = self.normalized.get(name)
+        if known is not None and known[0] == self.version:
+            return known[1]
+        scores = plugin.normalize(pod, nodes, raw, self.feasible)
+        if plugin.scope is Scope.NODE:
+            self.normalized[name] = (self.version, scores)
+        return scores
+
+    def said(self, pod: PodInfo, nodes: Nodes) -> tuple[dict[str, IntScores], dict[str, int]]:
+        """Return each plugin's final scores, and its weight."""
+        rows = self._scores
+        return {row[0]: self.scores(row[0], row[1], pod, nodes) for row in rows}, {row[0]: row[2] for row in rows}
+
+    def _filter(self, pod: PodInfo, part: Columns, scope: Scope) -> bool:
+        """Ask the filters of a scope about some columns; tell whether they keep all of these, as they did before."""
+        same = True
         for name, plugin in self._filters:
             if plugin.scope is scope:
-                _merge(self.filtered[name], plugin.filter(pod, part), columns)
-        for name, scorer in self._scores:
-            if scorer.scope is scope:
-                self.raw[name][columns] = scorer.score(pod, part)
+                whole, answer = self.filtered[name], plugin.filter(pod, part)
+                if not (answer.mask.all() and whole.mask[part.index].all()):
+                    _merge(whole, answer, part.index)
+                    same = False
+        return same
 
-    def _settle(self, columns: Sequence[int]) -> None:
+    def _score(self, pod: PodInfo, part: Columns, scope: Scope) -> IntScores | int:
+        """Ask the score plugins of a scope about some columns; return the weighted sum of their raw scores there."""
+        total: IntScores | int = 0
+        for name, scorer, weight in self._scores:
+            if scorer.scope is scope:
+                fresh = self.raw[name][part.index] = scorer.score(pod, part)
+                total = total + (fresh if weight == 1 else fresh * weight)
+        return total
+
+    def _settle(self, columns: NDArray[np.intp]) -> None:
+        self.refusals = None
         feasible = np.ones(len(columns), dtype=bool)
         for answer in self.filtered.values():
             feasible &= answer.mask[columns]
-        if not np.array_equal(feasible, self.feasible[columns]):
+        if (feasible != self.feasible[columns]).any():
             self.feasible[columns] = feasible
+            self.count = int(np.count_nonzero(self.feasible))
             self.version += 1
 
 
-def _merge(whole: Filtered, part: Filtered, columns: Sequence[int]) -> None:
+def _always_skips(plugin: FilterPlugin | ScorePlugin, pod: PodInfo) -> bool:
+    return plugin.skips_by_template and plugin.skips(pod)
+
+
+def _says_it_raw(plugin: ScorePlugin) -> bool:
+    return type(plugin).normalize is ScorePlugin.normalize
+
+
+def _merge(whole: Filtered, part: Filtered, columns: NDArray[np.intp]) -> None:
     whole.mask[columns] = part.mask
     for text, mask in whole.reasons.items():
         fresh = part.reasons.get(text)

@@ -29,6 +29,7 @@ class _CloudLimits(FilterPlugin):
     resource: ClassVar[str]
     usual: ClassVar[int]
     wakes_on = CHANGES | {"node", "pod gone"}
+    skips_by_template = True
     _claims: Claims | None = None
 
     def __init__(self, context: PluginContext) -> None:

@@ -44,6 +44,7 @@ class NodeDeclaredFeatures(FilterPlugin):
 
     scope = Scope.CLUSTER
     wakes_on = frozenset({"node"})
+    skips_by_template = True
 
     def skips(self, pod: PodInfo) -> bool:
         """Tell that the pod needs nothing."""

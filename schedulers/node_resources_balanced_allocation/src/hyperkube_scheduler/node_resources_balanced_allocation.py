@@ -48,11 +48,15 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         What a node has none of does not count there, nor does an extended resource that the pod does not request.
         """
         rows = self._rows(pod, nodes)
-        allocatable = nodes.allocatable[rows]
+        picked = slice(0, 2) if rows == [0, 1] else rows
+        allocatable = nodes.allocatable[picked]
         there = allocatable > 0
-        shares = ((nodes.requested[rows] + pod.requests[rows]) / allocatable.clip(min=1)).clip(max=1.0)
+        asked = nodes.requested[picked] + pod.requests[picked]
+        shares = np.minimum(asked / np.maximum(allocatable, 1), 1.0)
         if len(rows) == 2:
-            spread = np.where(there.all(axis=0), np.abs(shares[0] - shares[1]) / 2, 0.0)
+            spread = np.abs(shares[0] - shares[1]) / 2
+            if not there.all():
+                spread = np.where(there.all(axis=0), spread, 0.0)
         else:
             count = there.sum(axis=0).clip(min=1)
             mean = np.where(there, shares, 0.0).sum(axis=0) / count
@@ -61,6 +65,6 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         return scores
 
     def _rows(self, pod: PodInfo, nodes: NodeTable) -> list[int]:
-        known = list(nodes.resources)
+        known = nodes.resources
         rows = [known.index(name) for name in self._names if name in known]
         return [row for row in rows if row < len(pod.requests) and (known[row] in BASE or pod.requests[row, 0])]

@@ -50,6 +50,9 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes where every requested resource is free; a node may lack several."""
         mask = np.ones(len(nodes), dtype=bool)
+        rows = len(pod.requests)
+        if not (nodes.requested[:rows] + pod.requests > nodes.allocatable[:rows]).any():
+            return Filtered(mask)
         reasons = {}
         unresolvable = np.zeros(len(nodes), dtype=bool)
         for row, wanted in enumerate(pod.requests[:, 0].tolist()):

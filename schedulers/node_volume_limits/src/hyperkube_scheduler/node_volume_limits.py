@@ -23,6 +23,7 @@ class NodeVolumeLimits(FilterPlugin):
     """
 
     wakes_on = CHANGES | {"node", "pod gone"}
+    skips_by_template = True
     _claims: Claims | None = None
 
     def connect(self, wake: Callable[[str], None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ REASON = "node(s) didn't match pod topology spread constraints"
 LABEL_REASON = f"{REASON} (missing required label)"
 HOSTNAME = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+TEMPLATES = 1024
+"""Templates whose pods' services and controllers are remembered."""
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
 SYSTEM_DEFAULTS: tuple[Object, ...] = (
     {"topologyKey": HOSTNAME, "maxSkew": 3, "whenUnsatisfiable": SOFT},
@@ -67,6 +70,7 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             raise UsageError("defaultConstraints: must be empty with defaultingType 'System'")
         informers = context.informers if context is not None else None
         self._owners = Owners(informers) if informers is not None else None
+        self._selectors: OrderedDict[str, tuple[tuple[str, ...], Selector | None]] = OrderedDict()
         self._system = kind == "System"
         self._defaults: Sequence[Object] = (
             SYSTEM_DEFAULTS if self._system else tuple(settings.get("defaultConstraints") or ())
@@ -137,17 +141,29 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
         """Return the pod's constraints of a kind, or the usual ones; read once a cycle."""
         key = f"PodTopologySpread/{when}"
         if key not in pod.state:
-            pod.state[key] = self._read(pod.pod, when)
+            pod.state[key] = self._read(pod, when)
         found: list[Constraint] = pod.state[key]
         return found
 
-    def _read(self, pod: Object, when: str) -> list[Constraint]:
-        rows = pod.get("spec", {}).get("topologySpreadConstraints") or ()
+    def _read(self, pod: PodInfo, when: str) -> list[Constraint]:
+        rows = pod.pod.get("spec", {}).get("topologySpreadConstraints") or ()
         if rows:
-            return [constraint(row, labels_of(pod)) for row in rows if row.get("whenUnsatisfiable", HARD) == when]
+            return [constraint(row, labels_of(pod.pod)) for row in rows if row.get("whenUnsatisfiable", HARD) == when]
         chosen = [row for row in self._defaults if row.get("whenUnsatisfiable", HARD) == when]
-        selector = self._owners.default_selector(pod) if chosen and self._owners is not None else None
+        selector = self._selector(pod) if chosen else None
         return [constraint(row, {}, selector) for row in chosen] if selector is not None else []
+
+    def _selector(self, pod: PodInfo) -> Selector | None:
+        """Return what selects the pods of this pod's services and controller; the same until one of these changes."""
+        if self._owners is None:
+            return None
+        versions = self._owners.versions()
+        known = self._selectors.get(pod.template_key)
+        if known is None or known[0] != versions:
+            known = self._selectors[pod.template_key] = (versions, self._owners.default_selector(pod.pod))
+            if len(self._selectors) > TEMPLATES:
+                self._selectors.popitem(last=False)
+        return known[1]
 
 
 def constraint(row: Object, labels: Mapping[str, str], selector: Selector | None = None) -> Constraint:

@@ -66,6 +66,7 @@ class VolumeBinding(FilterPlugin, ReservePlugin, PreBindPlugin):
     """
 
     wakes_on = CHANGES | {"node"}
+    skips_by_template = True
     _claims: Claims | None = None
 
     def __init__(self, context: PluginContext) -> None:

@@ -22,6 +22,7 @@ class VolumeRestrictions(FilterPlugin):
     """
 
     wakes_on = CHANGES | {"node", "pod gone"}
+    skips_by_template = True
     _claims: Claims | None = None
 
     def connect(self, wake: Callable[[str], None]) -> None:

@@ -28,6 +28,7 @@ class VolumeZone(FilterPlugin):
     """
 
     wakes_on = CHANGES | {"node"}
+    skips_by_template = True
     _claims: Claims | None = None
 
     def connect(self, wake: Callable[[str], None]) -> None:

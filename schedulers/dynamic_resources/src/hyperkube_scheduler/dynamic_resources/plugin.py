@@ -68,6 +68,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
     """
 
     wakes_on = CHANGES | {"node"}
+    skips_by_template = True
     _claims: DeviceClaims | None = None
 
     def connect(self, wake: Callable[[str], None]) -> None:

@@ -33,6 +33,10 @@ class Owners:
         self._informers = informers
         self._known: dict[GroupVersionResource, Informer] = {}
 
+    def versions(self) -> tuple[str, ...]:
+        """Return what changes whenever one of the services and controllers asked for so far does."""
+        return tuple(informer.resource_version for informer in self._known.values())
+
     def default_selector(self, pod: Object) -> Selector | None:
         """Return what selects the pods of this pod's services and controller; None if it has neither."""
         requirements: list[Requirement] = []

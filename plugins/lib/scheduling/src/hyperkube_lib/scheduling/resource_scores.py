@@ -98,6 +98,12 @@ def _mean(
     weights: Mapping[str, int],
     score: Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int64]],
 ) -> IntScores:
+    if weights is CPU_AND_MEMORY:
+        has = nodes.allocatable[:2]
+        if (has > 0).all():
+            both = score(nodes.non_zero_requested + pod.non_zero_requests, has)
+            halved: IntScores = (both[0] + both[1]) // 2
+            return halved
     total = np.zeros(len(nodes), dtype=np.int64)
     divisor = np.zeros(len(nodes), dtype=np.int64)
     for _, weight, asked, has in _resources(pod, nodes, weights):
@@ -117,7 +123,7 @@ def _resources(
     for name, weight in weights.items():
         if name not in nodes.resources:
             continue
-        row = list(nodes.resources).index(name)
+        row = nodes.resources.index(name)
         wanted = int(pod.requests[row, 0]) if row < len(pod.requests) else 0
         if not wanted and name not in BASE:
             continue
