@@ -16,7 +16,7 @@ class PodReports:
         self._client = client
 
     def write(self, entry: PodEntry, target: Object | None, status: Object) -> None:
-        """Report a pod's status on `target`: the pod itself, or the mirror of a static pod.
+        """Report a pod's status on `target`: the pod itself, or the mirror of a static pod, None while there is none.
 
         Raises:
             ApiError: the API server refuses; try again later.
@@ -25,8 +25,10 @@ class PodReports:
         known = entry.reported if entry.reported is not None else (target or {}).get("status") or {}
         if status == known:
             return
-        if self._client is None or target is None:
+        if self._client is None:
             entry.reported = status
+            return
+        if target is None:  # the mirror does not show yet: it is told when it does
             return
         gone = {key: None for key in known if key not in status and key in {"reason", "message", "podIP", "podIPs"}}
         body: Object = {"metadata": {"uid": uid_of(target)}, "status": {**status, **gone}}
