@@ -185,8 +185,66 @@ def test_a_rule_must_be_a_question(rule, text):
 
 
 def test_items_that_cannot_be_told_apart_have_no_former_selves():
-    items = {**STRING, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
+    items = {**STRING, "maxLength": 10, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
 
     (found,) = validate_rules(Path("s"), schema({"type": "array", "items": items}))
 
     assert "oldSelf cannot be used on the uncorrelatable portion of the schema within s.properties[spec]" in str(found)
+
+
+def test_a_rule_that_may_cost_too_much_is_refused():
+    items = {"type": "array", "items": {**STRING, "maxLength": 4096}, "maxItems": 20}
+    each = {**items, "items": {**items["items"], "x-kubernetes-validations": [{"rule": "self.contains(self)"}]}}
+
+    (found,) = validate_rules(Path("s"), {"type": "object", "properties": {"a": each}})
+
+    assert found.reason == "FieldValueForbidden"
+    assert str(found.path) == "s.properties[a].items.x-kubernetes-validations[0].rule"
+    assert found.body() == (
+        "Forbidden: estimated rule cost exceeds budget by factor of 5.4x (try simplifying the rule, or adding maxItems, "
+        "maxProperties, and maxLength where arrays, maps, and strings are declared)"
+    )
+
+
+def test_rules_of_a_list_without_bound_are_reckoned_for_as_many_items_as_fit_into_a_request():
+    items = {"type": "object", "properties": {"a": STRING}, "x-kubernetes-validations": [{"rule": "self.a == 'abc'"}]}
+
+    assert not validate_rules(Path("s"), schema({"type": "array", "items": items}))
+
+    items["x-kubernetes-validations"] = [{"rule": "self.a.contains('abc')"}]
+    found = validate_rules(Path("s"), schema({"type": "array", "items": items}))
+    assert "more than 100x" in found[0].body()
+
+
+def test_all_rules_of_a_schema_have_a_limit_together():
+    fields = {
+        f"f{index:02}": {**STRING, "maxLength": 4000, "x-kubernetes-validations": [{"rule": "self.contains(self)"}] * 2}
+        for index in range(20)
+    }
+
+    found = validate_rules(Path("s"), {"type": "object", "properties": fields})
+
+    assert [str(error.path) for error in found[:-1]] == [
+        f"s.properties[f0{index // 2}].x-kubernetes-validations[{index % 2}].rule" for index in range(4)
+    ]
+    assert found[0].body() == (
+        "Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+    )
+    assert (str(found[-1].path), found[-1].reason) == ("s", "FieldValueForbidden")
+    assert "cost total for entire OpenAPIv3 schema exceeds budget by factor of 1.024001x" in found[-1].body()
+
+
+def test_a_message_counts_once():
+    message = "'x'.matches(self) ? 'a' : 'b'"
+    text = {**STRING, "x-kubernetes-validations": [{"rule": "true", "messageExpression": message}]}
+    each = {"type": "array", "maxItems": 1_000_000, "items": text}
+
+    assert not validate_rules(Path("s"), {"type": "object", "properties": {"a": each}})
+
+
+def test_a_schema_that_is_stored_already_may_have_costly_rules():
+    items = {**STRING, "x-kubernetes-validations": [{"rule": "self.contains('abcdefghijk')"}]}
+    declared = {"type": "object", "properties": {"a": {"type": "array", "maxItems": 20, "items": items}}}
+
+    assert validate_rules(Path("s"), declared)
+    assert not validate_rules(Path("s"), declared, stored=True)

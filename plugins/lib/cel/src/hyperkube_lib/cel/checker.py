@@ -56,12 +56,14 @@ class Checked:
         types: the type of each node.
         names: nodes that are a (dotted) variable or type rather than a selection: the name.
         functions: calls whose target is part of the function's name: that name.
+        overloads: the overloads that fit each call.
     """
 
     result: Type
     types: dict[Node, Type] = field(default_factory=dict)
     names: dict[Node, str] = field(default_factory=dict)
     functions: dict[Node, str] = field(default_factory=dict)
+    overloads: dict[Node, list[Overload]] = field(default_factory=dict)
 
 
 def check(
@@ -210,6 +212,7 @@ class _Checker:
             found = self._apply(overload, given)
             if found is None:
                 continue
+            self.checked.overloads.setdefault(node, []).append(overload)
             if result is None:
                 result = found
             elif self.types.resolve(result) != self.types.resolve(found):

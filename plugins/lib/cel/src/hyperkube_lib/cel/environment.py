@@ -8,9 +8,11 @@ from typing import Any
 
 from hyperkube_lib.cel.checker import Checked, StructTypes, check
 from hyperkube_lib.cel.errors import CompilationFailed, EvaluationError, Issue
+from hyperkube_lib.cel.estimates import estimate
 from hyperkube_lib.cel.evaluator import build
 from hyperkube_lib.cel.functions import Functions, Library
 from hyperkube_lib.cel.parser import MAX_DEPTH, parse
+from hyperkube_lib.cel.sizes import Size
 from hyperkube_lib.cel.steps import Frame, Step
 from hyperkube_lib.cel.syntax import Node
 from hyperkube_lib.cel.types import Type
@@ -38,7 +40,16 @@ class Program:
         self.source = source
         self.result = checked.result
         self.names = frozenset(names_in(node))
+        self._node = node
+        self._checked = checked
         self._step = step
+
+    def most(self, size: Size) -> int:
+        """Return what it can cost at most, when the values it speaks of are no larger than `size`.
+
+        2**64 - 1 stands for everything above.
+        """
+        return estimate(self._node, self._checked, size)
 
     def evaluate(self, names: Mapping[str, Any], limit: int = CALL_COST_LIMIT) -> Any:
         """Return the value for these names.

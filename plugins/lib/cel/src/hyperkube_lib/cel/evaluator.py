@@ -84,7 +84,7 @@ class _Builder:
 
         def select(frame: Frame) -> Any:
             value = operand(frame)
-            frame.spend(1)
+            frame.spend(0 if test else 1)
             if type(value) is Optional:
                 return select_optional(value, field) if not test else value.present and has_field(value.value, field)
             if test:

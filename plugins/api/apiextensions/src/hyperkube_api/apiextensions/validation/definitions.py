@@ -5,7 +5,7 @@ Source: kubernetes apiextensions-apiserver pkg/apis/apiextensions/validation/val
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hyperkube_api.apiextensions.validation.rules import validate_rules
 from hyperkube_api.apiextensions.validation.schemas import validate_structure
@@ -34,8 +34,8 @@ COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int6
 MAX_SELECTABLE = 8
 
 
-def validate_definition(obj: Object) -> list[FieldError]:
-    """Check a definition."""
+def validate_definition(obj: Object, stored: Object | None = None) -> list[FieldError]:
+    """Check a definition; `stored` is what it is to replace."""
     spec = obj["spec"]
     group, named = spec.get("group") or "", spec.get("names") or {}
     errors: list[FieldError] = []
@@ -55,7 +55,8 @@ def validate_definition(obj: Object) -> list[FieldError]:
     if scope not in known:
         at = _SPEC.child("scope")
         errors.append(not_supported(at, scope, known) if scope else required(at))
-    errors += _versions(_SPEC.child("versions"), spec.get("versions") or [])
+    before = {one.get("name"): _schema(one) for one in ((stored or {}).get("spec") or {}).get("versions") or ()}
+    errors += _versions(_SPEC.child("versions"), spec.get("versions") or [], before)
     errors += _names(_SPEC.child("names"), named)
     if spec.get("preserveUnknownFields"):
         text = "must be set to false in order to use apiextensions.k8s.io/v1"
@@ -105,7 +106,12 @@ def _names(path: Path, named: Object) -> list[FieldError]:
     return errors
 
 
-def _versions(path: Path, versions: Sequence[Object]) -> list[FieldError]:
+def _schema(version: Object) -> Object | None:
+    schema: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    return schema
+
+
+def _versions(path: Path, versions: Sequence[Object], before: Mapping[str, Object | None]) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     unique = True
@@ -116,7 +122,7 @@ def _versions(path: Path, versions: Sequence[Object]) -> list[FieldError]:
         wrong = names.dns1035_label(name)
         if wrong:
             errors.append(invalid(at.child("name"), name, ",".join(wrong)))
-        errors += _version(at, version)
+        errors += _version(at, version, before.get(name))
     if not unique:
         errors.append(invalid(path, versions, "must contain unique version names"))
     if sum(bool(version.get("storage")) for version in versions) != 1:
@@ -124,7 +130,7 @@ def _versions(path: Path, versions: Sequence[Object]) -> list[FieldError]:
     return errors
 
 
-def _version(path: Path, version: Object) -> list[FieldError]:
+def _version(path: Path, version: Object, stored: Object | None) -> list[FieldError]:
     errors: list[FieldError] = []
     warning = version.get("deprecationWarning")
     if warning is not None:
@@ -133,13 +139,13 @@ def _version(path: Path, version: Object) -> list[FieldError]:
             errors.append(invalid(at, warning, "can only be set for deprecated versions"))
         if not 0 < len(warning) <= 256:
             errors.append(invalid(at, warning, "must be between 1 and 256 characters long"))
-    schema = (version.get("schema") or {}).get("openAPIV3Schema")
+    schema = _schema(version)
     at = path.child("schema", "openAPIV3Schema")
     if schema is None:
         errors.append(required(at, "schemas are required"))
     else:
         wrong = validate_structure(at, schema)
-        errors += wrong or validate_rules(at, schema)
+        errors += wrong or validate_rules(at, schema, stored=schema == stored)
     for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
         errors += _column(path.child("additionalPrinterColumns").index(index), column)
     scale = (version.get("subresources") or {}).get("scale")
@@ -225,7 +231,7 @@ def validate_definition_update(obj: Object, old: Object) -> list[FieldError]:
     spec, before = obj["spec"], old["spec"]
     errors = [
         error
-        for error in validate_definition(obj)
+        for error in validate_definition(obj, old)
         if not (error.path == "metadata.name" and spec.get("group") != before.get("group"))
     ]
     errors += unchanged(_SPEC.child("group"), spec.get("group"), before.get("group"))

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hyperkube_api.apiextensions.validation.costs import Bill, Tariff, times_below
+
 from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object
 
@@ -29,38 +31,41 @@ class _Level:
     schema: Object
     root: bool
     uncorrelatable: str = ""
+    times: int | None = 1
 
 
-def validate_rules(path: Path, schema: Object) -> list[FieldError]:
-    """Check all rules of a structural schema."""
-    return [error for level in _levels(_Level(path, schema, root=True)) for error in _at(level)]
+def validate_rules(path: Path, schema: Object, *, stored: bool = False) -> list[FieldError]:
+    """Check all rules of a structural schema; `stored` tells that it is what it was, so no rule is too costly."""
+    bill = Bill(limit_each=not stored)
+    errors = [error for level in _levels(_Level(path, schema, root=True)) for error in _at(level, bill)]
+    return errors + bill.errors(path)
 
 
 def _levels(level: _Level) -> Iterator[_Level]:
     yield level
-    path, schema, lost = level.path, level.schema, level.uncorrelatable
+    path, schema, lost, times = level.path, level.schema, level.uncorrelatable, times_below(level.times, level.schema)
     for name, inner in sorted((schema.get("properties") or {}).items()):
-        yield from _levels(_Level(path.child("properties").key(name), inner, _embedded(inner), lost))
+        yield from _levels(_Level(path.child("properties").key(name), inner, _embedded(inner), lost, times))
     extra, items = schema.get("additionalProperties"), schema.get("items")
     if isinstance(extra, dict):
-        yield from _levels(_Level(path.child("additionalProperties"), extra, _embedded(extra), lost))
+        yield from _levels(_Level(path.child("additionalProperties"), extra, _embedded(extra), lost, times))
     if isinstance(items, dict):
         lost = lost or ("" if schema.get("x-kubernetes-list-type") == "map" else str(path))
-        yield from _levels(_Level(path.child("items"), items, _embedded(items), lost))
+        yield from _levels(_Level(path.child("items"), items, _embedded(items), lost, times))
 
 
 def _embedded(schema: Object) -> bool:
     return bool(schema.get("x-kubernetes-embedded-resource"))
 
 
-def _at(level: _Level) -> list[FieldError]:
+def _at(level: _Level, bill: Bill) -> list[FieldError]:
     rules = level.schema.get(RULES) or []
     if not rules:
         return []
     errors: list[FieldError] = []
     for index, rule in enumerate(rules):
         errors += _form(level.path.child(RULES).index(index), rule, level.schema)
-    return errors + _compiled(level, rules)
+    return errors + _compiled(level, rules, bill)
 
 
 def _form(path: Path, rule: Object, schema: Object) -> list[FieldError]:
@@ -112,22 +117,25 @@ def _member(schema: Object, name: str) -> Object | None:
     return extra if isinstance(extra, dict) else None
 
 
-def _compiled(level: _Level, rules: list[Object]) -> list[FieldError]:
+def _compiled(level: _Level, rules: list[Object], bill: Bill) -> list[FieldError]:
     from hyperkube_api.apiextensions.rules import NotARule, environments
+    from hyperkube_lib.cel.sizes import size_of
 
     try:
         plain, optional = environments(level.schema, root=level.root)
     except NotARule as error:
         return [invalid(level.path.child(RULES), "", str(error))]
+    size = size_of(level.schema, root=level.root)
     errors: list[FieldError] = []
     for index, rule in enumerate(rules):
-        if str(rule.get("rule") or "").strip():
+        if str(rule.get("rule") or "").strip() and size is not None:
             scope = optional if rule.get("optionalOldSelf") else plain
-            errors += _rule(level.path.child(RULES).index(index), rule, scope, level.uncorrelatable)
+            tariff = Tariff(bill, size, level.times)
+            errors += _rule(level.path.child(RULES).index(index), rule, scope, level.uncorrelatable, tariff)
     return errors
 
 
-def _rule(path: Path, rule: Object, scope: Environment, uncorrelatable: str) -> list[FieldError]:
+def _rule(path: Path, rule: Object, scope: Environment, uncorrelatable: str, tariff: Tariff) -> list[FieldError]:
     from hyperkube_api.apiextensions.rules import NotARule, compile_message, compile_rule
 
     errors: list[FieldError] = []
@@ -136,6 +144,7 @@ def _rule(path: Path, rule: Object, scope: Environment, uncorrelatable: str) -> 
     except NotARule as error:
         errors.append(invalid(path.child("rule"), _shown(rule), str(error)))
     else:
+        errors += tariff.rule(path.child("rule"), program)
         if "oldSelf" not in program.names and rule.get("optionalOldSelf") is not None:
             text = "may not be set if oldSelf is not used in rule"
             errors.append(invalid(path.child("optionalOldSelf"), rule["optionalOldSelf"], text))
@@ -145,7 +154,7 @@ def _rule(path: Path, rule: Object, scope: Environment, uncorrelatable: str) -> 
     expression = str(rule.get("messageExpression") or "")
     if expression.strip():
         try:
-            compile_message(scope, expression)
+            errors += tariff.message(path.child("messageExpression"), compile_message(scope, expression))
         except NotARule as error:
             errors.append(invalid(path.child("messageExpression"), _shown(rule), str(error)))
     return errors
