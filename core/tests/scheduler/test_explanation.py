@@ -9,7 +9,7 @@ pytest.importorskip("numpy")
 import numpy as np
 
 from hyperkube.hookspecs.scheduling import Filtered
-from hyperkube.scheduler.decision import Decision, Trace, packed
+from hyperkube.scheduler.decision import Decision, Trace, packed, shortened
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
 
@@ -21,7 +21,7 @@ def decision(node="a", score=7, names=NAMES):
     refused = np.zeros(count, dtype=bool)
     refused[-1] = True
     refusals = {"NodeResourcesFit": Filtered(~refused, {"Insufficient cpu": refused})}
-    scores = {"ImageLocality": np.full(count, score), "TaintToleration": np.arange(count)}
+    scores = {"ImageLocality": shortened(np.full(count, score)), "TaintToleration": shortened(np.arange(count))}
     made = Decision(node, Trace(tuple(names), packed(refusals), scores, {"ImageLocality": 1, "TaintToleration": 3}))
     made.text = "" if node else "0/3 nodes are available"
     return made

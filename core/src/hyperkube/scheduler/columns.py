@@ -24,9 +24,10 @@ class Columns:
         self._table = table
         self._columns = columns
         self.index = np.array(columns, dtype=np.intp)
-        self.allocatable: NDArray[np.int64] = table.allocatable.take(self.index, axis=1)
-        self.requested: NDArray[np.int64] = table.requested.take(self.index, axis=1)
-        self.non_zero_requested: NDArray[np.int64] = table.non_zero_requested.take(self.index, axis=1)
+        numbers = table.numbers_of(self.index)
+        self.allocatable, self.requested, self.non_zero_requested = (
+            numbers.allocatable, numbers.requested, numbers.non_zero,
+        )  # fmt: skip
         self.generation = table.generation
         self.node_generation = table.node_generation
         self.resources = table.resources

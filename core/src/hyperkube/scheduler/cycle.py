@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, Scope, ScorePlugin
 from hyperkube.machinery.objects import NodeName
-from hyperkube.scheduler.decision import Decision, Trace, packed
+from hyperkube.scheduler.decision import Decision, Trace, packed, shortened
 from hyperkube.scheduler.refusals import first_refusals
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores, Mask
+    from hyperkube.scheduler.decision import ShortScores
     from hyperkube.scheduler.kept import Filters, Kept, Scores
     from hyperkube.scheduler.node_table import Nodes
     from hyperkube.scheduler.pod_info import QueuedPod
@@ -138,13 +139,13 @@ class Algorithm:
 
     def _is_settled(self, kept: Kept, pod: QueuedPod, nodes: Nodes) -> bool:
         """Tell whether what is kept of the template says everything about this pod, and some node fits."""
-        return bool(
-            kept.count
-            and kept.adds_up
-            and all(plugin.skips_filter(pod, nodes) for _, plugin in kept.wide_filters)
-            and all(plugin.skips_score(pod, nodes) for _, plugin, _ in kept.wide_scores)
-            and all(plugin.skips_filter(pod, nodes) for _, plugin in self._remote_filters)
-        )
+        if not kept.count or not kept.adds_up:
+            return False
+        for filters in (kept.wide_filters, self._remote_filters):
+            for _, plugin in filters:
+                if not plugin.skips_filter(pod, nodes):
+                    return False
+        return all(plugin.skips_score(pod, nodes) for _, plugin, _ in kept.wide_scores)
 
     def _decide_settled(self, pod: QueuedPod, nodes: Nodes, kept: Kept) -> Decision:
         if kept.refusals is None:
@@ -154,9 +155,9 @@ class Algorithm:
         if kept.count == 1:
             return Decision(names[int(kept.feasible.argmax())], Trace(names, kept.refusals, {}, {}))
         total = kept.totals(pod, nodes)
-        scores, weights = kept.said(pod, nodes)
+        chosen = self._best(total)
         self._laps.lap("Score", "Success")
-        return Decision(names[self._best(total)], Trace(names, kept.refusals, scores, weights))
+        return Decision(names[chosen], Trace(names, kept.refusals, kept.told(), kept.weights))
 
     def fits(self, pod: QueuedPod, nodes: Nodes, index: int) -> bool:
         """Tell whether all filters keep one node, asked anew; what they know without the nodes does not change."""
@@ -275,11 +276,11 @@ class Algorithm:
 
     def _score(
         self, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
-    ) -> tuple[IntScores, dict[str, IntScores], dict[str, int]]:
+    ) -> tuple[IntScores, dict[str, ShortScores], dict[str, int]]:
         import numpy as np
 
         total = np.zeros(len(nodes), dtype=np.int64)
-        said: dict[str, IntScores] = {}
+        said: dict[str, ShortScores] = {}
         weights: dict[str, int] = {}
         for name, plugin, weight in self._scores:
             if plugin.scope is Scope.CLUSTER:
@@ -291,7 +292,7 @@ class Algorithm:
                 scores = self._normalized(name, plugin, pod, nodes, kept, feasible)
             else:
                 continue
-            said[name], weights[name] = scores, weight
+            said[name], weights[name] = shortened(scores), weight
             total += scores if weight == 1 else scores * weight
         total[~feasible] = -1
         return total, said, weights
@@ -310,7 +311,7 @@ class Algorithm:
 
     def _best(self, total: IntScores) -> int:
         """Return the column of the greatest total, one of them if there are several."""
-        candidates = (total == total.max()).nonzero()[0]
+        candidates = (total == total[total.argmax()]).nonzero()[0]
         if len(candidates) == 1:
             return int(candidates[0])
         return int(candidates[self._random.randrange(len(candidates))])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from hyperkube.hookspecs.scheduling import Filtered, IntScores
 
+    ShortScores = NDArray[np.int16]
     Refusals = Mapping[tuple[str, str], NDArray[np.uint8]]
 
 
@@ -25,6 +26,11 @@ def packed(refused: Mapping[str, Filtered]) -> Refusals:
     return {
         (plugin, text): np.packbits(mask) for plugin, said in refused.items() for text, mask in said.reasons.items()
     }
+
+
+def shortened(scores: IntScores) -> ShortScores:
+    """Return a copy of final scores in two bytes each."""
+    return scores.astype("h")
 
 
 class Trace:
@@ -42,14 +48,14 @@ class Trace:
         self,
         names: tuple[NodeName, ...],
         refusals: Refusals,
-        scores: Mapping[str, IntScores],
+        scores: Mapping[str, ShortScores],
         weights: Mapping[str, int],
     ) -> None:
-        """Take the refusals, as `packed` makes them, and a copy of the scores."""
+        """Take the refusals, as `packed` makes them, and the scores, as `shortened` does."""
         self.names = names
         self.weights = weights
         self._refusals = refusals
-        self._scores: dict[str, NDArray[np.int16]] = {name: array.astype("h") for name, array in scores.items()}
+        self._scores = scores
         self.size = 500 + len(scores) * 2 * len(names) + len(refusals) * (len(names) // 8)
 
     def parts(self) -> tuple[Object, list[bytes]]:
@@ -72,11 +78,11 @@ class Trace:
         for plugin, text in head["refusals"]:
             refusals[plugin, text] = np.frombuffer(data, np.uint8, (len(names) + 7) // 8, position)
             position += refusals[plugin, text].nbytes
-        made = cls(names, refusals, {}, head["weights"])
+        scores: dict[str, ShortScores] = {}
         for plugin in head["scores"]:
-            made._scores[plugin] = np.frombuffer(data, np.int16, len(names), position)
-            position += made._scores[plugin].nbytes
-        return made
+            scores[plugin] = np.frombuffer(data, np.int16, len(names), position)
+            position += scores[plugin].nbytes
+        return cls(names, refusals, scores, head["weights"])
 
     def refused(self) -> dict[NodeName, list[tuple[str, str]]]:
         """Return for each refused node which plugin refused it and why."""

@@ -13,12 +13,13 @@ import numpy as np
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, PodInfo, Scope, ScorePlugin
 from hyperkube.scheduler.columns import Columns
+from hyperkube.scheduler.decision import shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hyperkube.hookspecs.node_table import IntScores, Mask
-    from hyperkube.scheduler.decision import Refusals
+    from hyperkube.scheduler.decision import Refusals, ShortScores
     from hyperkube.scheduler.node_table import Nodes
 
 Filters = Sequence[tuple[str, FilterPlugin]]
@@ -47,6 +48,7 @@ class Kept:
         count: how many these are.
         version: grows when `feasible`, or a raw score that depends on the nodes alone, changes: what is normalized
             from these is kept by it.
+        weights: score plugin → weight.
         wide_filters: the plugins of the widest scope that may have something to say about the template.
         wide_scores: likewise.
         adds_up: whether scores come from plugins alone whose scores on a node depend on nothing but that node, given
@@ -59,6 +61,7 @@ class Kept:
         "_fixed",
         "_moving",
         "_scores",
+        "_told",
         "_totals",
         "_totals_version",
         "adds_up",
@@ -71,6 +74,7 @@ class Kept:
         "raw",
         "refusals",
         "version",
+        "weights",
         "wide_filters",
         "wide_scores",
     )
@@ -99,6 +103,8 @@ class Kept:
         self.adds_up = all(_says_it_raw(plugin) for _, plugin, _ in self._moving)
         self._totals: tuple[IntScores, IntScores] | None = None
         self._totals_version = -1
+        self._told: dict[str, ShortScores] = {}
+        self.weights = {name: weight for name, _, weight in self._scores}
         self.generation, self.node_generation = nodes.generation, nodes.node_generation
 
     def refresh(self, pod: PodInfo, nodes: Nodes) -> bool:
@@ -108,7 +114,9 @@ class Kept:
         changed = nodes.changed_since(self.generation)
         if changed is None or len(changed) * 2 > len(nodes) + 16:
             return False
-        changed_nodes = nodes.nodes_changed_since(self.node_generation)
+        changed_nodes: Sequence[int] | None = ()
+        if nodes.node_generation != self.node_generation:
+            changed_nodes = nodes.nodes_changed_since(self.node_generation)
         if changed_nodes is None:
             return False
         if changed:
@@ -132,8 +140,10 @@ class Kept:
         """Return the weighted sums of all kept scores, negative where a filter refuses the node; see `adds_up`."""
         if self._totals is None or self._totals_version != self.version:
             fixed = np.where(self.feasible, 0, NOT_FEASIBLE)
-            for row in self._fixed:
-                fixed += self.scores(row[0], row[1], pod, nodes) * row[2]
+            for name, plugin, weight in self._fixed:
+                scores = self.scores(name, plugin, pod, nodes)
+                fixed += scores * weight
+                self._told[name] = shortened(scores)
             total = fixed.copy()
             for name, _, weight in self._moving:
                 total += self.raw[name] * weight
@@ -153,10 +163,9 @@ class Kept:
             self.normalized[name] = (self.version, scores)
         return scores
 
-    def said(self, pod: PodInfo, nodes: Nodes) -> tuple[dict[str, IntScores], dict[str, int]]:
-        """Return each plugin's final scores, and its weight."""
-        rows = self._scores
-        return {row[0]: self.scores(row[0], row[1], pod, nodes) for row in rows}, {row[0]: row[2] for row in rows}
+    def told(self) -> dict[str, ShortScores]:
+        """Return a copy of each plugin's final scores as of the last call of `totals`, for a trace."""
+        return {name: self._told[name] if name in self._told else shortened(self.raw[name]) for name in self.raw}
 
     def _filter(self, pod: PodInfo, part: Columns, scope: Scope) -> bool:
         """Ask the filters of a scope about some columns; tell whether they keep all of these, as they did before."""
@@ -164,7 +173,7 @@ class Kept:
         for name, plugin in self._filters:
             if plugin.scope is scope:
                 whole, answer = self.filtered[name], plugin.filter(pod, part)
-                if not (answer.mask.all() and whole.mask[part.index].all()):
+                if not (_all(answer.mask) and _all(whole.mask[part.index])):
                     _merge(whole, answer, part.index)
                     same = False
         return same
@@ -187,6 +196,10 @@ class Kept:
             self.feasible[columns] = feasible
             self.count = int(np.count_nonzero(self.feasible))
             self.version += 1
+
+
+def _all(mask: Mask) -> bool:
+    return bool(np.count_nonzero(mask) == len(mask))
 
 
 def _always_skips(plugin: FilterPlugin | ScorePlugin, pod: PodInfo) -> bool:

@@ -17,6 +17,7 @@ from hyperkube.kinds.resource_lists import read
 from hyperkube.machinery.objects import NodeName, Object, key_of, labels_of, name_of
 from hyperkube.scheduler.change_log import ChangeLog
 from hyperkube.scheduler.node_labels import NodeLabels
+from hyperkube.scheduler.node_numbers import Numbers
 from hyperkube.scheduler.pod_groups import Group, PodGroups
 from hyperkube.scheduler.requests import BASE_RESOURCES, Requests, amount, requests_of
 
@@ -52,9 +53,7 @@ class Nodes:
         self._objects: list[Object] = []
         self._pods: list[_Pods] = []
         self._homeless: dict[NodeName, _Pods] = {}
-        self._allocatable = np.zeros((len(BASE_RESOURCES), _FIRST_CAPACITY), dtype=np.int64)
-        self._requested = np.zeros_like(self._allocatable)
-        self._non_zero = np.zeros((2, _FIRST_CAPACITY), dtype=np.int64)
+        self._numbers = Numbers(len(BASE_RESOURCES), _FIRST_CAPACITY)
         self._unschedulable = np.zeros(_FIRST_CAPACITY, dtype=bool)
         self._labels = NodeLabels(self._objects)
         self._groups = PodGroups()
@@ -78,22 +77,26 @@ class Nodes:
     @property
     def allocatable(self) -> NDArray[np.int64]:
         """[resource, node]: what pods may request in all."""
-        return self._allocatable[:, : len(self.names)]
+        return self._numbers.allocatable[:, : len(self.names)]
 
     @property
     def requested(self) -> NDArray[np.int64]:
         """[resource, node]: what the pods there request."""
-        return self._requested[:, : len(self.names)]
+        return self._numbers.requested[:, : len(self.names)]
 
     @property
     def non_zero_requested(self) -> NDArray[np.int64]:
         """[2, node]: cpu and memory, with defaults for pods that request none."""
-        return self._non_zero[:, : len(self.names)]
+        return self._numbers.non_zero[:, : len(self.names)]
 
     @property
     def unschedulable(self) -> Mask:
         """[node]: ``spec.unschedulable``."""
         return self._unschedulable[: len(self.names)]
+
+    def numbers_of(self, columns: NDArray[np.intp]) -> Numbers:
+        """Return a copy of all numbers of some nodes."""
+        return self._numbers.of(columns)
 
     def node(self, index: int) -> Object:
         """Return a node object, shared and read-only."""
@@ -175,8 +178,7 @@ class Nodes:
         last = len(self.names) - 1
         if index != last:
             moved = self._ungroup(last)
-            for array in (self._allocatable, self._requested, self._non_zero):
-                array[:, index] = array[:, last]
+            self._numbers.cells[index] = self._numbers.cells[last]
             self._unschedulable[index] = self._unschedulable[last]
             self.names[index], self._objects[index] = self.names[last], self._objects[last]
             self._pods[index] = moved
@@ -234,16 +236,15 @@ class Nodes:
         if strange:
             self.resources = [*self.resources, *strange]
             self._rows = {name: row for row, name in enumerate(self.resources)}
-            self._grow(columns=self._allocatable.shape[1])
+            self._grow(len(self._numbers))
             self._changes.reset()
             self._node_changes.reset()
 
     def _append(self, name: NodeName, node: Object) -> int:
         index = len(self.names)
-        if index == self._allocatable.shape[1]:
-            self._grow(columns=2 * index)
-        self._requested[:, index] = 0
-        self._non_zero[:, index] = 0
+        if index == len(self._numbers):
+            self._grow(2 * index)
+        self._numbers.cells[index] = 0
         self.names.append(name)
         self._objects.append(node)
         self._pods.append(self._homeless.pop(name, {}))
@@ -259,18 +260,18 @@ class Nodes:
         amounts = {name: amount(name, quantity) for name, quantity in resources.items()}
         self.know(amounts)
         for row, resource in enumerate(self.resources):
-            self._allocatable[row, index] = amounts.get(resource, 0)
+            self._numbers.allocatable[row, index] = amounts.get(resource, 0)
         self._unschedulable[index] = bool(node.get("spec", {}).get("unschedulable"))
 
     def _count(self, index: int, placed: _Placed, sign: int) -> None:
         requests = placed.requests
         if not requests.amounts.keys() <= self._rows.keys():
             self.know(requests.amounts)
-        requested, rows = self._requested, self._rows
+        requested, rows = self._numbers.requested, self._rows
         for resource, value in requests.amounts.items():
             requested[rows[resource], index] += sign * value
-        self._non_zero[0, index] += sign * requests.non_zero_cpu
-        self._non_zero[1, index] += sign * requests.non_zero_memory
+        self._numbers.non_zero[0, index] += sign * requests.non_zero_cpu
+        self._numbers.non_zero[1, index] += sign * requests.non_zero_memory
         self._regroup(placed, index, sign)
 
     def _regroup(self, placed: _Placed, index: int, sign: int) -> None:
@@ -283,18 +284,9 @@ class Nodes:
             self._regroup(placed, index, -1)
         return pods
 
-    def _grow(self, *, columns: int) -> None:
-        rows = len(self.resources)
-
-        def grown(array: NDArray[np.int64], height: int) -> NDArray[np.int64]:
-            larger = np.zeros((height, columns), dtype=np.int64)
-            larger[: array.shape[0], : array.shape[1]] = array
-            return larger
-
-        self._allocatable = grown(self._allocatable, rows)
-        self._requested = grown(self._requested, rows)
-        self._non_zero = grown(self._non_zero, 2)
-        unschedulable = np.zeros(columns, dtype=bool)
+    def _grow(self, capacity: int) -> None:
+        self._numbers = self._numbers.grown(len(self.resources), capacity)
+        unschedulable = np.zeros(capacity, dtype=bool)
         unschedulable[: len(self._unschedulable)] = self._unschedulable
         self._unschedulable = unschedulable
 

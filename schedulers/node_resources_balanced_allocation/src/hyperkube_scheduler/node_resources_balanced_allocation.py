@@ -51,11 +51,12 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         picked = slice(0, 2) if rows == [0, 1] else rows
         allocatable = nodes.allocatable[picked]
         there = allocatable > 0
+        complete = np.count_nonzero(there) == there.size
         asked = nodes.requested[picked] + pod.requests[picked]
-        shares = np.minimum(asked / np.maximum(allocatable, 1), 1.0)
+        shares = np.minimum(asked / (allocatable if complete else np.maximum(allocatable, 1)), 1.0)
         if len(rows) == 2:
             spread = np.abs(shares[0] - shares[1]) / 2
-            if not there.all():
+            if not complete:
                 spread = np.where(there.all(axis=0), spread, 0.0)
         else:
             count = there.sum(axis=0).clip(min=1)

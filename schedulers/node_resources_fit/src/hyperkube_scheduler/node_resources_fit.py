@@ -51,7 +51,7 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         """Keep the nodes where every requested resource is free; a node may lack several."""
         mask = np.ones(len(nodes), dtype=bool)
         rows = len(pod.requests)
-        if not (nodes.requested[:rows] + pod.requests > nodes.allocatable[:rows]).any():
+        if not np.count_nonzero(nodes.requested[:rows] + pod.requests > nodes.allocatable[:rows]):
             return Filtered(mask)
         reasons = {}
         unresolvable = np.zeros(len(nodes), dtype=bool)

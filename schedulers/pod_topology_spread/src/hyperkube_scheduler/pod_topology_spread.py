@@ -70,11 +70,12 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             raise UsageError("defaultConstraints: must be empty with defaultingType 'System'")
         informers = context.informers if context is not None else None
         self._owners = Owners(informers) if informers is not None else None
-        self._selectors: OrderedDict[str, tuple[tuple[str, ...], Selector | None]] = OrderedDict()
+        self._selectors: OrderedDict[str, tuple[int, Selector | None]] = OrderedDict()
         self._system = kind == "System"
-        self._defaults: Sequence[Object] = (
-            SYSTEM_DEFAULTS if self._system else tuple(settings.get("defaultConstraints") or ())
-        )
+        defaults = SYSTEM_DEFAULTS if self._system else tuple(settings.get("defaultConstraints") or ())
+        self._defaults: Mapping[str, Sequence[Object]] = {
+            when: [row for row in defaults if row.get("whenUnsatisfiable", HARD) == when] for when in (HARD, SOFT)
+        }
 
     def skips_filter(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that the pod has no hard constraint."""
@@ -149,7 +150,7 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
         rows = pod.pod.get("spec", {}).get("topologySpreadConstraints") or ()
         if rows:
             return [constraint(row, labels_of(pod.pod)) for row in rows if row.get("whenUnsatisfiable", HARD) == when]
-        chosen = [row for row in self._defaults if row.get("whenUnsatisfiable", HARD) == when]
+        chosen = self._defaults[when]
         selector = self._selector(pod) if chosen else None
         return [constraint(row, {}, selector) for row in chosen] if selector is not None else []
 
@@ -157,10 +158,10 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
         """Return what selects the pods of this pod's services and controller; the same until one of these changes."""
         if self._owners is None:
             return None
-        versions = self._owners.versions()
+        version = self._owners.version
         known = self._selectors.get(pod.template_key)
-        if known is None or known[0] != versions:
-            known = self._selectors[pod.template_key] = (versions, self._owners.default_selector(pod.pod))
+        if known is None or known[0] != version:
+            known = self._selectors[pod.template_key] = (version, self._owners.default_selector(pod.pod))
             if len(self._selectors) > TEMPLATES:
                 self._selectors.popitem(last=False)
         return known[1]

@@ -27,15 +27,16 @@ def only_selector(obj: Object) -> Object:
 
 
 class Owners:
-    """Knows services and controllers, from informers that it asks for at first need and waits for once."""
+    """Knows services and controllers, from informers that it asks for at first need and waits for once.
+
+    Attributes:
+        version: changes whenever a service's or a controller's selector does.
+    """
 
     def __init__(self, informers: InformerFactory) -> None:
         self._informers = informers
         self._known: dict[GroupVersionResource, Informer] = {}
-
-    def versions(self) -> tuple[str, ...]:
-        """Return what changes whenever one of the services and controllers asked for so far does."""
-        return tuple(informer.resource_version for informer in self._known.values())
+        self.version = 0
 
     def default_selector(self, pod: Object) -> Selector | None:
         """Return what selects the pods of this pod's services and controller; None if it has neither."""
@@ -64,5 +65,13 @@ class Owners:
         informer = self._known.get(resource)
         if informer is None:
             informer = self._known[resource] = self._informers.informer(resource, project=only_selector)
+            informer.add_handler(self._changed, self._updated, self._changed)
             informer.wait_synced(SYNC_SECONDS)
         return informer
+
+    def _changed(self, _owner: Object) -> None:
+        self.version += 1
+
+    def _updated(self, old: Object, new: Object) -> None:
+        if old["spec"] != new["spec"]:
+            self.version += 1

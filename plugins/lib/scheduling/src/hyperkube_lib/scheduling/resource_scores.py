@@ -100,7 +100,7 @@ def _mean(
 ) -> IntScores:
     if weights is CPU_AND_MEMORY:
         has = nodes.allocatable[:2]
-        if (has > 0).all():
+        if np.count_nonzero(has) == has.size:
             both = score(nodes.non_zero_requested + pod.non_zero_requests, has)
             halved: IntScores = (both[0] + both[1]) // 2
             return halved
