@@ -12,7 +12,7 @@ import pytest
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.serving.edge import Edge
-from hyperkube.serving.exchange import Response
+from hyperkube.serving.exchange import Postponed, Response
 from hyperkube.serving.limits import EdgeLimits
 from hyperkube.serving.loop import EdgeLoop
 
@@ -394,3 +394,23 @@ def test_vanished_clients_are_noticed_by_the_system(start):
     listener = edge._server.sockets[0]
 
     assert listener.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+
+
+def test_a_postponed_request_waits_without_a_thread(toy, connect):
+    ready = []
+    toy.routes["/later"] = lambda _: Postponed(wait=ready.append, proceed=lambda: Response(body=b"now"))
+    edge = Edge(toy, port=0, limits=EdgeLimits(workers=1))
+    edge.start()
+    try:
+        waiting, other = connect(edge), connect(edge)
+        waiting.get("/later")
+        other.get("/echo")
+        assert other.answer()[0] == 200
+
+        while not ready:
+            threading.Event().wait(0.005)
+        ready.pop()()
+
+        assert waiting.answer()[2] == b"now"
+    finally:
+        edge.close(0)

@@ -6,6 +6,8 @@ Source of the order: kubernetes apiserver ``pkg/server/config.go`` (DefaultBuild
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
 
 from hyperkube.apiserver.audit.auditor import Auditor, uri_of
@@ -13,10 +15,11 @@ from hyperkube.apiserver.authentication import Authentication
 from hyperkube.apiserver.authorization import Authorization
 from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.apiserver.encode import Encoder
+from hyperkube.apiserver.flowcontrol.turns import FlowControl
 from hyperkube.apiserver.health import text
 from hyperkube.apiserver.hot_reads import HotReads
 from hyperkube.apiserver.impersonation import impersonated
-from hyperkube.apiserver.limits import InFlight
+from hyperkube.apiserver.limits import REFUSED, WAITING, Limits, Turn
 from hyperkube.apiserver.metrics import RequestMetrics
 from hyperkube.apiserver.negotiation import PLAIN
 from hyperkube.apiserver.pipeline import Pipeline
@@ -25,11 +28,28 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, InternalError
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
-from hyperkube.serving.exchange import Answer, HttpRequest, Response, StreamResponse
+from hyperkube.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
 
 _LONG_RUNNING_PARTS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 NOBODY = UserInfo("")
 """The user of a request whose credentials were wrong."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """One request on its way, from its bytes to its answer."""
+
+    request: HttpRequest
+    started: float
+    audit_id: str
+    api: ApiRequest | None = None
+    turn: Turn | None = None
+    crashed: bool = False
+
+    @property
+    def accept(self) -> str:
+        """What the client accepts, for errors."""
+        return self.request.headers.get("accept", "")
 
 
 class ApiHandler:
@@ -41,7 +61,7 @@ class ApiHandler:
         encoder: Encoder,
         authentication: Authentication,
         authorization: Authorization,
-        limits: InFlight,
+        limits: Limits,
         metrics: RequestMetrics,
         clock: Clock,
         logger: logging.Logger,
@@ -54,42 +74,99 @@ class ApiHandler:
         self._encoder = encoder
         self._authentication = authentication
         self._authorization = authorization
-        self._limits = limits
+        self.limits = limits
         self._metrics = metrics
         self._clock = clock
         self._logger = logger
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
         self._hot_reads: HotReads | None = None
         if local_store:  # else a read has to ask how far the store is
-            self._hot_reads = HotReads(pipeline.services, encoder, authentication, authorization, metrics, clock, audit)
+            flows = limits if isinstance(limits, FlowControl) else None
+            self._hot_reads = HotReads(
+                pipeline.services, encoder, authentication, authorization, metrics, clock, audit, flows
+            )
 
-    def handle(self, request: HttpRequest) -> Answer:
-        """Answer one request; never raises."""
-        started = self._clock.monotonic()
-        accept = request.headers.get("accept", "")
-        audit_id = request.headers.get("audit-id") or unique_id(self._random)
-        api: ApiRequest | None = None
-        crashed = False
+    def handle(self, request: HttpRequest) -> Answer | Postponed:
+        """Answer one request, or say what it waits for; never raises."""
+        call = _Call(request, self._clock.monotonic(), request.headers.get("audit-id") or unique_id(self._random))
+        answer = self._guarded(call, self._begin)
+        if answer is not None:
+            return self._end(call, answer)
+        if call.turn is not None and call.turn.state is WAITING:
+            return Postponed(wait=call.turn.subscribe, proceed=lambda: self._proceed(call))
+        return self._proceed(call)
+
+    def answer(self, request: HttpRequest) -> Answer:
+        """Answer one request of this process, which waits for nobody; never raises."""
+        call = _Call(request, self._clock.monotonic(), request.headers.get("audit-id") or unique_id(self._random))
+        answer = self._guarded(call, self._open)
+        return self._end(call, answer) if answer is not None else self._proceed(call)
+
+    def _proceed(self, call: _Call) -> Answer:
         try:
-            user = request.user or self._authentication.authenticate(request)
-            api = self._read(request, user, audit_id)
-            if self.audit is not None:
-                self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
-            api.user = impersonated(request.headers, user, self._authorization)
-            if api.trail is not None and api.user is not user:
-                api.trail.acting_as = api.user
-            answer = self._limited(api)
+            answer = self._guarded(call, self._answer)
+        finally:
+            if call.turn is not None:
+                call.turn.leave()
+        return self._end(call, answer or self._encoder.error(call.api, InternalError("no answer"), call.accept))
+
+    def _guarded(self, call: _Call, step: Callable[[_Call], Answer | None]) -> Answer | None:
+        """Take a step; what it raises becomes the answer."""
+        request = call.request
+        try:
+            return step(call)
         except ApiError as error:
-            answer = self._encoder.error(api, error, accept)
+            return self._encoder.error(call.api, error, call.accept)
         except Exception as error:
-            crashed = True
+            call.crashed = True
             self._logger.exception("%s %s failed", request.method, request.path)
-            answer = self._encoder.error(api, InternalError.because(repr(error)), accept)
-        self._finish(answer, audit_id, api)
+            return self._encoder.error(call.api, InternalError.because(repr(error)), call.accept)
+
+    def _open(self, call: _Call) -> Answer | None:
+        """Find out who asks what."""
+        request = call.request
+        user = request.user or self._authentication.authenticate(request)
+        api = call.api = self._read(request, user, call.audit_id)
         if self.audit is not None:
-            self._record(self.audit, request, api, answer, audit_id, crashed=crashed)
+            self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
+        api.user = impersonated(request.headers, user, self._authorization)
+        if api.trail is not None and api.user is not user:
+            api.trail.acting_as = api.user
+        return None
+
+    def _begin(self, call: _Call) -> Answer | None:
+        """Find out who asks what, and give it its turn."""
+        self._open(call)
+        if call.api is not None and call.request.user is None:
+            call.turn = self.limits.enter(call.api)
+        return None
+
+    def _answer(self, call: _Call) -> Answer | None:
+        """Answer a request whose turn it is, or that was turned away."""
+        api, turn = call.api, call.turn
+        if api is None:
+            return None
+        if turn is not None and turn.state is REFUSED:
+            refused = text("Too many requests, please try again later.", 429)
+            refused.headers.append(("Retry-After", "1"))
+            return refused
+        self._pipeline.authorize(api)
+        elsewhere = self._pipeline.elsewhere(api)
+        if elsewhere is not None:
+            return elsewhere
+        wanted = PLAIN
+        if api.info.is_resource and not self._is_streamed(api.info):
+            wanted = self._encoder.check(api)
+        return self._encoder.encode(api, self._pipeline.answer(api), wanted)
+
+    def _end(self, call: _Call, answer: Answer) -> Answer:
+        """Complete the answer's headers, and write down that it was given."""
+        api = call.api
+        self._finish(answer, call)
+        if self.audit is not None:
+            self._record(self.audit, call.request, api, answer, call.audit_id, crashed=call.crashed)
         if api is not None:
-            self._metrics.observe(api, answer, self._clock.monotonic() - started)
+            self._metrics.observe(api, answer, self._clock.monotonic() - call.started)
         return answer
 
     def _record(
@@ -122,32 +199,17 @@ class ApiHandler:
             audit_id=audit_id,
         )
 
-    def _limited(self, request: ApiRequest) -> Answer:
-        self._pipeline.authorize(request)
-        if not self._limits.enter(request):
-            refused = text("Too many requests, please try again later.", 429)
-            refused.headers.append(("Retry-After", "1"))
-            return refused
-        try:
-            elsewhere = self._pipeline.elsewhere(request)
-            if elsewhere is not None:
-                return elsewhere
-            wanted = PLAIN
-            if request.info.is_resource and not self._is_streamed(request.info):
-                wanted = self._encoder.check(request)
-            return self._encoder.encode(request, self._pipeline.answer(request), wanted)
-        finally:
-            self._limits.leave(request)
-
     def _is_streamed(self, info: RequestInfo) -> bool:
         return info.subresource in _LONG_RUNNING_PARTS
 
-    def _finish(self, answer: Answer, audit_id: str, request: ApiRequest | None) -> None:
+    def _finish(self, answer: Answer, call: _Call) -> None:
         if not isinstance(answer, Response | StreamResponse):
             return
-        answer.headers.append(("Audit-Id", audit_id))
-        if request is not None:
-            for warning in request.warnings:
+        answer.headers.append(("Audit-Id", call.audit_id))
+        if call.turn is not None:
+            answer.headers += call.turn.headers
+        if call.api is not None:
+            for warning in call.api.warnings:
                 answer.headers.append(("Warning", f"299 - {quoted(warning)}"))
 
     def hot(self, request: HttpRequest) -> Response | None:

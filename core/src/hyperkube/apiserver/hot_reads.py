@@ -13,6 +13,7 @@ from hyperkube.apiserver.authentication import Authentication
 from hyperkube.apiserver.authorization import Authorization
 from hyperkube.apiserver.calls import ApiRequest, Target
 from hyperkube.apiserver.encode import JSON_HEADER, NO_CACHE, Encoder
+from hyperkube.apiserver.flowcontrol.turns import Flow, FlowControl
 from hyperkube.apiserver.metrics import RequestKey, RequestMetrics, key_of
 from hyperkube.apiserver.negotiation import PLAIN
 from hyperkube.apiserver.request_info import RequestInfo, parse
@@ -40,6 +41,7 @@ class _Place:
         generation: of the registry that it was found in.
         user: the last reader; None when nobody has read it yet, or nobody may without being asked about again.
         epoch: of the authorizers that allowed it.
+        flow: of that reader's requests for this place; None when requests are merely counted.
     """
 
     info: RequestInfo
@@ -48,6 +50,7 @@ class _Place:
     key: RequestKey
     user: UserInfo | None = None
     epoch: int = 0
+    flow: Flow | None = None
 
 
 class HotReads:
@@ -62,6 +65,7 @@ class HotReads:
         metrics: RequestMetrics,
         clock: Clock,
         audit: Auditor | None,
+        flows: FlowControl | None = None,
     ) -> None:
         self._services = services
         self._encoder = encoder
@@ -70,6 +74,7 @@ class HotReads:
         self._metrics = metrics
         self._clock = clock
         self._audit = audit
+        self._flows = flows
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
         self._places: dict[str, _Place] = {}
 
@@ -88,14 +93,26 @@ class HotReads:
                 return None
         if (place.user is not user or place.epoch != self._authorization.epoch()) and not self._allows(place, user):
             return None
+        flow = place.flow
+        if flow is not None and not (flow := self._current(flow, place, user)).lets_in():
+            return None
         started = self._clock.monotonic()
         answer = self._object(request, place) or self._through_the_verb(request, place, user)
         if answer is None:
             return None
         answer.headers.append(("Audit-Id", headers.get("audit-id") or unique_id(self._random)))
+        if flow is not None:
+            answer.headers += flow.headers
+            flow.tally.hot += 1
         key = place.key if answer.status == place.key[-1] else (*place.key[:-1], answer.status)
         self._metrics.count(key, self._clock.monotonic() - started)
         return answer
+
+    def _current(self, flow: Flow, place: _Place, user: UserInfo) -> Flow:
+        """Return the flow of a user's reads of a place, found again if the configuration has changed."""
+        if self._flows is not None and flow.generation != self._flows.generation:
+            flow = place.flow = self._flows.flow(place.info, user)
+        return flow
 
     def _object(self, request: HttpRequest, place: _Place) -> Response | None:
         """Return the answer to the plainest read: one object that is there, as it is kept."""
@@ -153,4 +170,5 @@ class HotReads:
         if decision is None or not decision.allowed:
             return False
         place.user, place.epoch = user, epoch
+        place.flow = self._flows.flow(place.info, user) if self._flows is not None else None
         return True

@@ -207,7 +207,7 @@ class InProcessClient:
         parts = urlsplit(path)
         text = "&".join(piece for piece in (parts.query, urlencode(query or {})) if piece)
         lower = {name.lower(): value for name, value in (headers or {}).items()}
-        answer = self._handler.handle(
+        answer = self._handler.answer(
             HttpRequest(
                 method=method,
                 path=parts.path,

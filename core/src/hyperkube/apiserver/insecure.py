@@ -22,7 +22,7 @@ class InsecureHandler:
 
     def handle(self, request: HttpRequest) -> Answer:
         """Answer one request; never raises."""
-        return self._handler.handle(replace(request, user=UNSECURED))
+        return self._handler.answer(replace(request, user=UNSECURED))
 
     def hot(self, _request: HttpRequest) -> Response | None:
         """Answer nothing at once: identities are not cached here."""

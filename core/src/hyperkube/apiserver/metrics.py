@@ -9,7 +9,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from hyperkube.apiserver.calls import ApiRequest
-from hyperkube.apiserver.limits import InFlight
+from hyperkube.apiserver.limits import Limits
 from hyperkube.apiserver.request_info import RequestInfo
 from hyperkube.serving.exchange import Answer, Response, StreamResponse
 
@@ -36,7 +36,7 @@ class RequestMetrics:
         registry: further metrics of the server's plugins.
     """
 
-    def __init__(self, limits: InFlight, registry: CollectorRegistry | None = None) -> None:
+    def __init__(self, limits: Limits, registry: CollectorRegistry | None = None) -> None:
         self._limits = limits
         self._registry = registry
         self._totals: dict[RequestKey, int] = {}
@@ -75,7 +75,7 @@ class RequestMetrics:
             f'apiserver_current_inflight_requests{{request_kind="{kind}"}} {count}'
             for kind, count in self._limits.current().items()
         ]
-        return "\n".join(lines).encode() + b"\n" + self._plugins()
+        return "\n".join(lines).encode() + b"\n" + self._limits.text() + self._plugins()
 
     def _plugins(self) -> bytes:
         if self._registry is None:

@@ -32,12 +32,15 @@ from hyperkube.apiserver.encryption import EncryptedValues, live_rules
 from hyperkube.apiserver.explain.pages import ExplanationPages
 from hyperkube.apiserver.explain.reasons import Reasons
 from hyperkube.apiserver.explain.records import Explanations
+from hyperkube.apiserver.flowcontrol.configuration import FlowConfiguration, checks
+from hyperkube.apiserver.flowcontrol.options import limits_of
+from hyperkube.apiserver.flowcontrol.pages import DebugPages
+from hyperkube.apiserver.flowcontrol.turns import FlowControl
 from hyperkube.apiserver.handler import ApiHandler
 from hyperkube.apiserver.health import Check, Health
 from hyperkube.apiserver.inprocess import InProcessClient
 from hyperkube.apiserver.insecure import InsecureHandler
 from hyperkube.apiserver.kinds import KnownKinds
-from hyperkube.apiserver.limits import InFlight
 from hyperkube.apiserver.metrics import CONTENT_TYPE, RequestMetrics
 from hyperkube.apiserver.objects import StoredObjects
 from hyperkube.apiserver.openapi import NoDescriptions
@@ -77,7 +80,6 @@ from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
 from hyperkube.storage.watch_cache import CacheState, StoreCache
 
 _logger = logging.getLogger("hyperkube.apiserver")
-_MAX_READS, _MAX_WRITES = 400, 200
 
 
 class _LateAuthorizer:
@@ -237,8 +239,21 @@ class ApiServer:
             self._explanations,
         )
         self._assemble(chain)
+        limits = self._limits
+        self._flows = self._flow_configuration(limits, api) if isinstance(limits, FlowControl) else None
         done = self._beginning is not None and self._beginning.bootstrapped
         self._bootstrap = Bootstrap(self._services, api, authz, options, clock, _logger, done=done)
+
+    def _flow_configuration(self, limits: FlowControl, api: PluginHost) -> FlowConfiguration:
+        return FlowConfiguration(
+            limits,
+            self.registry,
+            self.informers,
+            self.client(LOOPBACK),
+            lambda: (obj for objects in api.hook.api_bootstrap_objects() for obj in objects),
+            self._clock,
+            _logger,
+        )
 
     def _store_elsewhere(self, declared: Sequence[ApiGroupVersion]) -> None:
         """Open the stores that ``--etcd-servers-overrides`` names for single resources."""
@@ -276,10 +291,7 @@ class ApiServer:
         )
         objects.bind(self._services)
         self._audit = auditor_of(options, clock, _logger)
-        limits = InFlight(
-            int(options.get("max-requests-inflight", _MAX_READS)),
-            int(options.get("max-mutating-requests-inflight", _MAX_WRITES)),
-        )
+        limits = self._limits = limits_of(options, clock)
         metrics = RequestMetrics(limits)
         stored = StoreMetrics(self.registry, self._opened, options, clock)
         self.health = Health(self._checks(), _logger)
@@ -322,7 +334,8 @@ class ApiServer:
 
     def _debugging(self) -> Mapping[str, Page]:
         debugging = Debugging(self.options, self._clock, _logger)
-        return {**dict.fromkeys(PATHS, debugging.page), **ExplanationPages(self._explanations).pages()}
+        flows = DebugPages(self._limits, self._clock).pages() if isinstance(self._limits, FlowControl) else {}
+        return {**dict.fromkeys(PATHS, debugging.page), **ExplanationPages(self._explanations).pages(), **flows}
 
     def _address(self) -> str:
         address = self.options.get("advertise-address") or self.options.get("bind-address") or ""
@@ -338,6 +351,7 @@ class ApiServer:
             Check("informer-sync", self._plugins_ready, only_ready=True),
             Check("poststarthook/rbac/bootstrap-roles", lambda: self._bootstrap.done),
             Check("poststarthook/start-system-namespaces-controller", lambda: self._bootstrap.done),
+            *checks(lambda: self._flows is None or self._flows.synced()),
             Check("shutdown", lambda: not self._closed.is_set(), only_ready=True),
         ]
 
@@ -363,6 +377,8 @@ class ApiServer:
             host.start()
         self._authorizers.start()
         self.informers.start()
+        if self._flows is not None:
+            self._flows.start()
         self._started = True
 
     def beginning(self) -> Beginning:
@@ -387,6 +403,8 @@ class ApiServer:
         if self._encryption is not None:
             self._encryption.close()
         self._bootstrap.close()
+        if self._flows is not None:
+            self._flows.close()
         self._registrations.close()
         self._definitions.close()
         self.informers.stop()

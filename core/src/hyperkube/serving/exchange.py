@@ -185,10 +185,23 @@ class RelayUpgrade:
 Answer: TypeAlias = Response | StreamResponse | ExecUpgrade | PortForwardUpgrade | RelayUpgrade
 
 
+@dataclass(slots=True, kw_only=True)
+class Postponed:
+    """No answer yet: the request waits for its turn, without a thread.
+
+    Attributes:
+        wait: called once with a function, which it calls once, from any thread, perhaps at once.
+        proceed: makes the answer after that, on a worker thread; must not raise, and is always called.
+    """
+
+    wait: Callable[[Callable[[], None]], None]
+    proceed: Callable[[], Answer]
+
+
 class Handler(Protocol):
     """A server, seen from the edge."""
 
-    def handle(self, request: HttpRequest) -> Answer:
+    def handle(self, request: HttpRequest) -> Answer | Postponed:
         """Answer one request; called on a worker thread; must not raise: errors are answers too."""
 
     def hot(self, request: HttpRequest) -> Response | None:

@@ -5,11 +5,21 @@ from __future__ import annotations
 import logging
 import os
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from hyperkube.machinery.errors import InternalError
-from hyperkube.serving.exchange import Answer, Handler, HttpRequest, RelayUpgrade, Response, StreamResponse
+from hyperkube.serving.exchange import (
+    Answer,
+    Handler,
+    HttpRequest,
+    Postponed,
+    RelayUpgrade,
+    Response,
+    StreamResponse,
+)
 from hyperkube.serving.feed import BodyFeed
 from hyperkube.serving.limits import EdgeLimits
 from hyperkube.serving.loop import EdgeLoop
@@ -121,16 +131,25 @@ class Service:
         else:
             self._mutating -= 1
 
-    def _work(self, connection: Connected, incoming: Incoming) -> None:
+    def _work(
+        self, connection: Connected, incoming: Incoming, proceed: Callable[[], Answer | Postponed] | None = None
+    ) -> None:
         request = incoming.request
         try:
-            answer = self.handler.handle(request)
+            answer = self.handler.handle(request) if proceed is None else proceed()
+            if isinstance(answer, Postponed):
+                further = partial(self._work, connection, incoming, answer.proceed)
+                answer.wait(partial(self.loop.post, self._go_on, further))
+                return
             if incoming.gzip and isinstance(answer, Response):
                 answer = self.shrink(answer)
         except Exception as error:
             self.logger.exception("%s %s failed", request.method, request.path)
             answer = refusal(InternalError.because(error))
         self.loop.post(self._done, connection, incoming, answer)
+
+    def _go_on(self, further: Callable[[], None]) -> None:
+        self.workers.submit(further, begun=True)
 
     def client_context(self, target: RelayUpgrade) -> ssl.SSLContext:
         """Return the context for connecting to another server; read again when a file has changed.

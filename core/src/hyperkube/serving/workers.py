@@ -26,9 +26,12 @@ class WorkerPool:
         self._idle = 0
         self._closed = False
 
-    def submit(self, call: Callable[[], None]) -> bool:
-        """Have `call` made on a thread; tell False when too many wait already, or the pool is closed."""
-        if self._closed or self._calls.qsize() >= self._limit:
+    def submit(self, call: Callable[[], None], *, begun: bool = False) -> bool:
+        """Have `call` made on a thread; tell False when too many wait already, or the pool is closed.
+
+        With `begun` the call goes on with one that was let in before, so that there is always room for it.
+        """
+        if self._closed or (self._calls.qsize() >= self._limit and not begun):
             return False
         self._calls.put(call)
         if self._calls.qsize() > self._idle and len(self._threads) < self._size:
