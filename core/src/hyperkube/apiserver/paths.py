@@ -11,17 +11,18 @@ from hyperkube.apiserver.discovery import Discovery
 from hyperkube.apiserver.encode import NO_CACHE, ok, wants_pretty, write
 from hyperkube.apiserver.health import Health, text
 from hyperkube.apiserver.rest.dispatch import not_allowed
+from hyperkube.machinery import release
 from hyperkube.machinery.objects import Object
 from hyperkube.serving.exchange import Answer, Response
 
 VERSION: Object = {
-    "major": "1",
-    "minor": "36",
-    "emulationMajor": "1",
-    "emulationMinor": "36",
-    "minCompatibilityMajor": "1",
-    "minCompatibilityMinor": "35",
-    "gitVersion": "v1.36.2",
+    "major": str(release.MAJOR),
+    "minor": str(release.MINOR),
+    "emulationMajor": str(release.MAJOR),
+    "emulationMinor": str(release.MINOR),
+    "minCompatibilityMajor": str(release.MAJOR),
+    "minCompatibilityMinor": str(release.MINOR - 1),
+    "gitVersion": release.GIT_VERSION,
     "gitCommit": "hyperkube",
     "gitTreeState": "clean",
     "buildDate": "1970-01-01T00:00:00Z",

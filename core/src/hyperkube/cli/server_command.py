@@ -19,6 +19,7 @@ import click
 from hyperkube.cli.flags.flag import BOOL, LIST, Flag, by_name
 from hyperkube.cli.lifecycle import end_with_parent
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.release import GIT_VERSION
 
 Options = dict[str, Any]
 
@@ -145,7 +146,7 @@ def version_line() -> str:
     """Return the line that ``--version`` prints."""
     from hyperkube import __version__
 
-    return f"Kubernetes v1.36.2 (hyperkube {__version__})"
+    return f"Kubernetes {GIT_VERSION} (hyperkube {__version__})"
 
 
 def set_up_logging(verbosity: int) -> None:

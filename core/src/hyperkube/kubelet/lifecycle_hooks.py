@@ -11,7 +11,9 @@ from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed
 from hyperkube.kubelet.checks import http_check, run_command
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, name_of, namespace_of
+from hyperkube.machinery.release import SHORT
 
+AGENT = f"kube-lifecycle/{SHORT}"
 _HTTP_SECONDS = 30.0
 
 
@@ -49,7 +51,7 @@ class Hooks:
             return f'Exec lifecycle hook ({command}) for {where} failed - error: {why}, message: "{text}"'
         if "httpGet" in hook:
             seconds = _HTTP_SECONDS if limit is None else limit
-            outcome = http_check(hook["httpGet"], container, address, seconds, agent="kube-lifecycle/1.36")
+            outcome = http_check(hook["httpGet"], container, address, seconds, agent=AGENT)
             path = hook["httpGet"].get("path", "/")
             return (
                 ""

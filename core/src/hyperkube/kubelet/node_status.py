@@ -16,9 +16,9 @@ from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.kinds.conditions import condition
 from hyperkube.kubelet.options import KubeletOptions
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.release import GIT_VERSION
 from hyperkube.machinery.times import format_time
 
-VERSION = "v1.36.0"
 MAX_IMAGES = 50
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 
@@ -180,7 +180,7 @@ def _machine_info(options: KubeletOptions, runtime_name: str) -> Object:
             "bootID": _text("/proc/sys/kernel/random/boot_id"),
             "kernelVersion": platform.release(),
             "osImage": _os_image(),
-            "kubeletVersion": VERSION,
+            "kubeletVersion": GIT_VERSION,
             "kubeProxyVersion": "",
             "operatingSystem": platform.system().lower(),
             "architecture": architecture(),

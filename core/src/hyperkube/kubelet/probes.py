@@ -18,9 +18,10 @@ from hyperkube.kubelet.sayings import Sayings
 from hyperkube.kubelet.work import KeyedWork
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.release import SHORT
 
 KINDS = ("startup", "liveness", "readiness")
-AGENT = "kube-probe/1.36"
+AGENT = f"kube-probe/{SHORT}"
 
 
 @dataclass(slots=True)
