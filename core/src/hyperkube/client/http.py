@@ -1,8 +1,8 @@
 """HttpClient: the API over HTTP/1.1, as every remote component and every test with a real socket uses it.
 
-It stands on the standard library alone, so that a server that needs the API starts fast. Refusals come back as the
-errors of `hyperkube.machinery.errors`; when there is no server, `ConnectionError` is raised. A request that the
-server throttles (429) is repeated after the time that it asks for.
+It stands on the standard library and a small parser, so that a server that needs the API starts fast. Refusals come
+back as the errors of `hyperkube.machinery.errors`; when there is no server, `ConnectionError` is raised. A request that
+the server throttles (429) is repeated after the time that it asks for.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from hyperkube.client.client import (
 )
 from hyperkube.client.connection_pool import ConnectionPool, TlsOptions
 from hyperkube.client.credentials import Credentials
+from hyperkube.client.exchange import exchange
 from hyperkube.client.wire import HttpWatch, as_connection_error, error_of, read_list
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import InternalError
@@ -283,7 +284,7 @@ class HttpClient:
         reused = connection.sock is not None
         try:
             return self._exchange(connection, method, target, headers, body)
-        except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
+        except (ConnectionResetError, BrokenPipeError):
             # The server may close an idle connection at the very moment we use it; only a read is sent again.
             if not reused or method not in {"GET", "HEAD"}:
                 raise
@@ -294,17 +295,15 @@ class HttpClient:
     ) -> RawResponse:
         try:
             with as_connection_error():
-                connection.request(method, target, body or None, dict(headers))
-                response = connection.getresponse()
-                data = response.read()
+                answer, reusable = exchange(connection, method, target, headers, body)
         except BaseException:
             connection.close()
             raise
-        if response.will_close:
-            connection.close()
-        else:
+        if reusable:
             self._pool.give_back(connection)
-        return RawResponse(response.status, dict(response.headers.items()), data)
+        else:
+            connection.close()
+        return answer
 
 
 def _throttled(answer: RawResponse) -> float | None:

@@ -99,7 +99,7 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
     def skips_filter(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that neither the pod nor one that is placed requires anything."""
         affinity = _affinity(pod.pod)
-        own = any((affinity.get(kind) or {}).get(REQUIRED) for kind in ("podAffinity", "podAntiAffinity"))
+        own = affinity and any((affinity.get(kind) or {}).get(REQUIRED) for kind in ("podAffinity", "podAntiAffinity"))
         return not own and not any(
             (group.affinity.get("podAntiAffinity") or {}).get(REQUIRED)
             for group in nodes.pod_groups(with_affinity=True)
@@ -108,7 +108,7 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that neither the pod nor one that is placed prefers anything."""
         affinity = _affinity(pod.pod)
-        own = any((affinity.get(kind) or {}).get(PREFERRED) for kind in ("podAffinity", "podAntiAffinity"))
+        own = affinity and any((affinity.get(kind) or {}).get(PREFERRED) for kind in ("podAffinity", "podAntiAffinity"))
         return not own and (self._ignore_preferred or not nodes.pod_groups(with_affinity=True))
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
