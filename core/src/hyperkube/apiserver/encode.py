@@ -14,7 +14,7 @@ from hyperkube.apiserver.calls import ApiRequest, Outcome, Page, Raw, Single, Wa
 from hyperkube.apiserver.decode import internal_package
 from hyperkube.apiserver.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube.apiserver.request_info import flag
-from hyperkube.apiserver.tables import META_VERSION, ColumnDefinitions, partial, table
+from hyperkube.apiserver.tables import META_VERSION, ColumnDefinitions, partial, partial_schema, table
 from hyperkube.apiserver.waiting_stream import WaitingStream
 from hyperkube.apiserver.watch_stream import WatchStream, frames_for
 from hyperkube.machinery.clock import Clock
@@ -75,6 +75,10 @@ class Encoder:
         """
         if isinstance(outcome, Raw):
             return outcome.answer
+        if wanted.media_type == PROTOBUF and not wanted.kind and request.info.verb in _TRANSFORMED_VERBS:
+            served = outcome.served
+            if served is not None and served.custom:  # has no such form: the next that is accepted
+                wanted = negotiation.negotiate(request.headers.get("accept", ""), transforms=True)
         if isinstance(outcome, Watching):
             return self._watch(request, outcome, wanted)
         if isinstance(outcome, Page):
@@ -116,14 +120,15 @@ class Encoder:
 
     def _binary(self, obj: Object, outcome: Single, wanted: Format) -> Answer:
         """Return the object as protobuf, or as JSON where it has no such form."""
+        if wanted.kind and obj.get("kind") == wanted.kind:
+            body = self.protobuf.encode(obj, partial_schema(wanted))
+            return ok(body, status=outcome.status, media_type=PROTOBUF)
         codec = outcome.served.codec if outcome.served is not None else None
         schema = codec if isinstance(codec, CompiledSchema) else None
         if schema is None or wanted.kind or outcome.served is None or obj.get("kind") != outcome.served.kind.kind:
-            from hyperkube.apiserver.rest.delete_options import meta_schema
-
             if obj.get("kind") != "Status":
                 return ok(json.dumps(obj), status=outcome.status)
-            schema = meta_schema("Status")
+            return ok(self._status(obj, PROTOBUF), status=outcome.status, media_type=PROTOBUF)
         return ok(self.protobuf.encode(obj, schema), status=outcome.status, media_type=PROTOBUF)
 
     def _page(self, request: ApiRequest, page: Page, wanted: Format) -> Answer:
@@ -136,6 +141,8 @@ class Encoder:
             items = [partial(served, obj, wanted.version) for obj in items_of(page)]
             api_version = f"{META_VERSION}/{wanted.version}"
             body = {"kind": wanted.kind, "apiVersion": api_version, "metadata": meta, "items": items}
+            if wanted.media_type == PROTOBUF:
+                return ok(self.protobuf.encode(body, partial_schema(wanted)), media_type=PROTOBUF)
         elif wanted.kind:
             shown = f"*{internal_package(served.kind.group)}.{served.list_kind().kind}"
             raise NotAcceptable(f"you requested {wanted.kind}, but the requested object is a list ({shown})")
@@ -168,14 +175,18 @@ class Encoder:
         """Return the Status of an error."""
         media_type = negotiation.error_format(accept)
         pretty = request is not None and wants_pretty(request)
+        body = self._status(copy_object(error.status()), media_type, pretty=pretty)
         headers = [("Content-Type", media_type), NO_CACHE]
         if error.retry_after_seconds:
             headers.append(("Retry-After", str(error.retry_after_seconds)))
-        return Response(
-            status=error.status_code,
-            headers=headers,
-            body=write(copy_object(error.status()), media_type, pretty=pretty),
-        )
+        return Response(status=error.status_code, headers=headers, body=body)
+
+    def _status(self, status: Object, media_type: str, *, pretty: bool = False) -> bytes:
+        if media_type != PROTOBUF:
+            return write(status, media_type, pretty=pretty)
+        from hyperkube.apiserver.rest.delete_options import meta_schema
+
+        return self.protobuf.encode(status, meta_schema("Status"))
 
 
 def _unwritable(watching: Watching) -> Response:

@@ -120,6 +120,8 @@ def negotiate(accept: str, *, transforms: bool = False, binary: bool = False) ->
         kind = params.get("as", "")
         if kind and not (transforms and _is_known(kind, params)):
             continue
+        if kind == "Table" and media_type == PROTOBUF:
+            continue  # tables have no such form
         return Format(media_type, kind, params.get("v", "v1") if kind else "", params.get("stream") == "watch")
     raise NotAcceptable(f"only the following media types are accepted: {', '.join(ALL)}")
 
@@ -139,7 +141,7 @@ def _matching(media_type: str, *, binary: bool) -> str | None:
 def error_format(accept: str) -> str:
     """Return the media type for an error: what the client accepts, or JSON."""
     try:
-        return negotiate(accept).media_type
+        return negotiate(accept, binary=True).media_type
     except NotAcceptable:
         return JSON
 

@@ -10,12 +10,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from hyperkube.apiserver.negotiation import Format
 from hyperkube.apiserver.openapi import NoDescriptions
 from hyperkube.apiserver.served import ServedResource
 from hyperkube.hookspecs.api import Column, Descriptions
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.schema import resolve
+from hyperkube.machinery.schema import CompiledSchema, compile_schema, resolve
 from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import KubeField, List, Map, Struct
 from hyperkube.machinery.schema.structs import members
@@ -159,6 +160,12 @@ def partial(served: ServedResource, obj: Object, version: str) -> Object:
         if not shown:
             del meta["annotations"]
     return {"kind": "PartialObjectMetadata", "apiVersion": f"{META_VERSION}/{version}", "metadata": meta}
+
+
+def partial_schema(wanted: Format) -> CompiledSchema:
+    """Return the schema of PartialObjectMetadata or of a list of them, for protobuf; only the list has two versions."""
+    module = "v1beta1" if wanted.kind.endswith("List") and wanted.version == "v1beta1" else "v1"
+    return compile_schema(f"hyperkube_api.meta.{module}:{wanted.kind}")
 
 
 def row(served: ServedResource, obj: Object, now: datetime, *, include: str, version: str) -> Object:

@@ -13,7 +13,7 @@ import orjson
 from hyperkube.apiserver.calls import Watching
 from hyperkube.apiserver.negotiation import JSON, PROTOBUF, YAML, Format
 from hyperkube.apiserver.served import ServedResource
-from hyperkube.apiserver.tables import ColumnDefinitions, partial, table
+from hyperkube.apiserver.tables import ColumnDefinitions, partial, partial_schema, table
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.codecs.protobuf import Protobuf, watch_frame
 from hyperkube.machinery.errors import ApiError
@@ -139,6 +139,17 @@ class ProtobufFrames:
         return self._served.parsed(cached)
 
 
+class PartialProtobufFrames(ProtobufFrames):
+    """Frames of protobuf whose objects are partial."""
+
+    def __init__(self, served: ServedResource, wanted: Format, protobuf: Protobuf) -> None:
+        super().__init__(served, partial_schema(wanted), protobuf)
+        self._version = wanted.version
+
+    def _object(self, event: CacheEvent) -> Object:
+        return partial(self._served, super()._object(event), self._version)
+
+
 class WatchStream:
     """The `ChunkSource` of one watch: drains its buffer, adds bookmarks, ends it at its deadline."""
 
@@ -231,6 +242,8 @@ def frames_for(
     """Return the writer for a format and the content type of the stream."""
     if wanted.media_type == PROTOBUF and not wanted.kind and isinstance(served.codec, CompiledSchema):
         return ProtobufFrames(served, served.codec, protobuf), f"{PROTOBUF};stream=watch"
+    if wanted.media_type == PROTOBUF and wanted.kind:
+        return PartialProtobufFrames(served, wanted, protobuf), f"{PROTOBUF};stream=watch"
     if wanted.kind or wanted.media_type == YAML:
         return ShapedFrames(served, wanted, include, clock, columns), wanted.media_type
     return JsonFrames(served), JSON
