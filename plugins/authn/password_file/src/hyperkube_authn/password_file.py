@@ -7,15 +7,14 @@ Source: kubernetes 1.18 apiserver ``pkg/authentication/password/passwordfile``.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import hmac
-from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
-from hyperkube.machinery.errors import Unauthorized, UsageError
-from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.machinery.errors import Unauthorized
+from hyperkube.machinery.user_files import read_users
+from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 _OPTION = "basic-auth-file"
@@ -35,23 +34,7 @@ def read_passwords(path: str) -> dict[str, tuple[bytes, UserInfo]]:
     Raises:
         UsageError: the file cannot be read, or a line has fewer than three columns or no password.
     """
-    users: dict[str, tuple[bytes, UserInfo]] = {}
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as lines:
-            rows = [row for row in csv.reader(lines, skipinitialspace=True) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"cannot read password file {path!r}: {error}") from error
-    for row in rows:
-        if len(row) < 3:
-            raise UsageError(
-                f"password file '{path}' must have at least 3 columns (password, user name, user uid), found {len(row)}"
-            )
-        password, name, uid = row[:3]
-        if not password:
-            raise UsageError(f"password file {path!r} has a line without a password, for user {name!r}")
-        groups = row[3].split(",") if len(row) > 3 else []
-        users[name] = _digest(password), UserInfo(name, uid, (*groups, AUTHENTICATED_GROUP))
-    return users
+    return {user.name: (_digest(password), user) for password, user in read_users(path, "password")}
 
 
 class PasswordFile(Plugin):

@@ -7,15 +7,13 @@ Source: kubernetes apiserver ``pkg/authentication/token/tokenfile``.
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import hmac
-from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
-from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.machinery.user_files import read_users
+from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 _OPTION = "token-auth-file"
@@ -33,21 +31,8 @@ def read_tokens(path: str) -> dict[bytes, UserInfo]:
         UsageError: the file cannot be read, or a line has fewer than three columns or no token.
     """
     users: dict[bytes, UserInfo] = {}
-    try:
-        with Path(path).open(newline="", encoding="utf-8") as lines:
-            rows = [row for row in csv.reader(lines, skipinitialspace=True) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"cannot read token file {path!r}: {error}") from error
-    for row in rows:
-        if len(row) < 3:
-            raise UsageError(
-                f"token file '{path}' must have at least 3 columns (token, user name, user uid), found {len(row)}"
-            )
-        token, name, uid = row[:3]
-        if not token:
-            raise UsageError(f"token file {path!r} has a line without a token, for user {name!r}")
-        groups = row[3].split(",") if len(row) > 3 else []
-        users.setdefault(_digest(token), UserInfo(name, uid, (*groups, AUTHENTICATED_GROUP)))
+    for token, user in read_users(path, "token"):
+        users.setdefault(_digest(token), user)
     return users
 
 
