@@ -56,6 +56,7 @@ _ACCOUNTS = {
     "legacy-serviceaccount-token-cleaner": "legacy-service-account-token-cleaner",
     "service-cidr": "service-cidrs-controller",
     "cloud-node": "node-controller",
+    "resourceclaim": "resource-claim-controller",
 }
 
 
