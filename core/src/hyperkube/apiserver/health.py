@@ -8,11 +8,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.serving.exchange import Response
+from hyperkube.serving.health import HealthChecks
 
-ROOTS = ("/healthz", "/livez", "/readyz")
+_READY = "readyz"
+_NAMES = ("healthz", "livez", _READY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,68 +31,42 @@ class Health:
     """The checks of one server."""
 
     def __init__(self, checks: Sequence[Check], logger: logging.Logger) -> None:
-        self._checks = tuple(checks)
         self._logger = logger
+        self._endpoints = [
+            HealthChecks(
+                name,
+                logger,
+                (
+                    (check.name, partial(self._reason, check))
+                    for check in checks
+                    if name == _READY or not check.only_ready
+                ),
+            )
+            for name in _NAMES
+        ]
 
     def ready(self) -> bool:
         """Tell whether every check passes."""
-        return all(self._passes(check) for check in self._checks)
+        return not next(one for one in self._endpoints if one.name == _READY).failures()
 
     def paths(self) -> list[str]:
         """Return the paths that are answered."""
-        return [path for root in ROOTS for path in (root, *(f"{root}/{check.name}" for check in self._of(root)))]
+        return [
+            path for one in self._endpoints for path in (f"/{one.name}", *(f"/{one.name}/{name}" for name in one.names))
+        ]
 
     def answer(self, request: ApiRequest) -> Response | None:
         """Answer a request for a health path, None when it is none."""
-        path = request.path.rstrip("/")
-        root = next((root for root in ROOTS if path == root or path.startswith(f"{root}/")), None)
-        if root is None:
-            return None
-        if path != root:
-            return self._single(root, path.removeprefix(f"{root}/"))
-        return self._all(request, root)
+        answers = (one.reply(request.path, request.query) for one in self._endpoints)
+        return next((answer for answer in answers if answer is not None), None)
 
-    def _of(self, root: str) -> list[Check]:
-        return [check for check in self._checks if root == "/readyz" or not check.only_ready]
-
-    def _single(self, root: str, name: str) -> Response | None:
-        check = next((check for check in self._of(root) if check.name == name), None)
-        if check is None:
-            return None
-        if self._passes(check):
-            return text("ok")
-        return text("internal server error: check failed\n", 500)
-
-    def _all(self, request: ApiRequest, root: str) -> Response:
-        excluded = set(request.query.get("exclude") or [])
-        lines: list[str] = []
-        failed: list[str] = []
-        checks = self._of(root)
-        for check in checks:
-            if check.name in excluded:
-                excluded.discard(check.name)
-                lines.append(f"[+]{check.name} excluded: ok")
-            elif self._passes(check):
-                lines.append(f"[+]{check.name} ok")
-            else:
-                failed.append(check.name)
-                lines.append(f"[-]{check.name} failed: reason withheld")
-        if excluded:
-            named = ", ".join(f'"{name}"' for name in sorted(excluded))
-            lines.append(f"warn: some health checks cannot be excluded: no matches for {named}")
-        title = root.strip("/")
-        if failed:
-            return text("\n".join(lines) + f"\n{title} check failed\n", 500)
-        if "verbose" not in request.query:
-            return text("ok")
-        return text("\n".join(lines) + f"\n{title} check passed\n")
-
-    def _passes(self, check: Check) -> bool:
+    def _reason(self, check: Check) -> str:
+        """Return why it fails, in words that anybody may read: the log alone says more."""
         try:
-            return check.passes()
+            return "" if check.passes() else "check failed"
         except Exception:
             self._logger.exception("health check %r failed", check.name)
-            return False
+            return "check failed"
 
 
 def text(body: str, status: int = 200) -> Response:

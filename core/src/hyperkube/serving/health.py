@@ -7,7 +7,7 @@ Source of paths and texts: kubernetes apiserver ``pkg/server/healthz/healthz.go`
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from hyperkube.serving.exchange import HttpRequest, Response
@@ -54,10 +54,14 @@ class HealthChecks:
 
     def answer(self, request: HttpRequest) -> Response | None:
         """Answer if the path is this endpoint's or one of its checks'; otherwise return None."""
+        return self.reply(request.path, request.query() if request.query_string else {})
+
+    def reply(self, path: str, query: Mapping[str, Sequence[str]]) -> Response | None:
+        """Answer as `answer` does, for a path and query that are parsed already."""
         base = f"/{self.name}"
-        path = request.path.rstrip("/")
+        path = path.rstrip("/")
         if path == base:
-            return self._all(request)
+            return self._all(query)
         if not path.startswith(f"{base}/"):
             return None
         check = self._checks.get(path[len(base) + 1 :])
@@ -68,9 +72,8 @@ class HealthChecks:
             return plain(500, f"internal server error: {reason}")
         return Response(headers=list(_TEXT), body=b"ok")
 
-    def _all(self, request: HttpRequest) -> Response:
-        query = request.query() if request.query_string else {}
-        excluded = {name for value in query.get("exclude", []) for name in value.split(",") if name}
+    def _all(self, query: Mapping[str, Sequence[str]]) -> Response:
+        excluded = set(query.get("exclude", ()))
         lines, failed = [], False
         for name, check in self._checks.items():
             if name in excluded:
@@ -83,7 +86,7 @@ class HealthChecks:
                 self._logger.info("%s check %r failed: %s", self.name, name, reason)
             lines.append(f"[-]{name} failed: reason withheld" if reason else f"[+]{name} ok")
         if excluded:
-            names = ", ".join(f'"{name}"' for name in sorted(excluded))
+            names = ",".join(f'"{name}"' for name in sorted(excluded))
             lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
         if failed:
             return plain(500, "\n".join([*lines, f"{self.name} check failed"]))
