@@ -245,7 +245,9 @@ def test_spdy_before_version_4_tells_failure_as_text(exec_edge, connect):
     )
     spdy.send(Data(3, b"", fin=True))
 
-    assert spdy.collect((1, 5, 7))[1] == b"command terminated with non-zero exit code: exit status 3"
+    assert (
+        spdy.collect((1, 5, 7))[1] == b"command terminated with non-zero exit code: command terminated with exit code 3"
+    )
 
 
 def test_spdy_protocols_that_fit_nowhere_are_refused(exec_edge, connect):

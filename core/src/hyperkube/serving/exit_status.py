@@ -21,7 +21,7 @@ def exit_status(code: int) -> Object:
     return {
         "metadata": {},
         "status": "Failure",
-        "message": f"command terminated with non-zero exit code: exit status {code}",
+        "message": f"command terminated with non-zero exit code: command terminated with exit code {code}",
         "reason": "NonZeroExitCode",
         "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
     }

@@ -15,22 +15,10 @@ import orjson
 from hyperkube.hookspecs.runtime import Process, Runtime, RuntimeFailed
 from hyperkube.machinery.objects import Object
 from hyperkube.serving.exchange import Channels, ForwardedConnection, PortStreams
+from hyperkube.serving.exit_status import exit_status, failure_status, write_status
 
-STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
+STDIN, STDOUT, STDERR, RESIZE = 0, 1, 2, 4
 _CHUNK = 32768
-
-
-def exit_status(code: int) -> Object:
-    """Return the Status that tells a client how its command ended."""
-    if code == 0:
-        return {"metadata": {}, "status": "Success"}
-    return {
-        "metadata": {},
-        "status": "Failure",
-        "message": f"command terminated with non-zero exit code: command terminated with exit code {code}",
-        "reason": "NonZeroExitCode",
-        "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
-    }
 
 
 def serve_process(begin: Callable[[], Process], *, tells_exit: bool) -> Callable[[Channels], None]:
@@ -45,8 +33,7 @@ def serve_process(begin: Callable[[], Process], *, tells_exit: bool) -> Callable
         try:
             process = begin()
         except RuntimeFailed as error:
-            text = {"metadata": {}, "status": "Failure", "reason": "InternalError", "message": str(error), "code": 500}
-            _finish(channels, text)
+            _finish(channels, failure_status(str(error)))
             return
         outputs = [
             _thread(_pump_out, channels, number, stream, process)
@@ -72,7 +59,7 @@ def _thread(call: Callable[..., None], *args: object) -> threading.Thread:
 
 def _finish(channels: Channels, status: Object) -> None:
     try:
-        channels.write(ERROR, orjson.dumps(status))
+        write_status(channels, status)
     except ConnectionError:
         return  # the client did not wait
     finally:
