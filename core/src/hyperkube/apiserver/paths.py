@@ -10,6 +10,7 @@ from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.apiserver.discovery import Discovery
 from hyperkube.apiserver.encode import NO_CACHE, ok, wants_pretty, write
 from hyperkube.apiserver.health import Health, text
+from hyperkube.apiserver.machine_logs import ROOT, MachineLogs
 from hyperkube.apiserver.rest.dispatch import not_allowed
 from hyperkube.machinery import release
 from hyperkube.machinery.objects import Object
@@ -40,6 +41,7 @@ class Paths:
     Args:
         pages: further paths and what answers them.
         unlisted: the same, for paths that the index does not show.
+        logs: answers ``/logs`` and all below it.
     """
 
     def __init__(
@@ -49,7 +51,9 @@ class Paths:
         openapi: Any,
         pages: Mapping[str, Page],
         unlisted: Mapping[str, Page] | None = None,
+        logs: MachineLogs | None = None,
     ) -> None:
+        self._logs = logs
         self._unlisted = dict(unlisted or {})
         self._discovery = discovery
         self._health = health
@@ -72,6 +76,8 @@ class Paths:
         found: Answer | None = self._health.answer(request) or self._discovery.answer(request)
         if found is None and path.startswith("/openapi/"):
             found = self._openapi.answer(request)
+        if found is None and self._logs is not None:
+            found = self._logs.answer(request)
         return found if found is not None else self.missing(request)
 
     def missing(self, _request: ApiRequest) -> Response:
@@ -86,6 +92,8 @@ class Paths:
 
     def _index(self, request: ApiRequest) -> Answer:
         found = {*self._pages, *self._discovery.paths(), *self._health.paths(), *self._openapi.paths()}
+        if self._logs is not None:
+            found.add(ROOT)
         body = {"paths": sorted(found)}
         if request.method not in {"GET", "HEAD"}:
             raise not_allowed()

@@ -41,6 +41,8 @@ from hyperkube.apiserver.health import Check, Health
 from hyperkube.apiserver.inprocess import InProcessClient
 from hyperkube.apiserver.insecure import InsecureHandler
 from hyperkube.apiserver.kinds import KnownKinds
+from hyperkube.apiserver.late import LateAuthorizer, LateClient
+from hyperkube.apiserver.machine_logs import MachineLogs
 from hyperkube.apiserver.metrics import CONTENT_TYPE, RequestMetrics
 from hyperkube.apiserver.objects import StoredObjects
 from hyperkube.apiserver.openapi import NoDescriptions
@@ -66,7 +68,6 @@ from hyperkube.apiserver.token_signer import TokenSigner
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.api import ApiGroupVersion, Descriptions
-from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.users import LOOPBACK, UserInfo
@@ -80,34 +81,6 @@ from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
 from hyperkube.storage.watch_cache import CacheState, StoreCache
 
 _logger = logging.getLogger("hyperkube.apiserver")
-
-
-class _LateAuthorizer:
-    """Stands for the authorizers in contexts that are built before them."""
-
-    def __init__(self) -> None:
-        self.real: Authorizer | None = None
-
-    def authorize(self, attributes: Attributes) -> Decision:
-        return self._get().authorize(attributes)
-
-    def rules(self, user: UserInfo, namespace: str) -> Rules:
-        return self._get().rules(user, namespace)
-
-    def _get(self) -> Authorizer:
-        if self.real is None:
-            raise RuntimeError("the authorizers are asked before they are built")
-        return self.real
-
-
-class _LateClient:
-    """Stands for the loopback client in contexts that are built before the pipeline."""
-
-    def __init__(self) -> None:
-        self.real: Client | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.real, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +117,8 @@ class ApiServer:
         self.options = dict(options)
         self._beginning = beginning
         self._clock: Clock = clock or SystemClock()
-        self._late_client = _LateClient()
-        self._late_authorizer = _LateAuthorizer()
+        self._late_client = LateClient()
+        self._late_authorizer = LateAuthorizer()
         self._hosts: list[PluginHost] = []
         self._opened: list[Store] = []
         self._gates: Mapping[str, bool] = dict(self.options.get("feature-gates") or {})
@@ -163,7 +136,7 @@ class ApiServer:
         self.cache = self._new_cache(self._store, beginning.cache if beginning is not None else None)
         self._other_caches: list[StoreCache] = []
         self.registry = Registry(self.cache, root=self._root)
-        self._closed = threading.Event()
+        self._ending, self._closed = threading.Event(), threading.Event()
         self._started = False
         self._build()
 
@@ -305,7 +278,8 @@ class ApiServer:
         routes = Routes(remotes, objects, options)
         discovery = Discovery(self.registry, server_address=self._address(), remotes=remotes)
         openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]), self._descriptions)
-        self.paths = Paths(discovery, self.health, openapi, pages, self._debugging())
+        logs = MachineLogs() if options.get("enable-logs-handler") is not False else None
+        self.paths = Paths(discovery, self.health, openapi, pages, self._debugging(), logs)
         self._pipeline = Pipeline(
             self._services,
             self._authorization,
@@ -352,7 +326,7 @@ class ApiServer:
             Check("poststarthook/rbac/bootstrap-roles", lambda: self._bootstrap.done),
             Check("poststarthook/start-system-namespaces-controller", lambda: self._bootstrap.done),
             *checks(lambda: self._flows is None or self._flows.synced()),
-            Check("shutdown", lambda: not self._closed.is_set(), only_ready=True),
+            Check("shutdown", lambda: not self._ending.is_set(), only_ready=True),
         ]
 
     def _store_answers(self, flag: str) -> Callable[[], bool]:
@@ -395,11 +369,16 @@ class ApiServer:
         """Tell whether all readiness checks pass."""
         return self._started and self.health.ready()
 
+    def announce_end(self) -> None:
+        """Say that the server is no longer ready for new clients, while it goes on serving."""
+        self._ending.set()
+
     def close(self) -> None:
         """Stop: end watches, close plugins and, if it is the server's own, the store; idempotent."""
         if self._closed.is_set():
             return
         self._closed.set()
+        self._ending.set()
         if self._encryption is not None:
             self._encryption.close()
         self._bootstrap.close()

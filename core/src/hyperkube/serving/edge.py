@@ -13,7 +13,7 @@ from hyperkube.serving.exchange import Handler
 from hyperkube.serving.limits import EdgeLimits
 from hyperkube.serving.loop import EdgeLoop
 from hyperkube.serving.protocol import Connection
-from hyperkube.serving.service import Service
+from hyperkube.serving.service import IDLE, STREAM, Refuse, Service
 from hyperkube.serving.tls import ServerTls, TlsFiles
 
 _BACKLOG = 1024
@@ -90,6 +90,17 @@ class Edge:
         if self._owns_loop:
             self.loop.close()
 
+    def wind_down(self, *, request_seconds: float, stream_seconds: float = 0.0, refuse: Refuse | None = None) -> None:
+        """Let requests finish, then end streams, so that little is left for `close` to cut off; only once.
+
+        Args:
+            request_seconds: how long requests under way may take.
+            stream_seconds: over how long streams are ended, one after another; 0: all at once.
+            refuse: answers requests that come while others finish; without it nobody can connect any more.
+        """
+        if self._server is not None:
+            self.loop.run(self._wind_down(self._server, request_seconds, stream_seconds, refuse))
+
     @property
     def connections(self) -> int:
         """How many clients are connected."""
@@ -132,6 +143,30 @@ class Edge:
                     self._logger.info("took up new TLS files")
             except UsageError as error:
                 self._logger.warning("keeping the old TLS files: %s", error)
+
+    async def _wind_down(
+        self, server: asyncio.AbstractServer, seconds: float, stream_seconds: float, refuse: Refuse | None
+    ) -> None:
+        service = self._service
+        service.refuse = refuse
+        if refuse is None:
+            self._take_no_more(server)
+        deadline = asyncio.get_running_loop().time() + seconds
+        while service.busy() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110  callbacks end them
+            await asyncio.sleep(0.01)
+        self._take_no_more(server)
+        streams = [one for one in service.connections if one.occupation is STREAM]
+        for number, connection in enumerate(streams):
+            if number and stream_seconds:
+                await asyncio.sleep(stream_seconds / len(streams))
+            connection.drain()
+
+    def _take_no_more(self, server: asyncio.AbstractServer) -> None:
+        server.close()
+        self._service.draining = True
+        for connection in list(self._service.connections):
+            if connection.occupation is IDLE:
+                connection.drain()
 
     async def _drain(self, server: asyncio.AbstractServer, seconds: float) -> None:
         server.close()

@@ -22,7 +22,7 @@ from hyperkube.serving.exchange import (
 )
 from hyperkube.serving.pump import Body, Pump
 from hyperkube.serving.reader import BODYLESS, RequestReader
-from hyperkube.serving.service import Incoming, Service, discard
+from hyperkube.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube.serving.tls import peer_chain
 from hyperkube.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, misread, plain, refusal
 
@@ -49,6 +49,13 @@ class Connection(RequestReader):
         self._early = bytearray()
         self._stall = (0, 0.0)
         self.writable = True
+
+    @property
+    def occupation(self) -> str:
+        """``idle``, ``busy`` with a request, or with a ``stream``."""
+        if self._body_source is not None:
+            return STREAM
+        return IDLE if self._current is None and not self._waiting else BUSY
 
     # what the transport tells us
 
@@ -137,6 +144,10 @@ class Connection(RequestReader):
 
     def _start(self, incoming: Incoming) -> None:
         request = incoming.request
+        if self.service.refuse is not None and (refused := self.service.refuse(request)) is not None:
+            self._current, incoming.keep_alive = incoming, False
+            self.deliver(incoming, refused)
+            return
         if request.method in BODYLESS and not incoming.upgrade and not request.body and self._hot(incoming):
             return
         self._current = incoming

@@ -27,6 +27,10 @@ from hyperkube.serving.tls import client_context
 from hyperkube.serving.wire import compressed, plain, refusal
 from hyperkube.serving.workers import WorkerPool
 
+Refuse = Callable[[HttpRequest], Response | None]
+"""Returns the answer to a request that is not taken any more, None for one that is."""
+
+IDLE, BUSY, STREAM = "idle", "busy", "stream"
 _MOST_CONTEXTS = 64
 READ_ONLY = frozenset(("GET", "HEAD", "OPTIONS"))
 
@@ -59,6 +63,10 @@ class Incoming:
 class Connected(Protocol):
     """A connection, as the service sees it; all on the loop."""
 
+    @property
+    def occupation(self) -> str:
+        """``idle``, ``busy`` with a request, or with a ``stream``."""
+
     def deliver(self, incoming: Incoming, answer: Answer) -> None:
         """Send the answer to a request of this connection."""
 
@@ -85,6 +93,7 @@ class Service:
         self.workers = WorkerPool(limits.workers, queue=limits.queue, name=name, logger=logger)
         self.connections: set[Connected] = set()
         self.draining = False
+        self.refuse: Refuse | None = None
         self.now = 0.0
         """Coarse monotonic seconds, moved on once a second."""
         self._read_only = 0
@@ -96,6 +105,10 @@ class Service:
         self.now = self.loop.asyncio.time()
         for connection in list(self.connections):
             connection.tick(self.now)
+
+    def busy(self) -> bool:
+        """Tell whether requests are under way, streams left out."""
+        return any(connection.occupation is BUSY for connection in self.connections)
 
     def submit(self, connection: Connected, incoming: Incoming) -> None:
         """Have the handler answer on a thread, or refuse for want of room."""

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from hyperkube.serving.exchange import Answer
 from hyperkube.serving.flow import IN_BOUND, Outflow
-from hyperkube.serving.service import Incoming, Service, discard
+from hyperkube.serving.service import STREAM, Incoming, Service, discard
 
 LINGER = 2.0
 """Seconds that a finished connection waits for the client to close it: closing first could cost it the last bytes."""
@@ -169,6 +169,11 @@ class Upgraded(asyncio.Protocol):
     def deliver(self, incoming: Incoming, answer: Answer) -> None:
         """No request of ours is under way any more."""
         discard(answer)
+
+    @property
+    def occupation(self) -> str:
+        """Return ``stream``: it is one until it ends."""
+        return STREAM
 
     def tick(self, now: float) -> None:
         """Cut off a client that reads nothing."""

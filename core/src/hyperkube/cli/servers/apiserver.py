@@ -14,12 +14,17 @@ from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
     from hyperkube.apiserver.server import ApiServer
+    from hyperkube.apiserver.shutdown import Ending
     from hyperkube.serving.loop import EdgeLoop
 
 _log = logging.getLogger("hyperkube.apiserver")
 
 COMPAT = {"1.5": {"insecure-port": 8080, "admission-control": ("AlwaysAdmit",), "authorization-mode": ("AlwaysAllow",)}}
 """Release → the defaults it had where 1.36's differ."""
+
+
+MOST_GOAWAY = 0.02
+"""Source: kubernetes apiserver ``pkg/server/options/server_run_options.go``."""
 
 
 def apply_compat(options: Options) -> None:
@@ -48,6 +53,8 @@ def complete(options: Options) -> None:
     apply_compat(options)
     backend = options["storage-backend"]
     options.update(etcd_options(options))
+    if not 0 <= options["goaway-chance"] <= MOST_GOAWAY:
+        raise UsageError("--goaway-chance can not be less than 0 or greater than 0.02")
     if backend == "etcd3" and not options["etcd-servers"]:
         raise UsageError("--etcd-servers must be given (or choose --storage-backend=sqlite --data-dir=DIR, or memory)")
     if backend == "sqlite" and not options["data-dir"]:
@@ -71,12 +78,20 @@ def complete(options: Options) -> None:
 
 def start(life: Lifecycle, options: Options, loop: EdgeLoop | None = None) -> ApiServer:
     """Start the API server and its listeners; return it once it is serving."""
+    from hyperkube.apiserver.cross_origin import CrossOrigin, origins
     from hyperkube.apiserver.server import ApiServer
+    from hyperkube.apiserver.shutdown import end
+    from hyperkube.machinery.clock import SystemClock
     from hyperkube.serving.edge import Edge
+    from hyperkube.serving.limits import EdgeLimits
     from hyperkube.serving.tls import TlsFiles
 
+    allowed = origins(options["cors-allowed-origins"])
+    limits = EdgeLimits(request_timeout=options["request-timeout"])
     server = ApiServer(options=options)
     life.start("the API server", server)
+    handler = CrossOrigin(server.handler, allowed) if allowed else server.handler
+    edges: list[Edge] = []
     if options["secure-port"]:
         tls = TlsFiles(
             cert_file=options["tls-cert-file"],
@@ -84,13 +99,28 @@ def start(life: Lifecycle, options: Options, loop: EdgeLoop | None = None) -> Ap
             client_ca_file=options["client-ca-file"],
             request_header_ca_file=options["requestheader-client-ca-file"],
         )
-        edge = Edge(server.handler, host=options["bind-address"], port=options["secure-port"], tls=tls, loop=loop)
-        life.start("the HTTPS listener", edge)
+        host, port = options["bind-address"], options["secure-port"]
+        edges.append(Edge(handler, host=host, port=port, tls=tls, loop=loop, limits=limits))
+        life.start("the HTTPS listener", edges[-1])
     if options["insecure-port"]:
         _log.warning("HTTP port %d lets everybody do everything", options["insecure-port"])
         address, port = options["insecure-bind-address"], options["insecure-port"]
-        life.start("the HTTP listener", Edge(server.insecure_handler, host=address, port=port, loop=loop))
+        edges.append(Edge(server.insecure_handler, host=address, port=port, loop=loop, limits=limits))
+        life.start("the HTTP listener", edges[-1])
+    life.on_close("the requests", lambda: end(ending_of(options), server.announce_end, edges, SystemClock()))
     return server
+
+
+def ending_of(options: Options) -> Ending:
+    """Return how the server ends."""
+    from hyperkube.apiserver.shutdown import Ending
+
+    return Ending(
+        delay=options["shutdown-delay-duration"],
+        request_seconds=options["request-timeout"],
+        stream_seconds=options["shutdown-watch-termination-grace-period"],
+        retry_after=options["shutdown-send-retry-after"],
+    )
 
 
 def run(options: Options) -> None:
