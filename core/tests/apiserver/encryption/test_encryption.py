@@ -159,7 +159,10 @@ def test_resources_are_named_one_by_one_or_by_group(write, pattern, resource, ap
     ("providers", "message"),
     [
         ([], "resources[0].providers: at least one is required"),
-        ([{"rot13": {}}], "resources[0].providers[0]: 'rot13' is not a provider (aescbc, aesgcm, secretbox, identity, kms)"),
+        (
+            [{"rot13": {}}],
+            "resources[0].providers[0]: 'rot13' is not a provider (aescbc, aesgcm, secretbox, identity, kms)",
+        ),
         ([{"kms": {}}], "resources[0].providers[0]: no plugin provides 'kms'"),
         ([{"aescbc": {"keys": []}}], "resources[0].providers[0].keys: at least one is required"),
         (

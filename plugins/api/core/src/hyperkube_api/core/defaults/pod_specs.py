@@ -98,6 +98,7 @@ def _default_http_get(action: Object | None) -> None:
 
 
 def default_env_source(source: Object) -> None:
+    """Fill in the source of an environment variable, in place."""
     reference = source.get("fieldRef")
     if reference is not None and not reference.get("apiVersion"):
         reference["apiVersion"] = "v1"
