@@ -12,7 +12,7 @@ from typing import Any
 
 from hyperkube_lib import endpoints
 
-from hyperkube.client.actions import Action, Create, Delete, Update, perform
+from hyperkube.client.actions import Action, Create, Delete, Update
 from hyperkube.client.expectations import Expectations
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
@@ -23,7 +23,6 @@ from hyperkube.kinds.workloads import controller_reference
 from hyperkube.machinery.objects import (
     Object,
     is_being_deleted,
-    key_of,
     labels_of,
     metadata,
     name_of,
@@ -32,7 +31,6 @@ from hyperkube.machinery.objects import (
 )
 from hyperkube.plugin import Plugin
 
-MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 CONTROLLER = "endpointslice-controller.k8s.io"
 ZONE = "topology.kubernetes.io/zone"
 MAX_ENDPOINTS = 100
@@ -153,11 +151,11 @@ def _ports_key(present: Object) -> _Ports:
 
 
 def _labels(service: Object) -> dict[str, str]:
-    reserved = {endpoints.SERVICE_NAME, MANAGED_BY, endpoints.HEADLESS}
+    reserved = {endpoints.SERVICE_NAME, endpoints.MANAGED_BY, endpoints.HEADLESS}
     labels = {key: value for key, value in labels_of(service).items() if key not in reserved}
     if endpoints.is_headless(service):
         labels[endpoints.HEADLESS] = ""
-    return {**labels, MANAGED_BY: CONTROLLER, endpoints.SERVICE_NAME: name_of(service)}
+    return {**labels, endpoints.MANAGED_BY: CONTROLLER, endpoints.SERVICE_NAME: name_of(service)}
 
 
 def _entry(address: str, pod: Object, observed: Observed) -> Object:
@@ -189,12 +187,10 @@ class Endpointslice(Plugin):
         """Build the loop."""
         options = self.context.options
         self._limit = int(options.get("max-endpoints-per-slice") or MAX_ENDPOINTS)
-        self._expectations = Expectations(self.context.clock)
         self._services = self.informers.informer(SERVICES)
         self._pods = self.informers.informer(PODS)
         self._nodes = self.informers.informer(NODES)
-        self._slices = self.informers.informer(ENDPOINT_SLICES)
-        self._slices.add_index("service", _by_service)
+        slices = self.informers.informer(ENDPOINT_SLICES)
         self._loop = ReconcileLoop(
             self.context.name,
             self._sync,
@@ -203,44 +199,21 @@ class Endpointslice(Plugin):
             workers=int(options.get("concurrent-service-endpoint-syncs") or 2),
         )
         endpoints.watch_services(self._loop, self._services, self._pods)
-        self._slices.add_handler(self._slice_seen, lambda _old, new: self._slice_changed(new), self._slice_changed)
+        expectations = Expectations(self.context.clock)
+        self._own = endpoints.ManagedSlices(CONTROLLER, slices, self._loop, expectations)
         return self._loop
-
-    def _slice_seen(self, present: Object) -> None:
-        for key in _by_service(present):
-            self._expectations.created(key)
-            self._loop.queue.add(key)
-
-    def _slice_changed(self, present: Object) -> None:
-        for key in _by_service(present):
-            self._loop.queue.add(key)
 
     def _sync(self, key: str) -> None:
         namespace, name = split_key(key)
         service = self._services.get(namespace, name)
         if service is None:
-            self._expectations.forget(key)
+            self._own.forget(key)
             return  # its slices go with it, by their owner reference
-        if not endpoints.is_managed(service) or is_being_deleted(service) or not self._expectations.satisfied(key):
+        if not endpoints.is_managed(service) or is_being_deleted(service) or not self._own.settled(key):
             return
-        slices = [entry for entry in self._slices.by_index("service", key_of(service)) if not is_being_deleted(entry)]
-        actions = decide(Observed(service, self._pods.list(namespace), self._zone_of, slices, self._limit))
-        creations = sum(isinstance(action, Create) for action in actions)
-        if creations:
-            self._expectations.expect(key, creations=creations)
-        try:
-            perform(self.client, None, actions)
-        except BaseException:
-            self._expectations.forget(key)
-            raise
+        observed = Observed(service, self._pods.list(namespace), self._zone_of, self._own.of(key), self._limit)
+        self._own.perform(self.client, key, decide(observed))
 
     def _zone_of(self, node: str) -> str:
         found = self._nodes.get("", node)
         return "" if found is None else labels_of(found).get(ZONE, "")
-
-
-def _by_service(present: Object) -> tuple[str, ...]:
-    labels = labels_of(present)
-    if labels.get(MANAGED_BY) != CONTROLLER or not labels.get(endpoints.SERVICE_NAME):
-        return ()
-    return (f"{namespace_of(present)}/{labels[endpoints.SERVICE_NAME]}",)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
-from hyperkube_lib.endpoints import SERVICE_NAME
+from hyperkube_lib.endpoints import MANAGED_BY, SERVICE_NAME, ManagedSlices
 
 from hyperkube.client.actions import Action, Create, Delete, Update, perform
 from hyperkube.client.expectations import Expectations
@@ -30,7 +30,6 @@ from hyperkube.machinery.objects import (
 )
 from hyperkube.plugin import Plugin
 
-MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 CONTROLLER = "endpointslicemirroring-controller.k8s.io"
 SKIP = "endpointslice.kubernetes.io/skip-mirror"
 LEADER = "control-plane.alpha.kubernetes.io/leader"
@@ -100,55 +99,29 @@ def _nearest(wanted: Object, slices: Sequence[Object]) -> Object | None:
     return next((each for each in family if each.get("ports") == wanted["ports"]), family[0] if family else None)
 
 
-def _by_service(present: Object) -> tuple[str, ...]:
-    labels = labels_of(present)
-    if labels.get(MANAGED_BY) != CONTROLLER or not labels.get(SERVICE_NAME):
-        return ()
-    return (f"{namespace_of(present)}/{labels[SERVICE_NAME]}",)
-
-
 class Endpointslicemirroring(Plugin):
     """Keeps slices of hand-written endpoints."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        self._expectations = Expectations(self.context.clock)
         self._endpoints = self.informers.informer(ENDPOINTS)
         self._services = self.informers.informer(SERVICES)
-        self._slices = self.informers.informer(ENDPOINT_SLICES)
-        self._slices.add_index("mirrored", _by_service)
+        slices = self.informers.informer(ENDPOINT_SLICES)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         self._loop.watch(self._endpoints)
         self._loop.watch(self._services)
-        self._slices.add_handler(self._slice_seen, lambda _old, new: self._slice_changed(new), self._slice_changed)
+        self._own = ManagedSlices(CONTROLLER, slices, self._loop, Expectations(self.context.clock))
         return self._loop
-
-    def _slice_seen(self, present: Object) -> None:
-        for key in _by_service(present):
-            self._expectations.created(key)
-            self._loop.queue.add(key)
-
-    def _slice_changed(self, present: Object) -> None:
-        for key in _by_service(present):
-            self._loop.queue.add(key)
 
     def _sync(self, key: str) -> None:
         namespace, name = split_key(key)
-        slices = [each for each in self._slices.by_index("mirrored", key) if not is_being_deleted(each)]
+        slices = self._own.of(key)
         endpoints = self._endpoints.get(namespace, name)
         if endpoints is None or not is_mirrored(endpoints, self._services.get(namespace, name)):
-            self._expectations.forget(key)
+            self._own.forget(key)
             perform(self.client, None, [Delete.of(ENDPOINT_SLICES, each) for each in slices])
             return
-        if is_being_deleted(endpoints) or not self._expectations.satisfied(key):
+        if is_being_deleted(endpoints) or not self._own.settled(key):
             return
-        actions = decide(endpoints, slices)
-        creations = sum(isinstance(action, Create) for action in actions)
-        if creations:
-            self._expectations.expect(key, creations=creations)
-        try:
-            perform(self.client, None, actions)
-        except BaseException:
-            self._expectations.forget(key)
-            raise
+        self._own.perform(self.client, key, decide(endpoints, slices))

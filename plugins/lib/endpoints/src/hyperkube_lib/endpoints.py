@@ -1,14 +1,17 @@
-"""Which pods stand behind a service, under which addresses and ports; shared by two controllers.
+"""Which pods stand behind a service, under which addresses and ports; shared by three controllers.
 
-Pure functions, and the subscription that finds the services a changed pod may belong to.
+Pure functions, the subscription that finds the services a changed pod may belong to, and the slices of one manager.
 Sources: kubernetes ``pkg/controller/endpoint``, ``staging/src/k8s.io/endpointslice/util``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from hyperkube.client.actions import Action, Create, perform
+from hyperkube.client.client import Client
+from hyperkube.client.expectations import Expectations
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.kinds.pods import is_ready, is_sidecar, is_terminal, phase, spec_of, status_of
@@ -17,6 +20,8 @@ from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, nam
 
 SERVICE_NAME = "kubernetes.io/service-name"
 HEADLESS = "service.kubernetes.io/headless"
+MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_BY_SERVICE = "service"
 
 
 def selector_of(service: Object) -> dict[str, str]:
@@ -131,3 +136,57 @@ def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer) -> N
 
     loop.watch(services)
     pods.add_handler(enqueue, changed, enqueue)
+
+
+class ManagedSlices:
+    """The EndpointSlices that one controller manages, and what it has created but does not see yet.
+
+    Keys are those of the services, ``namespace/name``.
+    """
+
+    def __init__(self, manager: str, slices: Informer, loop: ReconcileLoop, expectations: Expectations) -> None:
+        """Index the slices that bear the label of `manager`, and enqueue a service when one of its own changes."""
+        self._manager = manager
+        self._slices = slices
+        self._loop = loop
+        self._expectations = expectations
+        slices.add_index(_BY_SERVICE, self._keys)
+        slices.add_handler(self._seen, lambda _old, new: self._changed(new), self._changed)
+
+    def of(self, key: str) -> list[Object]:
+        """Return a service's slices that are there to stay."""
+        return [each for each in self._slices.by_index(_BY_SERVICE, key) if not is_being_deleted(each)]
+
+    def settled(self, key: str) -> bool:
+        """Tell whether all that was created is seen."""
+        return self._expectations.satisfied(key)
+
+    def forget(self, key: str) -> None:
+        """Expect nothing more of a service that is gone."""
+        self._expectations.forget(key)
+
+    def perform(self, client: Client, key: str, actions: Sequence[Action]) -> None:
+        """Carry a service's actions out, and expect what they create unless they fail."""
+        creations = sum(isinstance(action, Create) for action in actions)
+        if creations:
+            self._expectations.expect(key, creations=creations)
+        try:
+            perform(client, None, actions)
+        except BaseException:
+            self._expectations.forget(key)
+            raise
+
+    def _keys(self, present: Object) -> tuple[str, ...]:
+        labels = labels_of(present)
+        if labels.get(MANAGED_BY) != self._manager or not labels.get(SERVICE_NAME):
+            return ()
+        return (f"{namespace_of(present)}/{labels[SERVICE_NAME]}",)
+
+    def _seen(self, present: Object) -> None:
+        for key in self._keys(present):
+            self._expectations.created(key)
+            self._loop.queue.add(key)
+
+    def _changed(self, present: Object) -> None:
+        for key in self._keys(present):
+            self._loop.queue.add(key)
