@@ -7,16 +7,11 @@ machine apart; a cluster asks for the slice it had before, so that addresses in 
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from hyperkube.machinery.errors import UsageError
-
-FIRST, LAST = 64, 223
+from hyperkube.machinery.loopback_slices import hold_slice, slices_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,40 +38,10 @@ def locked_slice(remembered: Path) -> Iterator[Slice]:
     Raises:
         UsageError: all are taken.
     """
-    folder = Path(tempfile.gettempdir()) / "hyperkube-slices"
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o777)
-        folder.chmod(0o1777)
-    for number in _candidates(remembered):
-        descriptor = _lock(folder / str(number))
-        if descriptor is not None:
-            break
-    else:
-        raise UsageError(f"all {LAST - FIRST + 1} slices of 127.0.0.0/8 are taken by other clusters of this machine")
+    last = (int(remembered.read_text()),) if remembered.exists() else ()
+    held = hold_slice(slices_folder(), last)
     try:
-        remembered.write_text(f"{number}\n")
-        yield Slice(number)
+        remembered.write_text(f"{held.number}\n")
+        yield Slice(held.number)
     finally:
-        os.close(descriptor)
-
-
-def _candidates(remembered: Path) -> list[int]:
-    numbers = list(range(FIRST, LAST + 1))
-    if remembered.exists():
-        last = int(remembered.read_text())
-        numbers.sort(key=lambda number: number != last)
-    return numbers
-
-
-def _lock(path: Path) -> int | None:
-    """Return the descriptor of a locked file, or None if another process (or another user) has it."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except PermissionError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
+        held.release()

@@ -7,22 +7,19 @@ No root and no device is needed, but nothing forces a program to use its pod's a
 
 from __future__ import annotations
 
-import fcntl
 import ipaddress
 import json
-import os
-import tempfile
 import threading
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.network import Network, NetworkFailed, PodNetwork, PodNetworkRequest
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.loopback_slices import HeldSlice, hold_slice, slices_folder
 from hyperkube.plugin import Plugin
 
 __all__ = ["Loopback"]
 
-FIRST_SLICE, LAST_SLICE = 64, 223
 _LOOPBACK = ipaddress.IPv4Network("127.0.0.0/8")
 
 
@@ -37,25 +34,15 @@ class LoopbackNetwork:
         """
         self._state = state
         self._lock = threading.Lock()
-        self._lease: int | None = None
+        self._slice: HeldSlice | None = None
         self._addresses: dict[str, str] = json.loads(state.read_text()) if state.exists() else {}
         self._last = 1
         self._range = _parse(cidr) if cidr else self._own_slice(slices)
 
     def _own_slice(self, slices: Path) -> ipaddress.IPv4Network:
-        try:
-            slices.mkdir(mode=0o777)
-            slices.chmod(0o1777)
-        except FileExistsError:
-            pass  # another cluster made it
         before = {int(address.split(".")[1]) for address in self._addresses.values()}
-        for number in [*before, *(n for n in range(FIRST_SLICE, LAST_SLICE + 1) if n not in before)]:
-            descriptor = _try_lock(slices / str(number))
-            if descriptor is not None:
-                self._lease = descriptor
-                return ipaddress.IPv4Network(f"127.{number}.0.0/17")
-        total = LAST_SLICE - FIRST_SLICE + 1
-        raise UsageError(f"all {total} slices of 127.0.0.0/8 are taken by other clusters of this machine")
+        self._slice = hold_slice(slices, before)
+        return ipaddress.IPv4Network(f"127.{self._slice.number}.0.0/17")
 
     def setup(self, pod: PodNetworkRequest) -> PodNetwork:
         """Return the sandbox's address, a fresh one the first time.
@@ -108,9 +95,9 @@ class LoopbackNetwork:
 
     def close(self) -> None:
         """Let go of the slice."""
-        if self._lease is not None:
-            os.close(self._lease)
-            self._lease = None
+        if self._slice is not None:
+            self._slice.release()
+            self._slice = None
 
 
 def _parse(cidr: str) -> ipaddress.IPv4Network:
@@ -118,25 +105,6 @@ def _parse(cidr: str) -> ipaddress.IPv4Network:
     if not isinstance(network, ipaddress.IPv4Network) or not network.subnet_of(_LOOPBACK):
         raise UsageError(f"--pod-cidr={cidr!r} is not within 127.0.0.0/8, which the loopback network needs")
     return network
-
-
-def _try_lock(path: Path) -> int | None:
-    """Return the descriptor of the locked file, or None if another process (or another user) has it."""
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except PermissionError:
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
-def slices_folder() -> Path:
-    """Return the folder in which the clusters of this machine lock their slices."""
-    return Path(tempfile.gettempdir()) / "hyperkube-slices"
 
 
 class Loopback(Plugin):
