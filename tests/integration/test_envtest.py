@@ -1,0 +1,163 @@
+"""The API server as the test environment of controller-runtime starts it: its flags, its certificates, its first looks.
+
+Source: controller-runtime ``pkg/internal/testing/controlplane/{apiserver,auth}.go``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from client_objects import GROUP, custom, definition, pod
+from server_processes import BIN, Etcd, Process, eventually, need_etcd, running
+
+from hyperkube.testing.ports import free_port
+
+pytestmark = [pytest.mark.slow, pytest.mark.etcd]
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def openssl(*words, **more):
+    subprocess.run(["openssl", *map(str, words)], check=True, capture_output=True, timeout=60, **more)
+
+
+def authority(folder, name):
+    """Write the certificate of a new authority."""
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+            "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt")  # fmt: skip
+
+
+def signed(folder, name, by, subject, names=""):
+    """Write a certificate that an authority signed."""
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", subject,
+            "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.csr")  # fmt: skip
+    extensions = folder / f"{name}.ext"
+    usage = "serverAuth" if names else "clientAuth"
+    extensions.write_text(f"extendedKeyUsage={usage}\n" + (f"subjectAltName={names}\n" if names else ""))
+    openssl("x509", "-req", "-days", "2", "-CA", folder / f"{by}.crt", "-CAkey", folder / f"{by}.key",
+            "-CAcreateserial", "-extfile", extensions, "-in", folder / f"{name}.csr", "-out", folder / f"{name}.crt")  # fmt: skip
+
+
+class KubeApiserver(Process):
+    """The program under the name that the test environment looks for, with the flags that it passes."""
+
+    def __init__(self, folder, etcd):
+        super().__init__(folder, "kube-apiserver")
+        self.folder, self.etcd, self.port = folder, etcd, free_port()
+        self.url = f"https://127.0.0.1:{self.port}"
+        for name in ("serving-ca", "client-cert-auth-ca", "sa-signer"):
+            authority(folder, name)
+        signed(folder, "apiserver", "serving-ca", "/CN=localhost", "DNS:localhost,IP:127.0.0.1")
+        signed(folder, "admin", "client-cert-auth-ca", "/O=system:masters/CN=admin")
+        signed(folder, "viewer", "client-cert-auth-ca", "/CN=viewer")
+
+    def command(self):
+        pki = self.folder
+        return [
+            str(BIN / "kube-apiserver"), "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true",
+            "--disable-admission-plugins=ServiceAccount", f"--cert-dir={pki}", "--authorization-mode=RBAC",
+            f"--secure-port={self.port}", "--bind-address=127.0.0.1", f"--service-account-issuer={self.url}/",
+            f"--service-account-key-file={pki / 'sa-signer.crt'}",
+            f"--service-account-signing-key-file={pki / 'sa-signer.key'}", f"--etcd-servers={self.etcd.url}",
+            f"--client-ca-file={pki / 'client-cert-auth-ca.crt'}",
+        ]  # fmt: skip
+
+    def ask(self, method, path, body=None, user="admin"):
+        """Return status and text of an answer, as the environment's client gets it."""
+        context = ssl.create_default_context(cafile=str(self.folder / "serving-ca.crt"))
+        if user:
+            context.load_cert_chain(self.folder / f"{user}.crt", self.folder / f"{user}.key")
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            self.url + path, data=data, method=method, headers={"Content-Type": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=20, context=context) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def answers(self):
+        try:
+            return self.ask("GET", "/healthz", user="")[0] == 200
+        except OSError:
+            return False
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    need_etcd()
+    folder = tmp_path_factory.mktemp("envtest")
+    etcd = Etcd(folder)
+    with running(etcd, KubeApiserver(folder, etcd)) as (_, server):
+        yield server
+
+
+def test_its_flags_are_looked_up_in_the_help():
+    text = subprocess.run(
+        [BIN / "kube-apiserver", "--help"], capture_output=True, text=True, check=True, timeout=60, env=os.environ
+    ).stdout
+
+    assert "--etcd-servers" in text
+    assert "--service-account-signing-key-file" in text
+
+
+def test_the_provisioned_administrator_may_do_everything_and_others_nothing(server):
+    assert server.ask("GET", "/api/v1/namespaces/default")[0] == 200
+    status, text = server.ask("GET", "/api/v1/secrets", user="viewer")
+    assert (status, 'User \\"viewer\\" cannot list resource \\"secrets\\"' in text) == (403, True)
+
+
+def test_definitions_are_installed_and_waited_for(server):
+    assert server.ask("POST", CRDS, definition("Widget"))[0] == 201
+
+    def listed():
+        status, text = server.ask("GET", f"/apis/{GROUP}/v1")
+        return status == 200 and "widgets" in {row["name"] for row in json.loads(text)["resources"]}
+
+    eventually(listed)
+    conditions = json.loads(server.ask("GET", f"{CRDS}/widgets.{GROUP}")[1])["status"]["conditions"]
+    assert {(row["type"], row["status"]) for row in conditions} >= {("Established", "True"), ("NamesAccepted", "True")}
+    status, text = server.ask("POST", f"/apis/{GROUP}/v1/namespaces/default/widgets", custom("Widget", "one"))
+    assert status == 201, text
+
+
+def test_pods_need_no_service_account_and_stay_as_they_are(server):
+    status, text = server.ask("POST", "/api/v1/namespaces/default/pods", pod("still"))
+
+    assert status == 201, text
+    assert json.loads(text)["status"]["phase"] == "Pending"
+
+
+def test_a_lease_is_taken_by_who_has_read_it(server):
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "leader"},
+             "spec": {"holderIdentity": "a", "renewTime": "2026-01-02T03:04:05.000006Z"}}  # fmt: skip
+    made = json.loads(server.ask("POST", leases, lease)[1])
+    made["spec"]["holderIdentity"] = "b"
+
+    assert server.ask("PUT", f"{leases}/leader", made)[0] == 200
+    status, text = server.ask("PUT", f"{leases}/leader", made)
+
+    assert (status, "the object has been modified" in text) == (409, True)
+
+
+def test_delegated_authentication_finds_its_settings(server):
+    path = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+
+    status, text = eventually(lambda: (found := server.ask("GET", path))[0] == 200 and found)
+
+    assert status == 200
+    assert "BEGIN CERTIFICATE" in json.loads(text)["data"]["client-ca-file"]
