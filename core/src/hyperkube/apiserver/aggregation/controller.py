@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
 import orjson
@@ -15,8 +16,9 @@ import orjson
 from hyperkube.apiserver.aggregation.fetch import fetch
 from hyperkube.apiserver.aggregation.remotes import Remote, Remotes, remote_of
 from hyperkube.apiserver.aggregation.route import Routes, Unreachable
+from hyperkube.apiserver.follower import Follower
 from hyperkube.apiserver.registry import Registry
-from hyperkube.client.client import Client, Watch
+from hyperkube.client.client import Client
 from hyperkube.kinds.resources import API_SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound, UsageError
@@ -44,58 +46,42 @@ class Registrations:
         self._logger = logger
         self._registered: set[tuple[str, str]] = set()
         self._pauses: dict[str, float] = {}
-        self._stopped = threading.Event()
         self._wake = threading.Event()
-        self._watch: Watch | None = None
-        self._threads: list[threading.Thread] = []
+        self._follower = Follower(
+            API_SERVICES,
+            client,
+            name="api-services",
+            listed=self._listed,
+            changed=self._note,
+            gone=remotes.drop,
+        )
+        self._asking: threading.Thread | None = None
 
     def start(self) -> None:
         """Begin to follow and to ask."""
         if self._registry.find(API_SERVICES) is None:
             return
-        version = self._list()
+        self._follower.start()
         self._registry.on_change(self._wake.set)
         self._wake.set()
-        follow = threading.Thread(target=self._follow, args=(version,), name="api-services", daemon=True)
-        ask = threading.Thread(target=self._work, name="api-services-check", daemon=True)
-        self._threads = [follow, ask]
-        for thread in self._threads:
-            thread.start()
+        self._asking = threading.Thread(target=self._work, name="api-services-check", daemon=True)
+        self._asking.start()
 
     def close(self) -> None:
         """Follow no more; idempotent."""
-        self._stopped.set()
+        self._follower.close()
         self._wake.set()
-        if self._watch is not None:
-            self._watch.close()
-        for thread in self._threads:
-            thread.join()
+        if self._asking is not None:
+            self._asking.join()
 
     # following
 
-    def _list(self) -> str:
-        listed = self._client.list(API_SERVICES)
-        for registration in listed.items:
+    def _listed(self, registrations: Sequence[Object]) -> None:
+        for registration in registrations:
             self._note(registration)
             if labels_of(registration).get(AUTOMANAGED) == "true":
                 spec = registration["spec"]
                 self._registered.add((spec.get("group") or "", spec.get("version") or ""))
-        return listed.resource_version
-
-    def _follow(self, version: str) -> None:
-        while not self._stopped.is_set():
-            self._watch = self._client.watch(API_SERVICES, resource_version=version)
-            if self._stopped.is_set():
-                self._watch.close()
-            for event in self._watch:
-                if event.type == "ERROR":
-                    version = self._list()
-                    break
-                version = event.object["metadata"]["resourceVersion"]
-                if event.type == "DELETED":
-                    self._remotes.drop(name_of(event.object))
-                elif event.type != "BOOKMARK":
-                    self._note(event.object)
 
     def _note(self, registration: Object) -> None:
         remote = remote_of(registration)
@@ -112,8 +98,10 @@ class Registrations:
     # asking
 
     def _work(self) -> None:
-        while not self._stopped.is_set():
+        while True:
             self._wake.clear()
+            if self._follower.stopped.is_set():  # asked after clearing, so that the call to stop is not lost
+                return
             try:
                 self._register_custom()
             except ApiError as error:

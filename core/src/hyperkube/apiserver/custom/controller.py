@@ -6,11 +6,12 @@ Source: kubernetes apiextensions-apiserver ``pkg/controller/{status,establish,fi
 from __future__ import annotations
 
 import logging
-import threading
+from collections.abc import Sequence
 
 from hyperkube.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules, storage_version
+from hyperkube.apiserver.follower import Follower
 from hyperkube.apiserver.registry import Registry
-from hyperkube.client.client import Client, Watch
+from hyperkube.client.client import Client
 from hyperkube.client.webhooks import Caller, Resolver
 from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
@@ -45,9 +46,14 @@ class Definitions:
         self._known: dict[str, Object] = {}
         self._served: dict[str, list[ApiGroupVersion]] = {}
         self._specs: dict[str, Object] = {}
-        self._stopped = threading.Event()
-        self._watch: Watch | None = None
-        self._thread: threading.Thread | None = None
+        self._follower = Follower(
+            CUSTOM_RESOURCE_DEFINITIONS,
+            client,
+            name="definitions",
+            listed=self._listed,
+            changed=self._safely,
+            gone=self._gone,
+        )
         self.synced = False
 
     def start(self) -> None:
@@ -55,39 +61,16 @@ class Definitions:
         if self._registry.find(CUSTOM_RESOURCE_DEFINITIONS) is None:
             self.synced = True
             return
-        version = self._list()
-        self._thread = threading.Thread(target=self._follow, args=(version,), name="definitions", daemon=True)
-        self._thread.start()
+        self._follower.start()
 
     def close(self) -> None:
         """Follow no more; idempotent."""
-        self._stopped.set()
-        if self._watch is not None:
-            self._watch.close()
-        if self._thread is not None:
-            self._thread.join()
+        self._follower.close()
 
-    def _list(self) -> str:
-        listed = self._client.list(CUSTOM_RESOURCE_DEFINITIONS)
-        for crd in listed.items:
+    def _listed(self, crds: Sequence[Object]) -> None:
+        for crd in crds:
             self._safely(crd)
         self.synced = True
-        return listed.resource_version
-
-    def _follow(self, version: str) -> None:
-        while not self._stopped.is_set():
-            self._watch = self._client.watch(CUSTOM_RESOURCE_DEFINITIONS, resource_version=version)
-            if self._stopped.is_set():
-                self._watch.close()
-            for event in self._watch:
-                if event.type == "ERROR":
-                    version = self._list()
-                    break
-                version = event.object["metadata"]["resourceVersion"]
-                if event.type == "DELETED":
-                    self._gone(name_of(event.object))
-                elif event.type != "BOOKMARK":
-                    self._safely(event.object)
 
     def _safely(self, crd: Object) -> None:
         try:
@@ -150,7 +133,7 @@ class Definitions:
         self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd)
 
     def _delete_all(self, resource: GroupVersionResource) -> None:
-        while not self._stopped.is_set():
+        while not self._follower.stopped.is_set():
             left = self._client.list(resource).items
             if not left:
                 return
