@@ -5,22 +5,13 @@ from hyperkube_api.legacy_access.apiextensions import LegacyApiextensionsApi
 from hyperkube_api.legacy_access.certificates import LegacyCertificatesApi
 from hyperkube_api.legacy_access.rbac import LegacyRbacApi
 
-from hyperkube.hookspecs.base import PluginContext
-from hyperkube.testing.contracts.legacy_api import LegacyApiContract
+from hyperkube.testing.contracts.legacy_api import LegacyApiContract, spec_named
 
 PLUGINS = (LegacyAdmissionregistrationApi, LegacyApiextensionsApi, LegacyCertificatesApi, LegacyRbacApi)
 
 
 def spec_of(name):
-    specs = [
-        spec
-        for plugin in PLUGINS
-        for version in plugin(PluginContext(name="test")).api_group_versions()
-        for spec in version.resources
-    ]
-    return next(
-        spec for spec in specs if f"{spec.resource.resource}.{spec.resource.version}.{spec.resource.group}" == name
-    )
+    return spec_named(name, *PLUGINS)
 
 
 def test_a_subject_said_its_version():

@@ -5,22 +5,13 @@ from hyperkube_api.legacy_cluster.discovery import LegacyDiscoveryApi
 from hyperkube_api.legacy_cluster.scheduling import LegacySchedulingApi
 from hyperkube_api.legacy_cluster.storage import LegacyStorageApi
 
-from hyperkube.hookspecs.base import PluginContext
-from hyperkube.testing.contracts.legacy_api import LegacyApiContract
+from hyperkube.testing.contracts.legacy_api import LegacyApiContract, spec_named
 
 PLUGINS = (LegacyCoordinationApi, LegacyDiscoveryApi, LegacySchedulingApi, LegacyStorageApi)
 
 
 def spec_of(name):
-    specs = [
-        spec
-        for plugin in PLUGINS
-        for version in plugin(PluginContext(name="test")).api_group_versions()
-        for spec in version.resources
-    ]
-    return next(
-        spec for spec in specs if f"{spec.resource.resource}.{spec.resource.version}.{spec.resource.group}" == name
-    )
+    return spec_named(name, *PLUGINS)
 
 
 def test_where_an_endpoint_is_was_one_map():

@@ -8,23 +8,14 @@ from hyperkube_api.legacy_workloads.extensions import ExtensionsApi
 from hyperkube_api.legacy_workloads.networking import LegacyNetworkingApi
 from hyperkube_api.legacy_workloads.policy import LegacyPolicyApi
 
-from hyperkube.hookspecs.base import PluginContext
 from hyperkube.machinery.objects import copy_object
-from hyperkube.testing.contracts.legacy_api import LegacyApiContract, canonical
+from hyperkube.testing.contracts.legacy_api import LegacyApiContract, canonical, spec_named
 
 PLUGINS = (LegacyAppsApi, LegacyAutoscalingApi, LegacyBatchApi, ExtensionsApi, LegacyNetworkingApi, LegacyPolicyApi)
 
 
 def spec_of(name):
-    specs = [
-        spec
-        for plugin in PLUGINS
-        for version in plugin(PluginContext(name="test")).api_group_versions()
-        for spec in version.resources
-    ]
-    return next(
-        spec for spec in specs if f"{spec.resource.resource}.{spec.resource.version}.{spec.resource.group}" == name
-    )
+    return spec_named(name, *PLUGINS)
 
 
 def test_each_says_what_to_use_instead():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
 from hyperkube.hookspecs.api import ResourceSpec
+from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
@@ -91,6 +92,21 @@ def object_of(schema: type[KubeSchema], depth: int = _DEPTH) -> SearchStrategy[O
 def canonical(schema: str, kind: GroupVersionKind, obj: Object) -> Object:
     """Return an object as its schema writes it."""
     return {**compile_schema(schema).canonical(copy_object(obj)), "kind": kind.kind, "apiVersion": kind.api_version}
+
+
+def spec_named(name: str, *plugins: type[Plugin]) -> ResourceSpec:
+    """Return the resource ``plural.version.group`` of the first of some API plugins that has it."""
+    versions = (
+        version
+        for plugin in plugins
+        for version in plugin(PluginContext(name="test")).api_group_versions()  # type: ignore[attr-defined]  # the family's hook
+    )
+    return next(
+        spec
+        for version in versions
+        for spec in version.resources
+        if f"{spec.resource.resource}.{spec.resource.version}.{spec.resource.group}" == name
+    )
 
 
 class LegacyApiContract(ApiContract):
