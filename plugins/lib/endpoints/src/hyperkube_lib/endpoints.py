@@ -150,12 +150,13 @@ class ManagedSlices:
         self._slices = slices
         self._loop = loop
         self._expectations = expectations
-        slices.add_index(_BY_SERVICE, self._keys)
+        self._index = f"{_BY_SERVICE} of {manager}"  # the informer is shared with other managers
+        slices.add_index(self._index, self._keys)
         slices.add_handler(self._seen, lambda _old, new: self._changed(new), self._changed)
 
     def of(self, key: str) -> list[Object]:
         """Return a service's slices that are there to stay."""
-        return [each for each in self._slices.by_index(_BY_SERVICE, key) if not is_being_deleted(each)]
+        return [each for each in self._slices.by_index(self._index, key) if not is_being_deleted(each)]
 
     def settled(self, key: str) -> bool:
         """Tell whether all that was created is seen."""
