@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import select
@@ -249,3 +250,23 @@ def test_the_api_server_proxies_to_pods_services_and_nodes(room, up):
     assert eventually(lambda: page("pods", "web:8080")) == "proxied\n"
     assert page("services", "web:8080") == "proxied\n"
     assert up.kubectl("get", "--raw", f"/api/v1/nodes/{node}/proxy/healthz").out == "ok"
+
+
+def test_exec_from_python(room, up):
+    kubernetes = pytest.importorskip("kubernetes", reason="the Python client 'kubernetes' is not installed")
+    from kubernetes.stream import stream
+
+    room.run_pod("host", "sleep 1000")
+    with kubernetes.config.new_client_from_config(str(up.kubeconfig)) as api:
+        core = kubernetes.client.CoreV1Api(api)
+        shell = stream(
+            core.connect_get_namespaced_pod_exec, "host", room.name, command=["sh"], stdin=True, stdout=True,
+            stderr=True, tty=False, _preload_content=False,
+        )  # fmt: skip
+        with contextlib.closing(shell):
+            shell.write_stdin("echo out; echo err >&2; exit 7\n")
+            shell.run_forever(timeout=30)
+
+            assert shell.read_stdout() == "out\n"
+            assert shell.read_stderr() == "err\n"
+            assert shell.returncode == 7

@@ -18,7 +18,6 @@ from wire import JSON, MAPS, META, PROTOBUF, WIDGETS, YAML, wired
 
 from hyperkube.machinery.codecs.protobuf import open_envelope
 
-
 pytestmark = pytest.mark.slow
 
 

@@ -17,7 +17,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 from server_processes import configmap
 from wire import JSON, MAPS, META, PROTOBUF, WIDGETS, wired
 
-
 pytestmark = pytest.mark.slow
 
 
