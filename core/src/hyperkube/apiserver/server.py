@@ -15,6 +15,7 @@ from typing import Any, cast
 from hyperkube.apiserver import plugins
 from hyperkube.apiserver.admission_chain import AdmissionChain
 from hyperkube.apiserver.aggregation.controller import Registrations
+from hyperkube.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube.apiserver.aggregation.remotes import Remotes
 from hyperkube.apiserver.aggregation.route import Routes
 from hyperkube.apiserver.audit.options import auditor_of
@@ -277,7 +278,8 @@ class ApiServer:
         remotes = Remotes()
         routes = Routes(remotes, objects, options)
         discovery = Discovery(self.registry, server_address=self._address(), remotes=remotes)
-        openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]), self._descriptions)
+        described = RemoteOpenApi(routes, _logger)
+        openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]), self._descriptions, described)
         logs = MachineLogs() if options.get("enable-logs-handler") is not False else None
         self.paths = Paths(discovery, self.health, openapi, pages, self._debugging(), logs)
         self._pipeline = Pipeline(
@@ -303,7 +305,7 @@ class ApiServer:
         self.insecure_handler = InsecureHandler(self.handler)
         self._late_client.real = self.client(LOOPBACK)
         loopback = self.client(LOOPBACK)
-        self._registrations = Registrations(self.registry, remotes, routes, loopback, clock, _logger)
+        self._registrations = Registrations(self.registry, remotes, routes, described, loopback, clock, _logger)
         self._definitions = Definitions(self.registry, self.client(LOOPBACK), clock, _logger, rules_of=self._rules_of)
 
     def _debugging(self) -> Mapping[str, Page]:

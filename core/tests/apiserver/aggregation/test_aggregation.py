@@ -2,7 +2,6 @@
 
 import base64
 import http.client
-import time
 
 import orjson
 import pytest
@@ -19,6 +18,7 @@ from hyperkube.serving.edge import Edge
 from hyperkube.serving.exchange import HttpRequest, Response
 from hyperkube.serving.tls import TlsFiles
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.apiregistration", reason="needs the API groups")
 
@@ -94,15 +94,6 @@ def registered(version, service, ca):
 def condition(client, name):
     found = (client.get(API_SERVICES, name).get("status") or {}).get("conditions") or []
     return {one["status"]: one["reason"] for one in found}
-
-
-def eventually(check):
-    until = time.monotonic() + 10
-    while time.monotonic() < until:
-        if check():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 @pytest.fixture(scope="module")

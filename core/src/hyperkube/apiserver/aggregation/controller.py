@@ -1,4 +1,4 @@
-"""Follows APIServices: asks the servers behind them whether they are there, and registers what this one gains.
+"""Follows APIServices: asks whether their servers are there and what they serve, and registers what this one gains.
 
 Source: kubernetes kube-aggregator ``pkg/controllers/{status/remote,autoregister}``,
 ``pkg/controlplane/controller/crdregistration``.
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import orjson
 
+from hyperkube.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube.apiserver.aggregation.fetch import fetch
 from hyperkube.apiserver.aggregation.remotes import Remote, Remotes, remote_of
 from hyperkube.apiserver.aggregation.route import Routes, Unreachable
@@ -36,8 +37,16 @@ class Registrations:
     """Two threads: one follows the APIServices, one asks their servers and registers custom group versions."""
 
     def __init__(
-        self, registry: Registry, remotes: Remotes, routes: Routes, client: Client, clock: Clock, logger: logging.Logger
+        self,
+        registry: Registry,
+        remotes: Remotes,
+        routes: Routes,
+        described: RemoteOpenApi,
+        client: Client,
+        clock: Clock,
+        logger: logging.Logger,
     ) -> None:
+        self._described = described
         self._registry = registry
         self._remotes = remotes
         self._routes = routes
@@ -108,6 +117,7 @@ class Registrations:
                 self._logger.warning("custom group versions could not be registered: %s", error)
             for remote in self._remotes.all():
                 self._check(remote)
+            self._described.keep(remote.name for remote in self._remotes.all())
             self._clock.wait(self._wake, self._pause())
 
     def _pause(self) -> float | None:
@@ -131,6 +141,8 @@ class Registrations:
             self._tell(remote.name, status, reason, message)
         except (NotFound, Conflict):
             return  # it is gone, or a newer version of it is on its way and wakes us
+        if status == "True":
+            self._described.refresh(remote)
 
     def _ask(self, remote: Remote) -> tuple[Object, ...]:
         """Return the resources that the server says it has.

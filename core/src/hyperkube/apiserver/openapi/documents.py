@@ -128,12 +128,6 @@ class OpenApi:
                 self._v2 = Document(body, hashlib.sha512(body).hexdigest().upper())
             return self._v2
 
-    def v2_protobuf(self) -> bytes:
-        """Return the document of version 2 as gnostic's protobuf, which kubectl's discovery client asks for."""
-        from hyperkube.apiserver.openapi.gnostic import encode_document
-
-        return encode_document(orjson.loads(self.v2().body))
-
     def _key(self, path: str) -> tuple[str, str] | None:
         parts = path.split("/")
         if parts[0] == "api" and len(parts) == len(("api", "v1")):
