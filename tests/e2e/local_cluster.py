@@ -10,32 +10,21 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 import yaml
 
 from hyperkube.testing.ports import free_port
+from hyperkube.testing.waiting import eventually
 
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")
 RUNNING_LINE = "Local Kubernetes cluster is running"
 START_SECONDS = 40.0
 COMMAND_SECONDS = 45.0
 NOTHING_MORE: Mapping[str, str] = {}
-
-
-def eventually(look: Callable[[], Any], seconds: float = 60.0, *, why: str = "") -> Any:
-    """Call `look` until it returns something true; return that."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = look()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {why or look}"
-        time.sleep(0.05)
 
 
 def processes_of(folder: Path) -> dict[int, str]:
@@ -89,12 +78,14 @@ def run(
 class LocalCluster:
     """One `hyperkube up`: started, asked with kubectl, ended."""
 
-    def __init__(self, root: Path, *arguments: str, user: int | None = None) -> None:
+    def __init__(self, root: Path, *arguments: str, user: int | None = None, through: Sequence[str] = ()) -> None:
+        """Make one in a folder; `user` starts it, or a command `through` which the line goes."""
         self.root = root
         self.port = free_port()
         self.kubelet_port = free_port()
         self.arguments = arguments
         self.user = user
+        self.through = through
         self.kubeconfig = root / "admin.kubeconfig"
         self.output: list[str] = []
         self.process: subprocess.Popen[str] | None = None
@@ -102,7 +93,7 @@ class LocalCluster:
     @property
     def command(self) -> list[str]:
         return [
-            str(HYPERKUBE), "up", "--data-dir", str(self.root), "--secure-port", str(self.port),
+            *self.through, str(HYPERKUBE), "up", "--data-dir", str(self.root), "--secure-port", str(self.port),
             "--kubelet-port", str(self.kubelet_port), *self.arguments,
         ]  # fmt: skip
 
