@@ -414,3 +414,29 @@ def test_an_ephemeral_volume_has_a_claim_that_goes_with_the_pod(cluster, namespa
     cluster.delete(PODS, "p", namespace, options={"gracePeriodSeconds": 0})
 
     eventually(lambda: not cluster.list(PERSISTENT_VOLUME_CLAIMS, namespace).items)
+
+
+def test_a_policy_is_checked_against_the_types_it_matches(cluster, namespace):
+    rule = {"apiGroups": ["apps"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["deployments"]}
+    rules = [
+        {"expression": "object.spec.replica > 1"},
+        {"expression": "object.spec.strategy.rollingUpdate.maxSurge == 1 || object.metadata.labels['a'] == 'b'"},
+        {"expression": "object.spec.template.spec.containers.all(c, c.resources.limits['cpu'].size() < 9)"},
+        {"expression": "authorizer.requestResource.check('scale').allowed()"},
+        {"expression": "object.metadata.creationTimestamp < timestamp('2020-01-01T00:00:00Z')"},
+    ]
+    spec = {"failurePolicy": "Ignore", "matchConstraints": {"resourceRules": [rule]}, "validations": rules}
+    policies = GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingadmissionpolicies")
+    name = f"{namespace}.example.com"
+    cluster.create(policies, {"metadata": {"name": name}, "spec": spec})
+
+    eventually(lambda: cluster.get(policies, name)["status"]["observedGeneration"] == 1)
+    found = cluster.get(policies, name)["status"]["typeChecking"]["expressionWarnings"]
+
+    assert found == [
+        {
+            "fieldRef": "spec.validations[0].expression",
+            "warning": "apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replica'\n"
+            " | object.spec.replica > 1\n | ...........^\n",
+        }
+    ]

@@ -198,3 +198,17 @@ def test_many_gated_pods_cost_one_question_for_each_gate():
 
     assert asked == [("A", "node"), ("B", "node"), ("B", "pod")]
     assert left == 9
+
+
+def test_a_pod_whose_claims_were_made_is_tried_again():
+    held = {"a": "no claim"}
+    queue = SchedulingQueue(FakeClock(), by_priority, gate=lambda each: held.get(each["metadata"]["name"], ""))
+    queue.put(pod("a"))
+    gated = queue.pending()["gated"]
+    held.clear()
+
+    queue.put({**pod("a"), "status": {"conditions": []}})
+    untouched = queue.pending()["gated"]
+    queue.put({**pod("a"), "status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "a-gpu-x"}]}})
+
+    assert (gated, untouched, queue.pending()["active"]) == (1, 1, 1)

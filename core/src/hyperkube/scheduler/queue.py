@@ -108,9 +108,8 @@ class SchedulingQueue:
                 entry = self._entries[key] = _Entry(pod, self._clock.monotonic())
                 self._activate(key, entry, "UnscheduledPodAdd")
                 return
-            same = entry.pod.get("spec") == pod.get("spec") and labels_of(entry.pod) == labels_of(pod)
-            entry.pod = pod
-            if same:
+            before, entry.pod = entry.pod, pod
+            if not _matters(before, pod):
                 return
             if entry.state == "flying":
                 entry.changed = True
@@ -296,3 +295,13 @@ class SchedulingQueue:
         if entry.timer is not None:
             entry.timer.cancel()
             entry.timer = None
+
+
+def _matters(before: Object, pod: Object) -> bool:
+    """Tell whether a change of a pod may decide where it can go: its spec, labels, or the claims made for it."""
+    return (
+        before.get("spec") != pod.get("spec")
+        or labels_of(before) != labels_of(pod)
+        or (before.get("status") or {}).get("resourceClaimStatuses")
+        != (pod.get("status") or {}).get("resourceClaimStatuses")
+    )
