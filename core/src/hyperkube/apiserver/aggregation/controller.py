@@ -62,7 +62,7 @@ class Registrations:
             name="api-services",
             listed=self._listed,
             changed=self._note,
-            gone=remotes.drop,
+            gone=self._gone,
         )
         self._asking: threading.Thread | None = None
 
@@ -104,6 +104,10 @@ class Registrations:
             self._remotes.put(remote)
             self._wake.set()
 
+    def _gone(self, name: str) -> None:
+        self._remotes.drop(name)
+        self._wake.set()
+
     # asking
 
     def _work(self) -> None:
@@ -136,7 +140,7 @@ class Registrations:
             status, reason, message = "False", error.reason, str(error)
             before = self._pauses.get(remote.name, 0.0) if not remote.available else 0.0
             self._pauses[remote.name] = min(max(before * 2, _RETRY_SECONDS), _AGAIN_SECONDS)
-        self._remotes.put(replace(remote, available=status == "True", resources=resources))
+        self._remotes.renew(replace(remote, available=status == "True", resources=resources))
         try:
             self._tell(remote.name, status, reason, message)
         except (NotFound, Conflict):

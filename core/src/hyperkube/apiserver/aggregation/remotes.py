@@ -93,6 +93,12 @@ class Remotes:
             self._by_version = {**self._by_version, key: remote}
             self.generation += 1
 
+    def renew(self, remote: Remote) -> None:
+        """Replace one after it was asked, unless it has gone meanwhile."""
+        known = self.find(remote.group, remote.version)
+        if known is not None and known.name == remote.name:
+            self.put(remote)
+
     def drop(self, name: str) -> None:
         """Forget the one that an APIService stood for."""
         with self._lock:
