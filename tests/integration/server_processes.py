@@ -18,20 +18,10 @@ from pathlib import Path
 import pytest
 
 from hyperkube.testing.ports import free_port
+from hyperkube.testing.waiting import eventually  # noqa: F401 -- for the tests of these servers
 
 BIN = Path(sys.executable).parent
 START_SECONDS = 30.0
-
-
-def eventually(look, seconds=60.0, why=""):
-    """Call `look` until it returns something true; return that."""
-    deadline = time.monotonic() + seconds
-    while True:
-        found = look()
-        if found:
-            return found
-        assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {why or look}"
-        time.sleep(0.02)
 
 
 class Process:

@@ -1,7 +1,5 @@
 """Admission plugins of the 1.x line whose API is served again: policies and presets act on pods of a whole server."""
 
-import time
-
 import pytest
 
 from hyperkube.apiserver.server import ApiServer
@@ -10,6 +8,7 @@ from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import UserInfo
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 POLICIES = GroupVersionResource("policy", "v1beta1", "podsecuritypolicies")
 PRESETS = GroupVersionResource("settings.k8s.io", "v1alpha1", "podpresets")
@@ -18,13 +17,6 @@ BINDINGS = GroupVersionResource("rbac.authorization.k8s.io", "v1", "clusterroleb
 ADMIN = UserInfo("admin", "", ("system:masters", "system:authenticated"))
 ANN = UserInfo("ann", "", ("system:authenticated",))
 ANY = {"rule": "RunAsAny"}
-
-
-def eventually(look, seconds=60.0):
-    deadline = time.monotonic() + seconds
-    while not look():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
 
 
 @pytest.fixture

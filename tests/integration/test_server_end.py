@@ -4,7 +4,6 @@ import signal
 import ssl
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -12,20 +11,11 @@ from pathlib import Path
 import pytest
 
 from hyperkube.testing.ports import free_port
+from hyperkube.testing.waiting import eventually
 
 BIN = Path(sys.executable).parent
 INSECURE = ssl._create_unverified_context()
 """The server has just made its certificate for itself."""
-
-
-def eventually(look):
-    """Call `look` until it returns something true, for a minute."""
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if look():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def command(folder, port, *flags):

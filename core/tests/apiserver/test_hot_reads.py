@@ -7,6 +7,7 @@ from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.serving.exchange import HttpRequest
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 
@@ -118,15 +119,3 @@ def test_what_was_allowed_ends_with_its_binding(server):
     client.request("DELETE", f"{group}/alice")
 
     assert eventually(lambda: server.handler.hot(request) is None)
-
-
-def eventually(holds):
-    """Tell whether something comes true within two seconds; informers need a moment."""
-    from hyperkube.machinery.clock import SystemClock
-
-    clock = SystemClock()
-    for _ in range(200):
-        if holds():
-            return True
-        clock.sleep(0.01)
-    return False

@@ -1,7 +1,5 @@
 """The whole server over a memory store, through the in-process client and the handler."""
 
-import threading
-
 import orjson
 import pytest
 
@@ -12,6 +10,7 @@ from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.serving.exchange import HttpRequest, Response, StreamResponse
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
 
@@ -271,15 +270,6 @@ CRD = {
 }
 CRDS = GroupVersionResource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 TOYS = GroupVersionResource("example.com", "v1", "toys")
-
-
-def eventually(check):
-    for _ in range(500):
-        found = check()
-        if found:
-            return found
-        threading.Event().wait(0.01)
-    raise AssertionError("it did not happen within five seconds")
 
 
 def test_a_definition_is_served_and_cleaned_up(server, client):

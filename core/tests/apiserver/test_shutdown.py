@@ -12,6 +12,7 @@ from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.serving.edge import Edge
 from hyperkube.serving.exchange import HttpRequest, Response, StreamResponse
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 
 class Endless:
@@ -103,15 +104,6 @@ def ended_in_background(ending, edge, announce=lambda: None):
     thread = threading.Thread(target=end, args=(ending, announce, [edge], SystemClock()), daemon=True)
     thread.start()
     return thread
-
-
-def eventually(check):
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if check():
-            return True
-        time.sleep(0.01)
-    return False
 
 
 def test_a_request_under_way_is_answered_and_nobody_else_gets_in(slow, edge, clients):

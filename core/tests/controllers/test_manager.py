@@ -14,6 +14,7 @@ from hyperkube.kinds.resources import LEASES, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import Plugin, PluginHost
+from hyperkube.testing.waiting import eventually
 
 
 class Counting(Plugin):
@@ -51,13 +52,6 @@ def build(world, users=None, **options):
         return world
 
     return ControllerManager(client_for=client_for, options=options)
-
-
-def eventually(fact, seconds=3.0):
-    deadline = time.monotonic() + seconds
-    while not fact():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def pod(name):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,9 @@ from hyperkube.kinds.resources import EVENTS, PODS
 from hyperkube.kubelet.server import Kubelet
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.objects import Object
+from hyperkube.testing.waiting import eventually as until
 
 NODE = "n1"
-
-
-def until(holds: Callable[[], Any], seconds: float = 30.0) -> Any:
-    """Wait until `holds` returns something true, and return it."""
-    clock = SystemClock()
-    deadline = clock.monotonic() + seconds
-    while not (found := holds()):
-        assert clock.monotonic() < deadline, "did not happen in time"
-        clock.wait(threading.Event(), 0.01)
-    return found
 
 
 class Rig:

@@ -15,13 +15,13 @@ from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.serving.exchange import HttpRequest, StreamResponse
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 from hyperkube.testing.webhook_server import WebhookServer
 
 pytest.importorskip("hyperkube_api.apiextensions", reason="needs the group of definitions")
 
 LOOPBACK_GATE = "AllowLoopbackEndpoints"
 OLD, NEW = (GroupVersionResource("example.com", version, "gauges") for version in ("v1beta1", "v1"))
-WAIT_SECONDS = 30
 BASE = "/apis/example.com/{}/namespaces/default/gauges"
 
 
@@ -92,15 +92,6 @@ class Converter:
     @property
     def asked(self):
         return [review["request"] for review in self.server.reviews]
-
-
-def eventually(check):
-    for _ in range(WAIT_SECONDS * 100):
-        found = check()
-        if found:
-            return found
-        threading.Event().wait(0.01)
-    raise AssertionError("it did not happen in time")
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Priority and fairness at work in a whole server: over HTTP, by the stored objects."""
 
 import threading
-import time
 
 import httpx
 import pytest
@@ -15,6 +14,7 @@ from hyperkube.machinery.users import LOOPBACK, UserInfo
 from hyperkube.serving.edge import Edge
 from hyperkube.serving.exchange import HttpRequest
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 pytest.importorskip("hyperkube_api.flowcontrol", reason="needs the flowcontrol API group")
 
@@ -54,15 +54,6 @@ def http(server):
     with httpx.Client(base_url=f"http://127.0.0.1:{edge.port}", timeout=60) as client:
         yield client
     edge.close(0)
-
-
-def eventually(check):
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if check():
-            return True
-        time.sleep(0.02)
-    return False
 
 
 def bearer(token):

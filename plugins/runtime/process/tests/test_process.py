@@ -23,6 +23,7 @@ from hyperkube.hookspecs.runtime import (
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.runtime import RuntimeContract
+from hyperkube.testing.waiting import eventually as until
 
 
 @pytest.fixture
@@ -64,13 +65,6 @@ def run(runtime, tmp_path, script, sandbox_id=None, **fields) -> str:
     container = runtime.create_container(sandbox_id, spec)
     runtime.start_container(container)
     return container
-
-
-def until(condition, seconds=5.0):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.005)
 
 
 def ended(runtime, container):

@@ -18,14 +18,7 @@ from hyperkube.storage.cached_object import read_object
 from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.store import Compacted, Compare, Delete, Put, StoreFull, StoreUnavailable
 from hyperkube.storage.watch_cache import StoreCache
-
-
-def until(condition, seconds=5.0):
-    clock = SystemClock()
-    end = clock.monotonic() + seconds
-    while not condition() and clock.monotonic() < end:
-        clock.sleep(0.005)
-    return condition()
+from hyperkube.testing.waiting import eventually as until
 
 
 @pytest.fixture

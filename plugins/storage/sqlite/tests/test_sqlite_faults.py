@@ -12,6 +12,7 @@ from hyperkube_storage.sqlite import SqliteStore
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import Put, StoreFull
+from hyperkube.testing.waiting import eventually as until
 
 WRITER = """
 import sys
@@ -64,14 +65,6 @@ def test_no_write_is_answered_before_its_flush(tmp_path, held):
         writer.stdin.close()
 
     assert while_held.splitlines() == ["open", "answered 2"]
-
-
-def until(condition, seconds=10.0):
-    clock = SystemClock()
-    end = clock.monotonic() + seconds
-    while not condition():
-        assert clock.monotonic() < end
-        clock.sleep(0.01)
 
 
 @pytest.fixture
