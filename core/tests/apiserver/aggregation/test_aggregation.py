@@ -69,7 +69,8 @@ def extension(authority, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def server():
+def server(extension):
+    assert extension  # ends after the server, which may be asking it
     server = ApiServer(
         options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
     )
