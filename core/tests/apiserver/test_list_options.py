@@ -1,8 +1,10 @@
+import base64
+
 import pytest
 
 from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.apiserver.request_info import parse
-from hyperkube.apiserver.rest.list_options import check, decode_token, encode_token, list_options
+from hyperkube.apiserver.rest.list_options import ListOptions, check, decode_token, encode_token, list_options
 from hyperkube.machinery.errors import ApiError, BadRequest, Invalid
 from hyperkube.machinery.users import LOOPBACK
 
@@ -56,6 +58,35 @@ def test_a_match_needs_a_version():
 def test_a_version_that_is_no_number_is_refused():
     with pytest.raises(ApiError, match='parsing "abc": invalid syntax'):
         list_options(request(resourceVersion="abc"), "")
+
+
+@pytest.mark.parametrize("text", ["1_0", " 1", "+", "٣", "1e3", "0x1F"])
+def test_what_is_no_number_is_refused(text):
+    with pytest.raises(BadRequest, match="invalid syntax"):
+        list_options(request(limit=text), "")
+
+
+@pytest.mark.parametrize("name", ["limit", "timeoutSeconds"])
+@pytest.mark.parametrize("text", [str(2**63), "9" * 5000], ids=["just", "far"])
+def test_a_number_of_more_than_64_bits_is_refused(name, text):
+    with pytest.raises(BadRequest, match="value out of range"):
+        list_options(request(**{name: text}), "")
+
+
+def test_a_version_of_more_than_64_bits_is_refused():
+    with pytest.raises(ApiError, match="value out of range"):
+        list_options(request(resourceVersion=str(2**64)), "")
+    assert list_options(request(resourceVersion="0" * 5000 + "7"), "").version == 7
+
+
+def test_a_limit_below_zero_limits_nothing():
+    assert list_options(request(limit="-1", resourceVersion="5"), "") == ListOptions(version=5)
+
+
+def test_a_forged_token_is_a_bad_request():
+    token = base64.urlsafe_b64encode(b'{"v":"meta.k8s.io/v1","rv":1e400,"start":"a"}').decode()
+    with pytest.raises(BadRequest, match="continue key is not valid"):
+        decode_token(token, "")
 
 
 def test_initial_events_need_the_match():

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from hyperkube.apiserver.calls import ApiRequest, Target
 from hyperkube.apiserver.connect.kubelets import as_status, relay_to
 from hyperkube.apiserver.request_info import flag
+from hyperkube.apiserver.rest.options import integer
 from hyperkube.apiserver.rest.services import Services
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
@@ -57,12 +58,7 @@ def _log_errors(request: ApiRequest) -> list[FieldError]:
 
 def _number(request: ApiRequest, name: str) -> int | None:
     text = request.param(name)
-    if not text:
-        return None
-    try:
-        return int(text)
-    except ValueError as error:
-        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+    return integer(text) if text else None
 
 
 def stream(services: Services, request: ApiRequest, target: Target, kind: str) -> Answer:

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.apiserver.request_info import flag
-from hyperkube.apiserver.rest.options import META_GROUP, dry_run_errors, refuse
+from hyperkube.apiserver.rest.options import META_GROUP, dry_run_errors, integer, refuse
 from hyperkube.apiserver.rest.services import Services
-from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.field import Path, invalid, not_supported
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object
@@ -53,10 +52,7 @@ def _from_query(request: ApiRequest) -> Object:
     options: Object = {"kind": "DeleteOptions", "apiVersion": f"{META_GROUP}/v1"}
     grace = request.param("gracePeriodSeconds")
     if grace:
-        try:
-            options["gracePeriodSeconds"] = int(grace)
-        except ValueError as error:
-            raise BadRequest(f'strconv.ParseInt: parsing "{grace}": invalid syntax') from error
+        options["gracePeriodSeconds"] = integer(grace)
     if request.query.get("orphanDependents"):
         options["orphanDependents"] = flag(request.query, "orphanDependents")
     if request.param("propagationPolicy"):

@@ -14,12 +14,13 @@ import orjson
 
 from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.apiserver.request_info import flag
-from hyperkube.apiserver.rest.options import refuse
+from hyperkube.apiserver.rest.options import integer, refuse
 from hyperkube.machinery.errors import ApiError, BadRequest
 from hyperkube.machinery.field import FieldError, Path, forbidden, not_supported
 
 _MATCH = Path("resourceVersionMatch")
 _INITIAL = Path("sendInitialEvents")
+_LONGEST_VERSION = 20
 _TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 -- the version of a token, no secret
 
 
@@ -51,7 +52,8 @@ def list_options(request: ApiRequest, prefix: str) -> ListOptions:
         Invalid: the options do not go together.
     """
     check(request, watch=False)
-    token, limit = request.param("continue"), number(request, "limit")
+    token, limit = request.param("continue"), max(0, number(request, "limit"))
+    number(request, "timeoutSeconds")
     version = resource_version(request)
     if token:
         if request.param("resourceVersion") not in {"", "0"}:
@@ -72,12 +74,7 @@ def number(request: ApiRequest, name: str) -> int:
         BadRequest: it is no number.
     """
     text = request.param(name)
-    if not text:
-        return 0
-    try:
-        return int(text)
-    except ValueError as error:
-        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from error
+    return integer(text) if text else 0
 
 
 def resource_version(request: ApiRequest) -> int | None:
@@ -89,9 +86,14 @@ def resource_version(request: ApiRequest) -> int | None:
     text = request.param("resourceVersion")
     if not text:
         return None
+    problem, digits = "", text.lstrip("0") or "0"
     if not text.isascii() or not text.isdigit():
-        raise ApiError(f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax')
-    return int(text)
+        problem = "invalid syntax"
+    elif len(digits) > _LONGEST_VERSION or int(digits) >= 1 << 64:
+        problem = "value out of range"
+    if problem:
+        raise ApiError(f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {problem}')
+    return int(digits)
 
 
 def check(request: ApiRequest, *, watch: bool) -> None:
@@ -159,7 +161,7 @@ def decode_token(token: str, prefix: str) -> tuple[str, int]:
     try:
         content: Any = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         version, revision, start = content["v"], int(content["rv"]), str(content["start"])
-    except (ValueError, TypeError, KeyError, binascii.Error) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, binascii.Error) as error:
         raise BadRequest(f"continue key is not valid: {error}") from error
     if version != _TOKEN_VERSION or not start:
         raise BadRequest("continue key is not valid: server does not recognize this encoded version")

@@ -6,15 +6,33 @@ Source: kubernetes apimachinery ``pkg/apis/meta/v1/validation/validation.go``,
 
 from __future__ import annotations
 
+import re
+
 from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.apiserver.rest.ownership import MANAGER_MAX
-from hyperkube.machinery.errors import Invalid
+from hyperkube.machinery.errors import BadRequest, Invalid
 from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, too_long
 from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object
 
 META_GROUP = "meta.k8s.io"
+_INTEGER = re.compile("[+-]?[0-9]+", re.ASCII)
+_LONGEST_INTEGER = 100
 _VALIDATION_MODES = ("Ignore", "Strict", "Warn")
+
+
+def integer(text: str) -> int:
+    """Return a number from the query, of 64 bits.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if not _INTEGER.fullmatch(text):
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    value = int(text) if len(text) < _LONGEST_INTEGER else 1 << 64
+    if not -(1 << 63) <= value < 1 << 63:
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return value
 
 
 def dry_run_errors(values: list[str]) -> list[FieldError]:
