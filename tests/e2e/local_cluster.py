@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -23,7 +24,7 @@ from hyperkube.testing.waiting import eventually
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")
 RUNNING_LINE = "Local Kubernetes cluster is running"
 START_SECONDS = 40.0
-COMMAND_SECONDS = 45.0
+COMMAND_SECONDS = 90.0
 NOTHING_MORE: Mapping[str, str] = {}
 
 
@@ -73,6 +74,12 @@ def run(
     if check:
         assert answer.code == 0, f"{' '.join(map(str, words))}: exit {answer.code}\n{answer.out}\n{answer.err}"
     return answer
+
+
+def listens(address: str, port: int) -> bool:
+    """Tell whether a connection is taken."""
+    with socket.socket() as probe:
+        return probe.connect_ex((address, port)) == 0
 
 
 class LocalCluster:
@@ -246,10 +253,13 @@ class Room:
     def apply(self, *objects) -> Answer:
         return self.kubectl("apply", "-f", "-", input=yaml.safe_dump_all(objects))
 
-    def run_pod(self, name: str, script: str, **spec) -> None:
-        """Create a pod that runs a shell script, and wait until it is ready."""
+    def run_pod(self, name: str, script: str, *, port: int = 0, **spec) -> None:
+        """Create a pod that runs a shell script, and wait until it is ready, and listens on its port if it has one."""
         self.apply(pod(name, script, **spec))
-        self.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=20s")
+        self.kubectl("wait", "--for=condition=Ready", f"pod/{name}", "--timeout=60s")
+        if port:
+            address = self.get("pod", name)["status"]["podIP"]
+            eventually(lambda: listens(address, port), why=f"pod {name} listens on {port}")
 
 
 def pod(name: str, script: str, *, image: str = "host", labels=None, **spec):

@@ -16,7 +16,7 @@ from local_cluster import curl, eventually, reading
 def hello(room, hello_file):
     """The example, rolled out."""
     room.kubectl("apply", "-f", str(hello_file))
-    room.kubectl("rollout", "status", "deployment/hello", "--timeout=30s")
+    room.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
     return room
 
 
@@ -78,7 +78,7 @@ def test_scaling_adds_and_removes_pods_while_a_watch_looks_on(hello):
     with reading(hello.open("get", "pods", "-w", "--output-watch-events")) as watch:
         watch.has("ADDED")
         hello.kubectl("scale", "deployment/hello", "--replicas=5")
-        hello.kubectl("rollout", "status", "deployment/hello", "--timeout=30s")
+        hello.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
         assert len(_pods(hello)) == 5
 
         hello.kubectl("scale", "deployment/hello", "--current-replicas=5", "--replicas=1")
@@ -96,13 +96,13 @@ def test_scaling_adds_and_removes_pods_while_a_watch_looks_on(hello):
 
 def test_a_changed_template_rolls_out_and_back(hello):
     hello.kubectl("set", "env", "deployment/hello", "GREETING=changed by")
-    hello.kubectl("rollout", "status", "deployment/hello", "--timeout=40s")
+    hello.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
     assert _environment_of_pods(hello, "GREETING") == ["changed by"] * 3
     history = hello.kubectl("rollout", "history", "deployment/hello").out
     assert [line.split()[0] for line in history.splitlines() if line[:1].isdigit()] == ["1", "2"]
 
     hello.kubectl("rollout", "undo", "deployment/hello")
-    hello.kubectl("rollout", "status", "deployment/hello", "--timeout=40s")
+    hello.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
 
     eventually(lambda: _environment_of_pods(hello, "GREETING") == [None] * 3)
     sets = hello.get("replicasets")
@@ -113,7 +113,7 @@ def test_restart_replaces_every_pod(hello):
     before = set(_pods(hello))
 
     hello.kubectl("rollout", "restart", "deployment/hello")
-    hello.kubectl("rollout", "status", "deployment/hello", "--timeout=40s")
+    hello.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
 
     assert not before & set(eventually(lambda: len(now := _pods(hello)) == 3 and now))
 
@@ -167,7 +167,7 @@ def test_delete_takes_everything_away(hello, hello_file):
     pids = [pid for pod in _pods(hello).values() for pid in _pids_of(pod)]
     assert len(pids) == 3
 
-    hello.kubectl("delete", "-f", str(hello_file), "--timeout=40s")
+    hello.kubectl("delete", "-f", str(hello_file), "--timeout=60s")
 
     eventually(lambda: not hello.get("pods,replicasets,endpoints,endpointslices"))
     assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]

@@ -111,7 +111,7 @@ def test_a_node_joins_once_its_request_is_approved(open_cluster):
         assert not node.registered()
         approved = open_cluster.kubectl("certificate", "approve", request["metadata"]["name"]).out
         eventually(node.registered, why=f"the node registers\n{node.log.read_text()[-2000:]}")
-        ready = open_cluster.kubectl("wait", "--for=condition=Ready", "node/joiner", "--timeout=30s").out
+        ready = open_cluster.kubectl("wait", "--for=condition=Ready", "node/joiner", "--timeout=60s").out
 
     assert "approved" in approved
     assert "condition met" in ready

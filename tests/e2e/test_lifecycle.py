@@ -63,7 +63,7 @@ def _containers(cluster):
 def test_a_crash_loses_nothing_that_was_answered_and_orphans_are_taken_up(cluster):
     cluster.start()
     cluster.kubectl("create", "deployment", "sleepers", "--image=host", "--replicas=3", "--", "sleep", "4321")
-    cluster.kubectl("wait", "--for=condition=Available", "deployment/sleepers", "--timeout=20s")
+    cluster.kubectl("wait", "--for=condition=Available", "deployment/sleepers", "--timeout=60s")
     before = _containers(cluster)
     enough = threading.Semaphore(0)
     writers = [_Writer(cluster, number, enough) for number in range(6)]
@@ -82,7 +82,7 @@ def test_a_crash_loses_nothing_that_was_answered_and_orphans_are_taken_up(cluste
     cluster.start()
     stored = {one["metadata"]["name"] for one in cluster.get("configmaps", namespace="default")}
     assert answered - stored == set()
-    cluster.kubectl("wait", "--for=condition=Available", "deployment/sleepers", "--timeout=20s")
+    cluster.kubectl("wait", "--for=condition=Available", "deployment/sleepers", "--timeout=60s")
     eventually(lambda: len(_containers(cluster)) == 3)
     assert _containers(cluster) == before, "the same processes, adopted"
     counts = [one["status"]["containerStatuses"][0]["restartCount"] for one in cluster.get("pods", namespace="default")]
@@ -95,7 +95,7 @@ def test_a_signal_ends_it_with_every_pod(cluster, number):
     cluster.start()
     cluster.kubectl("run", "polite", "--image=host", "--", "sleep", "4321")
     cluster.kubectl("run", "stubborn", "--image=host", "--", "sh", "-c", "trap '' TERM; while true; do sleep 1; done")
-    cluster.kubectl("wait", "--for=condition=Ready", "pod/polite", "pod/stubborn", "--timeout=20s")
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/polite", "pod/stubborn", "--timeout=60s")
 
     took = cluster.stop(number)
 
@@ -105,7 +105,7 @@ def test_a_signal_ends_it_with_every_pod(cluster, number):
 def test_the_next_start_finds_objects_and_starts_their_pods_again(cluster):
     cluster.start()
     cluster.kubectl("run", "sleeper", "--image=host", "--", "sleep", "4321")
-    cluster.kubectl("wait", "--for=condition=Ready", "pod/sleeper", "--timeout=20s")
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/sleeper", "--timeout=60s")
     uid = cluster.get("pod", "sleeper")["metadata"]["uid"]
     cluster.stop()
     assert _containers(cluster) == set()
@@ -114,7 +114,7 @@ def test_the_next_start_finds_objects_and_starts_their_pods_again(cluster):
 
     eventually(lambda: len(_containers(cluster)) == 1)
     assert cluster.get("pod", "sleeper")["metadata"]["uid"] == uid
-    cluster.kubectl("wait", "--for=condition=Ready", "pod/sleeper", "--timeout=20s")
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/sleeper", "--timeout=60s")
     cluster.stop()
 
 
@@ -158,7 +158,7 @@ def test_status_down_and_reset(cluster):
 def test_reset_ends_what_a_crash_left(cluster):
     cluster.start()
     cluster.kubectl("run", "sleeper", "--image=host", "--", "sleep", "4321")
-    cluster.kubectl("wait", "--for=condition=Ready", "pod/sleeper", "--timeout=20s")
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/sleeper", "--timeout=60s")
     cluster.kill()
     assert len(_containers(cluster)) == 1
 
@@ -195,7 +195,7 @@ def test_kubeconfig_is_printed_and_merged(up, tmp_path):
 
 def test_hollow_nodes_are_ready_and_take_pods(scratch):
     with LocalCluster(scratch / "hollow", "--nodes", "3").running() as cluster:
-        cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", "--timeout=20s")
+        cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", "--timeout=60s")
         spec = pod("x", "true", image="registry.example/anything:1", nodeSelector={"hyperkube.dev/hollow": "true"})
         deployment = {
             "apiVersion": "apps/v1",
@@ -209,7 +209,7 @@ def test_hollow_nodes_are_ready_and_take_pods(scratch):
         }
 
         cluster.kubectl("apply", "-f", "-", input=yaml.safe_dump(deployment))
-        cluster.kubectl("rollout", "status", "deployment/many", "--timeout=30s")
+        cluster.kubectl("rollout", "status", "deployment/many", "--timeout=60s")
 
         nodes = {one["metadata"]["name"] for one in cluster.get("nodes")}
         taken = {one["spec"]["nodeName"] for one in cluster.get("pods")}
@@ -224,7 +224,7 @@ def test_five_processes_do_the_same_job(scratch, hello_file):
         assert len(servers) == 5, servers
 
         cluster.kubectl("apply", "-f", str(hello_file))
-        cluster.kubectl("rollout", "status", "deployment/hello", "--timeout=30s")
+        cluster.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
 
         address = cluster.get("service", "hello")["spec"]["clusterIP"]
         names = {one["metadata"]["name"] for one in cluster.get("pods")}
@@ -234,7 +234,7 @@ def test_five_processes_do_the_same_job(scratch, hello_file):
         first = min(names)
         assert cluster.kubectl("exec", first, "--", "printenv", "POD_NAME").out == f"{first}\n"
         assert "GET /" in cluster.kubectl("logs", first).out
-        cluster.kubectl("delete", "-f", str(hello_file), "--timeout=30s")
+        cluster.kubectl("delete", "-f", str(hello_file), "--timeout=60s")
 
 
 def test_when_one_of_five_processes_ends_they_all_do_and_say_why(cluster):
@@ -284,7 +284,7 @@ def test_an_ordinary_user_needs_no_more(scratch, hello_file):
     cluster = unprivileged(root)
     with cluster.running():
         cluster.kubectl("apply", "-f", str(hello_file))
-        cluster.kubectl("rollout", "status", "deployment/hello", "--timeout=30s")
+        cluster.kubectl("rollout", "status", "deployment/hello", "--timeout=60s")
 
         address = cluster.get("service", "hello")["spec"]["clusterIP"]
         assert "hello from" in eventually(lambda: curl(f"http://{address}:8080/", check=False).out)

@@ -26,13 +26,13 @@ def test_the_node_is_ready_and_says_what_it_has(up):
 def test_drain_empties_the_node_and_uncordon_opens_it(up, room):
     node = _node(up)["metadata"]["name"]
     room.kubectl("create", "deployment", "web", "--image=host", "--", "sh", "-c", "exec sleep 1000")
-    room.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=20s")
+    room.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
     before = room.get("pods")[0]["metadata"]["name"]
 
     try:
         drained = up.kubectl(
             "drain", node, "--force", "--delete-emptydir-data", "--ignore-daemonsets", "--grace-period=1",
-            "--pod-selector=app=web", "--timeout=40s",
+            "--pod-selector=app=web", "--timeout=60s",
         )  # fmt: skip
 
         assert f"node/{node} drained" in drained.out
@@ -46,7 +46,7 @@ def test_drain_empties_the_node_and_uncordon_opens_it(up, room):
         assert pending[0]["metadata"]["name"] != before
     finally:
         up.kubectl("uncordon", node)
-    room.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=20s")
+    room.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
 
 
 def test_a_taint_keeps_pods_away_until_they_tolerate_it(up, room):
@@ -58,12 +58,12 @@ def test_a_taint_keeps_pods_away_until_they_tolerate_it(up, room):
             "run", "special", "--image=host",
             '--overrides={"spec":{"tolerations":[{"key":"only","operator":"Exists"}]}}', "--", "sleep", "1000",
         )  # fmt: skip
-        room.kubectl("wait", "--for=condition=Ready", "pod/special", "--timeout=20s")
+        room.kubectl("wait", "--for=condition=Ready", "pod/special", "--timeout=60s")
 
         eventually(lambda: "had untolerated taint" in room.kubectl("describe", "pod", "plain").out)
     finally:
         up.kubectl("taint", "node", node, "only-")
-    room.kubectl("wait", "--for=condition=Ready", "pod/plain", "--timeout=20s")
+    room.kubectl("wait", "--for=condition=Ready", "pod/plain", "--timeout=60s")
 
 
 def test_a_pod_that_asks_for_too_much_stays_pending_with_the_reason(room):

@@ -23,8 +23,8 @@ def test_create_knows_the_everyday_kinds(room):
     room.kubectl("create", "service", "clusterip", "web", "--tcp=8080:8080")
     room.kubectl("create", "quota", "limits", "--hard=pods=20")
 
-    room.kubectl("wait", "--for=condition=Complete", "job/once", "--timeout=20s")
-    room.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=20s")
+    room.kubectl("wait", "--for=condition=Complete", "job/once", "--timeout=60s")
+    room.kubectl("wait", "--for=condition=Available", "deployment/web", "--timeout=60s")
     assert room.get("configmap", "settings")["data"] == {"a": "1"}
     assert room.get("secret", "keys")["data"] == {"password": "c2VzYW1l"}
     assert room.get("job", "once")["status"]["succeeded"] == 1
@@ -58,7 +58,7 @@ def test_a_token_speaks_for_its_service_account(room, up):
 def test_run_and_expose(room):
     room.kubectl("run", "solo", "--image=host", "--port=8080", "--labels=app=solo", "--", "sleep", "1000")
     room.kubectl("expose", "pod", "solo", "--port=8080", "--name=solo")
-    room.kubectl("wait", "--for=condition=Ready", "pod/solo", "--timeout=20s")
+    room.kubectl("wait", "--for=condition=Ready", "pod/solo", "--timeout=60s")
 
     eventually(lambda: room.get("endpoints", "solo").get("subsets"))
 
@@ -184,9 +184,9 @@ def test_an_unknown_field_is_refused_by_name(room):
 def test_wait_sees_a_value_and_a_deletion(room):
     room.apply(pod("short", "sleep 0.2"), _config(a="1"))
 
-    room.kubectl("wait", "--for=jsonpath={.data.a}=1", "configmap/settings", "--timeout=10s")
+    room.kubectl("wait", "--for=jsonpath={.data.a}=1", "configmap/settings", "--timeout=60s")
     room.kubectl("delete", "pod", "short", "--wait=false")
-    room.kubectl("wait", "--for=delete", "pod/short", "--timeout=20s")
+    room.kubectl("wait", "--for=delete", "pod/short", "--timeout=60s")
 
     assert room.get("pods") == []
 
@@ -285,7 +285,7 @@ def test_a_custom_resource_is_served_as_soon_as_it_is_defined(up, room):
         },
     }
     room.apply(definition)
-    up.kubectl("wait", "--for=condition=Established", f"crd/gadgets.{group}", "--timeout=10s")
+    up.kubectl("wait", "--for=condition=Established", f"crd/gadgets.{group}", "--timeout=60s")
     one = {"apiVersion": f"{group}/v1", "kind": "Gadget", "metadata": {"name": "one"}, "spec": {"size": 3}}
 
     room.apply(one)
@@ -293,7 +293,7 @@ def test_a_custom_resource_is_served_as_soon_as_it_is_defined(up, room):
     assert room.kubectl("get", "gg", "-o", "name").out == f"gadget.{group}/one\n"
     refused = room.kubectl("patch", "gadget", "one", "--type=merge", "-p", '{"spec":{"size":10}}', check=False)
     assert "spec.size: Invalid value: 10: spec.size in body should be less than or equal to 9" in refused.err
-    up.kubectl("delete", "crd", f"gadgets.{group}", "--timeout=20s")
+    up.kubectl("delete", "crd", f"gadgets.{group}", "--timeout=60s")
 
 
 def test_a_deleted_namespace_takes_its_objects_along(up):
@@ -301,7 +301,7 @@ def test_a_deleted_namespace_takes_its_objects_along(up):
     up.kubectl("create", "configmap", "a", namespace="doomed")
     up.kubectl("run", "p", "--image=host", "--", "sleep", "1000", namespace="doomed")
 
-    up.kubectl("delete", "namespace", "doomed", "--timeout=40s")
+    up.kubectl("delete", "namespace", "doomed", "--timeout=60s")
 
     assert "NotFound" in up.kubectl("get", "namespace", "doomed", check=False).err
 

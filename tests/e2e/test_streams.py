@@ -171,7 +171,7 @@ def test_attach_reaches_the_running_process(room):
 
 def test_port_forward_reaches_the_pod(room):
     server = "import http.server,os; http.server.ThreadingHTTPServer((os.environ['POD_IP'], 8080), http.server.SimpleHTTPRequestHandler).serve_forever()"
-    room.run_pod("web", f'mkdir -p www; cd www; echo forwarded > page; exec python3 -c "{server}"')
+    room.run_pod("web", f'mkdir -p www; cd www; echo forwarded > page; exec python3 -c "{server}"', port=8080)
     room.kubectl("expose", "pod", "web", "--port=80", "--target-port=8080")
     eventually(lambda: room.get("endpoints", "web").get("subsets"))
 
@@ -190,7 +190,7 @@ def _page(port):
 
 def test_port_forward_over_spdy(room):
     server = "import socket,os; s=socket.create_server((os.environ['POD_IP'], 8080)); \nwhile True:\n c,_=s.accept(); c.sendall(c.recv(100).upper()); c.close()"
-    room.run_pod("upper", f'exec python3 -c "{server}"')
+    room.run_pod("upper", f'exec python3 -c "{server}"', port=8080)
     port = free_port()
 
     with reading(
@@ -239,7 +239,7 @@ def test_cp_carries_files_there_and_back(room, tmp_path):
 
 def test_the_api_server_proxies_to_pods_services_and_nodes(room, up):
     server = "import http.server,os; http.server.ThreadingHTTPServer((os.environ['POD_IP'], 8080), http.server.SimpleHTTPRequestHandler).serve_forever()"
-    room.run_pod("web", f'mkdir -p www; cd www; echo proxied > page; exec python3 -c "{server}"')
+    room.run_pod("web", f'mkdir -p www; cd www; echo proxied > page; exec python3 -c "{server}"', port=8080)
     room.kubectl("expose", "pod", "web", "--port=8080")
     eventually(lambda: room.get("endpoints", "web").get("subsets"))
     node = up.get("nodes")[0]["metadata"]["name"]
