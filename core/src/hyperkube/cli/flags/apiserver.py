@@ -268,11 +268,9 @@ FLAGS = (
     ),
     *section(
         "Aggregation",
+        Flag("proxy-client-cert-file", STRING, "", "certificate to show extension API servers"),
+        Flag("proxy-client-key-file", STRING, "", "its private key"),
         Flag("enable-aggregator-routing", BOOL, False, "route to endpoint addresses, as is done in any case"),
-        *unbuilt(
-            Flag("proxy-client-cert-file", STRING, "", "certificate to show extension API servers"),
-            Flag("proxy-client-key-file", STRING, "", "its private key"),
-        ),
     ),
     *section(
         "Features",
