@@ -94,6 +94,7 @@ REFUSED = [
     ("POST", f"{MAPS}?fieldManager={'m' * 129}", JSON, json.dumps(configmap("x")).encode(), 422, "fieldManager"),
     ("PATCH", f"{MAPS}/one?force=true", "application/merge-patch+json", b"{}", 422, "force"),
     ("PATCH", f"{MAPS}/one", "application/apply-patch+yaml", json.dumps(configmap("one")).encode(), 422, "fieldManager"),
+    ("GET", f"{MAPS}?timeout=soon", None, None, 400, 'invalid timeout specified in the request URL - .*duration "soon"'),
     ("GET", f"{MAPS}?limit=some", None, None, 400, "some"),
     ("GET", f"{MAPS}?continue=x", None, None, 400, "continue"),
     ("GET", f"{MAPS}?labelSelector=a%20in%20(", None, None, 400, "unable to parse requirement"),

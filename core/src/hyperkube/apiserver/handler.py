@@ -25,7 +25,8 @@ from hyperkube.apiserver.negotiation import PLAIN
 from hyperkube.apiserver.pipeline import Pipeline
 from hyperkube.apiserver.request_info import RequestInfo, parse
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import ApiError, InternalError
+from hyperkube.machinery.durations import DurationError, parse_duration
+from hyperkube.machinery.errors import ApiError, BadRequest, InternalError
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
 from hyperkube.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
@@ -132,6 +133,8 @@ class ApiHandler:
         api.user = impersonated(request.headers, user, self._authorization)
         if api.trail is not None and api.user is not user:
             api.trail.acting_as = api.user
+        if api.query.get("timeout") and not _runs_long(api.info):
+            check_timeout(api.param("timeout"))
         return None
 
     def _begin(self, call: _Call) -> Answer | None:
@@ -220,7 +223,23 @@ class ApiHandler:
         """Tell whether the request may stay open beyond the request timeout."""
         query = request.query() if request.query_string else {}
         info = parse(request.method, request.path, query)
-        return info.verb in {"watch", "proxy"} or info.subresource in _LONG_RUNNING_PARTS
+        return _runs_long(info)
+
+
+def _runs_long(info: RequestInfo) -> bool:
+    return info.verb in {"watch", "proxy"} or info.subresource in _LONG_RUNNING_PARTS
+
+
+def check_timeout(text: str) -> None:
+    """Refuse a ``timeout`` in the URL that is no duration.
+
+    Raises:
+        BadRequest: it is none. Source: kubernetes apiserver ``pkg/endpoints/filters/request_deadline.go``.
+    """
+    try:
+        parse_duration(text)
+    except DurationError as error:
+        raise BadRequest(f"invalid timeout specified in the request URL - {error}") from error
 
 
 def quoted(warning: str) -> str:
