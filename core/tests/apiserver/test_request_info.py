@@ -1,6 +1,7 @@
 import pytest
 
 from hyperkube.apiserver.request_info import flag, parse
+from hyperkube.machinery.users import UserInfo
 
 
 @pytest.mark.parametrize(
@@ -55,3 +56,33 @@ def test_a_field_selector_on_the_name_lets_a_list_be_allowed_by_name():
 def test_a_flag_without_a_value_is_set():
     assert flag({"follow": [""]}, "follow")
     assert not flag({}, "follow")
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "labels", "name"),
+    [
+        ("GET", "metadata.name=p,spec.nodeName=n", "app=a", "p"),
+        ("DELETE", "metadata.name=p,spec.nodeName=n", "app=a", ""),
+    ],
+)
+def test_what_narrows_a_request_is_known_to_authorizers(method, fields, labels, name):
+    query = {"fieldSelector": [fields], "labelSelector": [labels]}
+
+    asked = parse(method, "/api/v1/pods", query).attributes(UserInfo("u"))
+
+    assert [str(one) for one in asked.field_selector] == fields.split(",")
+    assert [str(one) for one in asked.label_selector] == [labels]
+    assert asked.name == name
+
+
+@pytest.mark.parametrize("query", [{"fieldSelector": ["a"]}, {"labelSelector": ["a in"]}, {"fieldSelector": [""]}])
+def test_what_is_no_selector_narrows_nothing(query):
+    asked = parse("GET", "/api/v1/pods", query).attributes(UserInfo("u"))
+
+    assert (asked.field_selector, asked.label_selector) == ((), ())
+
+
+def test_a_single_object_is_not_narrowed():
+    info = parse("GET", "/api/v1/namespaces/a/pods/p", {"fieldSelector": ["a=b"]})
+
+    assert info.field_selector == ()

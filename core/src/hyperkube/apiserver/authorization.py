@@ -11,7 +11,9 @@ from dataclasses import replace
 from hyperkube.apiserver.negotiation import with_details
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
 from hyperkube.machinery.errors import ApiError, Forbidden
+from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupResource
+from hyperkube.machinery.labels import Requirement
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import PRIVILEGED_GROUP, UserInfo
 
@@ -19,7 +21,7 @@ _CACHE_MAX = 20_000
 _PRIVILEGED = Decision("allow")
 ALWAYS_ALLOWED_PATHS = ("/healthz", "/livez", "/readyz")
 
-Key = tuple[UserInfo, str, str, str, str, str, str, str]
+Key = tuple[UserInfo, str, str, str, str, str, str, str, tuple[FieldRequirement, ...], tuple[Requirement, ...]]
 
 
 class Authorization:
@@ -127,6 +129,8 @@ def _key(attributes: Attributes) -> Key:
         attributes.namespace,
         attributes.name,
         path,
+        attributes.field_selector,
+        attributes.label_selector,
     )
 
 

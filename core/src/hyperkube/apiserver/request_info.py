@@ -5,14 +5,17 @@ Source: kubernetes apiserver ``pkg/endpoints/request/requestinfo.go``.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hyperkube.hookspecs.authz import Attributes
-from hyperkube.machinery.fields import FieldSelectorError, parse_field_selector
+from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
+from hyperkube.machinery.labels import Requirement, SelectorError, parse_selector
 from hyperkube.machinery.users import UserInfo
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_MANY = frozenset({"list", "watch", "deletecollection"})
 _SPECIAL_VERBS = frozenset({"proxy", "watch"})
 _OF_THE_NAMESPACE = frozenset({"status", "finalize"})
 
@@ -37,6 +40,8 @@ class RequestInfo:
         parts: resource, name, subresource and what follows, as they stand in the path.
         in_namespace: whether the path names a namespace above the resource.
         rest: the path behind the subresource (``proxy/REST``), without a leading slash.
+        field_selector: of a list, watch or deletion of many: the terms, none when it is no selector.
+        label_selector: the same by labels.
     """
 
     path: str
@@ -52,6 +57,8 @@ class RequestInfo:
     parts: tuple[str, ...] = ()
     in_namespace: bool = False
     special: bool = False
+    field_selector: tuple[FieldRequirement, ...] = ()
+    label_selector: tuple[Requirement, ...] = ()
 
     @property
     def rest(self) -> str:
@@ -72,6 +79,8 @@ class RequestInfo:
             self.namespace,
             self.name,
             self.path,
+            self.field_selector,
+            self.label_selector,
         )
 
 
@@ -122,18 +131,21 @@ def _resource(info: RequestInfo, rest: list[str], query: Query) -> None:
         return
     if info.verb == "get":
         info.verb = "watch" if flag(query, "watch") else "list"
-    if info.verb in {"list", "watch"}:
-        info.name = _selected_name(query)
     if info.verb == "delete":
         info.verb = "deletecollection"
+    if query and info.verb in _MANY:
+        _selectors(info, query)
 
 
-def _selected_name(query: Query) -> str:
-    """Return the name that a field selector pins down, so that a watch of one object can be allowed by name."""
-    text = (query.get("fieldSelector") or [""])[0]
-    if "metadata.name" not in text:
-        return ""
-    try:
-        return parse_field_selector(text).exact("metadata.name") or ""
-    except FieldSelectorError:
-        return ""  # refused with its own message when the list is answered
+def _selectors(info: RequestInfo, query: Query) -> None:
+    """Note what narrows the request; a name that is pinned down counts, so that one object can be watched by name."""
+    by_field, by_label = query.get("fieldSelector"), query.get("labelSelector")
+    with contextlib.suppress(FieldSelectorError):  # refused with its own message when the list is answered
+        if by_field and by_field[0]:
+            selector = parse_field_selector(by_field[0])
+            info.field_selector = selector.requirements
+            if info.verb != "deletecollection":
+                info.name = selector.exact("metadata.name") or ""
+    with contextlib.suppress(SelectorError):
+        if by_label and by_label[0]:
+            info.label_selector = parse_selector(by_label[0]).requirements

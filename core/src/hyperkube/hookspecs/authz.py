@@ -10,13 +10,20 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.fields import FieldRequirement
+from hyperkube.machinery.labels import Requirement
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What somebody wants to do: a verb on a resource, or a lower-case HTTP method on a path."""
+    """What somebody wants to do: a verb on a resource, or a lower-case HTTP method on a path.
+
+    Attributes:
+        field_selector: to which objects a list, watch or deletion of many is limited; what cannot be read is left out.
+        label_selector: the same by labels.
+    """
 
     user: UserInfo
     verb: str
@@ -27,6 +34,8 @@ class Attributes:
     namespace: str = ""
     name: str = ""
     path: str = ""
+    field_selector: tuple[FieldRequirement, ...] = ()
+    label_selector: tuple[Requirement, ...] = ()
 
     @property
     def is_resource(self) -> bool:

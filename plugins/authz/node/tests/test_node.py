@@ -5,6 +5,7 @@ from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS
+from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import UserInfo, node
 from hyperkube.plugin import PluginContext
@@ -67,6 +68,7 @@ def world():
 @pytest.mark.parametrize(
     ("verb", "resource", "name", "more"),
     [
+        ("get", "pods", "p", {}),
         ("get", "secrets", "mounted", {}),
         ("watch", "secrets", "env", {}),
         ("list", "secrets", "pull", {}),
@@ -124,7 +126,6 @@ def test_the_rest_is_refused_in_kubernetes_words(world, verb, resource, name, mo
         ("get", "nodes", "n1", {"namespace": ""}),
         ("create", "nodes", "", {"namespace": ""}),
         ("patch", "nodes", "n1", {"namespace": "", "subresource": "status"}),
-        ("list", "pods", "", {"namespace": ""}),
         ("create", "pods", "p", {"subresource": "eviction"}),
         ("update", "leases", "n1", {"group": "coordination.k8s.io", "namespace": "kube-node-lease"}),
         ("create", "events", "", {}),
@@ -167,3 +168,24 @@ class TestPromises(AuthzContract):
         self.world.client.delete(PODS, "p", "ns", options={"gracePeriodSeconds": 0})
         self.world.informers.refresh()
         return True
+
+
+@pytest.mark.parametrize(
+    ("verb", "group", "resource"),
+    [
+        ("list", "", "pods"),
+        ("watch", "", "pods"),
+        ("list", "resource.k8s.io", "resourceslices"),
+        ("deletecollection", "resource.k8s.io", "resourceslices"),
+    ],
+)
+def test_many_objects_at_once_are_only_those_of_the_node(world, verb, group, resource):
+    def ask(*terms):
+        selector = tuple(FieldRequirement(*term) for term in terms)
+        question = Attributes(node("n1"), verb, group, "v1", resource, field_selector=selector)
+        return world.plugin.authz_authorize(question)
+
+    assert ask(("status.phase", "!=", "Failed"), ("spec.nodeName", "=", "n1")).allowed
+    assert not ask(("spec.nodeName", "!=", "n1")).allowed
+    assert not ask(("spec.nodeName", "=", "n2")).allowed
+    assert "field selector" in ask().reason

@@ -1,5 +1,6 @@
 import re
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 from hyperkube_authz.webhook import Webhook
@@ -7,6 +8,8 @@ from hyperkube_authz.webhook import Webhook
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.fields import parse_field_selector
+from hyperkube.machinery.labels import parse_selector
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.authz import AuthzContract
@@ -261,3 +264,37 @@ def test_wrong_conditions_are_refused_at_start(build, peer, expressions, message
 def test_a_file_is_required():
     with pytest.raises(UsageError, match="config file not passed"):
         Webhook(PluginContext(name="Webhook"))
+
+
+def test_selectors_are_passed_on_as_requirements(build, peer):
+    fields = parse_field_selector("spec.nodeName=n1,status.phase!=Failed").requirements
+    labels = parse_selector("app in (a,b),tier!=x,!old,new,size>3").requirements
+    question = Attributes(ALICE, "list", "", "v1", "pods", field_selector=fields, label_selector=labels)
+
+    build(**{"authorization-webhook-version": "v1"}).authz_authorize(question)
+
+    (body,) = peer.bodies("/review")
+    asked = body["spec"]["resourceAttributes"]
+    assert asked["fieldSelector"] == {
+        "requirements": [
+            {"key": "spec.nodeName", "operator": "In", "values": ["n1"]},
+            {"key": "status.phase", "operator": "NotIn", "values": ["Failed"]},
+        ]
+    }
+    assert sorted(asked["labelSelector"]["requirements"], key=lambda row: row["key"]) == [
+        {"key": "app", "operator": "In", "values": ["a", "b"]},
+        {"key": "new", "operator": "Exists"},
+        {"key": "old", "operator": "DoesNotExist"},
+        {"key": "tier", "operator": "NotIn", "values": ["x"]},
+    ]
+
+
+def test_conditions_see_selectors(build, peer):
+    expression = "has(request.resourceAttributes.fieldSelector) && request.resourceAttributes.fieldSelector.requirements[0].key == 'a'"
+    conditions = {"matchConditions": [{"expression": expression}], "matchConditionSubjectAccessReviewVersion": "v1"}
+    built = build(table(peer, **conditions))
+
+    built.authz_authorize(PODS)
+    built.authz_authorize(replace(PODS, verb="list", field_selector=parse_field_selector("a=b").requirements))
+
+    assert [body["spec"]["resourceAttributes"]["verb"] for body in peer.bodies("/review")] == ["list"]

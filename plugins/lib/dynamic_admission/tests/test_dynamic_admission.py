@@ -1,8 +1,11 @@
 import pytest
+from hyperkube_lib.cel.admission import environment
+from hyperkube_lib.dynamic_admission.context import authorizer_values
 from hyperkube_lib.dynamic_admission.matching import MatchFailed, is_exempt, policy_matches, rule_matches
 from hyperkube_lib.dynamic_admission.request_values import request_value
 
 from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.authz import NO_OPINION
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.users import UserInfo
 
@@ -93,3 +96,22 @@ def test_the_request_leaves_out_what_is_empty():
     assert "subResource" not in shown
     assert shown["userInfo"] == {"username": "alice", "groups": ["g"]}
     assert shown["dryRun"] is False
+
+
+def test_expressions_may_ask_about_a_narrowed_list():
+    asked = []
+
+    class Authorizer:
+        def authorize(self, attributes):
+            asked.append(attributes)
+            return NO_OPINION
+
+    source = "authorizer.group('').resource('pods').fieldSelector('a=b').labelSelector('c in').check('list').allowed()"
+    program = environment(params=False, authorizer=True, patches=False).compile(source)
+
+    answer = program.evaluate(authorizer_values(request(), Authorizer()))
+
+    (question,) = asked
+    assert answer is False
+    assert (question.verb, [str(one) for one in question.field_selector]) == ("list", ["a=b"])
+    assert question.label_selector == ()

@@ -16,6 +16,7 @@ from hyperkube.kinds.node_identity import node_of
 from hyperkube.kinds.pods import containers, is_mirror, spec_of
 from hyperkube.kinds.rbac import rule_allows
 from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS
+from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of, namespace_of
 from hyperkube.machinery.users import UserInfo
@@ -42,16 +43,24 @@ NODE_RULES: tuple[Object, ...] = (
     _rule("", ["endpoints"], ["get"]),
     _rule("", ["events"], ["create", "patch", "update"]),
     _rule("events.k8s.io", ["events"], ["create", "patch", "update"]),
-    _rule("", ["pods"], [*_READS, "create", "delete"]),
+    _rule("", ["pods"], ["create", "delete"]),
     _rule("", ["pods/status"], ["patch", "update"]),
     _rule("", ["pods/eviction"], ["create"]),
     _rule("certificates.k8s.io", ["certificatesigningrequests"], ["create", "get", "list", "watch"]),
     _rule("certificates.k8s.io", ["clustertrustbundles"], _READS),
     _rule("storage.k8s.io", ["csidrivers"], _READS),
     _rule("node.k8s.io", ["runtimeclasses"], _READS),
-    _rule("resource.k8s.io", ["resourceslices"], [*_OWN, "list", "watch", "deletecollection"]),
+    _rule("resource.k8s.io", ["resourceslices"], _OWN),
 )
-"""What any kubelet may do, whatever runs on its node. A list of pods is not narrowed to its own here."""
+"""What any kubelet may do, whatever runs on its node."""
+
+_MANY = {("", "pods"): ("list", "watch"), ("resource.k8s.io", "resourceslices"): ("list", "watch", "deletecollection")}
+"""What a kubelet may only do to many objects at once when a field selector limits it to its own node's."""
+
+_LIMITS = {
+    "pods": "can only list/watch pods with spec.nodeName field selector",
+    "resourceslices": "can only list/watch/deletecollection resourceslices with nodeName field selector",
+}
 
 
 _SECRETIVE = frozenset({"azureFile", "cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos", "csi"})
@@ -210,6 +219,10 @@ class Node(Plugin):
     def _by_resource(self, node: str, attributes: Attributes) -> Decision | None:
         """Decide on the resources that are divided among nodes; None for all others."""
         kind = (attributes.group, attributes.resource)
+        if not attributes.subresource and attributes.verb in _MANY.get(kind, ()):
+            return _own_objects(node, attributes)
+        if kind == ("", "pods") and attributes.verb == "get" and not attributes.subresource:
+            return self._related(node, attributes)
         if kind in {("", "secrets"), ("", "configmaps")}:
             return self._read_namespaced(node, attributes)
         if kind == ("", "persistentvolumeclaims"):
@@ -274,6 +287,8 @@ class Node(Plugin):
         if resource == "persistentvolumes":
             volume = self._volumes.get("", name)
             return volume is not None and self._uses_volume(node, volume)
+        if resource == "pods":
+            return spec_of(self._pods.get(namespace, name) or {}).get("nodeName") == node
         reference = f"{resource}/{namespace}/{name}"
         if any(spec_of(pod).get("nodeName") == node for pod in self._pods.by_index(_BY_REFERENCE, reference)):
             return True
@@ -327,3 +342,8 @@ def _own_node(node: str, attributes: Attributes) -> Decision:
     if attributes.name != node:
         return _refused(f"node '{node}' cannot read '{attributes.name}', only its own Node object")
     return _ALLOWED
+
+
+def _own_objects(node: str, attributes: Attributes) -> Decision:
+    wanted = FieldRequirement("spec.nodeName", "=", node)
+    return _ALLOWED if wanted in attributes.field_selector else _refused(_LIMITS[attributes.resource])

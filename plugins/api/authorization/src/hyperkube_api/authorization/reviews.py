@@ -5,6 +5,8 @@ Source: kubernetes pkg/registry/authorization and pkg/apis/authorization/validat
 
 from __future__ import annotations
 
+from hyperkube_api.authorization.selectors import Narrowed, narrowed, selector_problems
+
 from hyperkube.hookspecs.api import Call
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.errors import BadRequest, Invalid
@@ -25,7 +27,7 @@ def review_own_access(call: Call) -> Object:
     """
     review = call.body or {}
     spec = review.get("spec") or {}
-    _refuse(_attribute_problems(spec))
+    _refuse(_attribute_problems(spec) + _selector_problems(spec))
     return _answered(call, review, call.user)
 
 
@@ -37,7 +39,7 @@ def review_access(call: Call) -> Object:
     """
     review = call.body or {}
     spec = review.get("spec") or {}
-    _refuse(_attribute_problems(spec) + _subject_problems(spec))
+    _refuse(_attribute_problems(spec) + _subject_problems(spec) + _selector_problems(spec))
     return _answered(call, review, _subject(spec))
 
 
@@ -49,7 +51,7 @@ def review_local_access(call: Call) -> Object:
     """
     review = call.body or {}
     spec = review.get("spec") or {}
-    problems = _attribute_problems(spec) + _subject_problems(spec)
+    problems = _attribute_problems(spec) + _subject_problems(spec) + _selector_problems(spec)
     path = ROOT.child("spec", "nonResourceAttributes")
     if spec.get("nonResourceAttributes") is not None:
         problems.append(
@@ -106,6 +108,10 @@ def _attribute_problems(spec: Object) -> list[FieldError]:
     return []
 
 
+def _selector_problems(spec: Object) -> list[FieldError]:
+    return selector_problems(ROOT.child("spec", "resourceAttributes"), spec.get("resourceAttributes") or {})
+
+
 def _internal_path(attributes: Object) -> Object:
     return {"Path": attributes.get("path") or "", "Verb": attributes.get("verb") or ""}
 
@@ -121,7 +127,7 @@ def _subject(spec: Object) -> UserInfo:
     return UserInfo(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
 
 
-def _attributes(spec: Object, user: UserInfo) -> Attributes:
+def _attributes(spec: Object, user: UserInfo, limits: Narrowed) -> Attributes:
     resource = spec.get("resourceAttributes")
     if resource is None:
         path = spec.get("nonResourceAttributes") or {}
@@ -135,14 +141,20 @@ def _attributes(spec: Object, user: UserInfo) -> Attributes:
         subresource=resource.get("subresource") or "",
         namespace=resource.get("namespace") or "",
         name=resource.get("name") or "",
+        field_selector=limits.fields,
+        label_selector=limits.labels,
     )
 
 
 def _answered(call: Call, review: Object, user: UserInfo) -> Object:
-    decision = call.authorizer.authorize(_attributes(review.get("spec") or {}, user))
+    spec = review.get("spec") or {}
+    limits = narrowed(spec.get("resourceAttributes") or {})
+    decision = call.authorizer.authorize(_attributes(spec, user, limits))
     status: Object = {"allowed": decision.allowed}
     if decision.verdict == "deny":
         status["denied"] = True
     if decision.reason:
         status["reason"] = decision.reason
+    if limits.error:
+        status["evaluationError"] = limits.error
     return {**review, "metadata": metadata(review), "status": status}

@@ -13,38 +13,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from hyperkube_authz.webhook.reviews import review_of
 from hyperkube_authz.webhook.settings import from_flags, from_table
 
 from hyperkube.client.review import ReviewClient, WebhookFailed
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
-from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 _CACHE_MAX = 8192
 _QUESTION_MAX = 10_000
 """Longer questions are not remembered: nobody shall fill the memory with invented names."""
-
-
-def review_of(attributes: Attributes, version: str) -> Object:
-    """Return the SubjectAccessReview that asks about attributes."""
-    user = attributes.user
-    spec: Object = {"user": user.name}
-    if attributes.is_resource:
-        names = ("namespace", "verb", "group", "version", "resource", "subresource", "name")
-        found = {name: getattr(attributes, name) for name in names}
-        spec["resourceAttributes"] = {name: value for name, value in found.items() if value}
-    else:
-        spec["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
-    if user.uid:
-        spec["uid"] = user.uid
-    if user.groups:
-        spec["groups" if version == "v1" else "group"] = list(user.groups)
-    if user.extra:
-        spec["extra"] = {key: list(values) for key, values in user.extra.items()}
-    kind = {"apiVersion": f"authorization.k8s.io/{version}", "kind": "SubjectAccessReview"}
-    return {**kind, "metadata": {}, "spec": spec}
 
 
 class Webhook(Plugin):

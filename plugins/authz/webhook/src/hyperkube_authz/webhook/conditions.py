@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from hyperkube_authz.webhook.reviews import selectors_of
 from hyperkube_lib.cel import CompilationFailed, EvaluationError, Program, base_environment
 from hyperkube_lib.cel.environment import Environment
 from hyperkube_lib.cel.types import BOOL, STRING, list_of, map_of, output_name, struct
@@ -85,7 +86,7 @@ def shown(attributes: Attributes) -> dict[str, Any]:
     extra = {key: list(values) for key, values in (user.extra or {}).items()}
     request: dict[str, Any] = {"user": user.name, "groups": list(user.groups), "uid": user.uid, "extra": extra}
     if attributes.is_resource:
-        request["resourceAttributes"] = {name: getattr(attributes, name) for name in _NAMES}
+        request["resourceAttributes"] = {name: getattr(attributes, name) for name in _NAMES} | selectors_of(attributes)
     else:
         request["nonResourceAttributes"] = {"path": attributes.path, "verb": attributes.verb}
     return request

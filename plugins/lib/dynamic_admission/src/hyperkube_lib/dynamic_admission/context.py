@@ -13,6 +13,8 @@ from hyperkube_lib.dynamic_admission.request_values import request_value
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Attributes, Authorizer
+from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
+from hyperkube.machinery.labels import Requirement, SelectorError, parse_selector
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import service_account
 
@@ -29,6 +31,20 @@ def namespace_value(namespace: Object) -> Object:
     if meta.get("uid"):
         shown["UID"] = meta["uid"]
     return {"metadata": shown, "spec": namespace.get("spec") or {}, "status": namespace.get("status") or {}}
+
+
+def _fields(text: str) -> tuple[FieldRequirement, ...]:
+    try:
+        return parse_field_selector(text).requirements
+    except FieldSelectorError:
+        return ()
+
+
+def _labels(text: str) -> tuple[Requirement, ...]:
+    try:
+        return parse_selector(text).requirements
+    except SelectorError:
+        return ()
 
 
 def authorizer_values(request: AdmissionRequest, authorizer: Authorizer | None) -> dict[str, Any]:
@@ -51,6 +67,8 @@ def authorizer_values(request: AdmissionRequest, authorizer: Authorizer | None) 
             question.namespace,
             question.name,
             question.path,
+            _fields(question.field_selector),
+            _labels(question.label_selector),
         )
         decision = authorizer.authorize(asked)
         return decision.allowed, decision.reason, ""

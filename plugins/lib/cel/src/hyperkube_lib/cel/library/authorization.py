@@ -1,6 +1,7 @@
 """May this user do that: ``authorizer.group("apps").resource("deployments").check("create").allowed()``.
 
-Source: kubernetes apiserver ``pkg/cel/library/authz.go``.
+A selector that cannot be read is left out, which asks about more. Source: kubernetes apiserver
+``pkg/cel/library/authz.go``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Question:
     namespace: str = ""
     name: str = ""
     path: str = ""
+    field_selector: str = ""
+    label_selector: str = ""
     service_account: tuple[str, str] | None = None
     """Namespace and name of the account to ask for in place of the request's user."""
 
@@ -102,6 +105,8 @@ _step("resource", "GroupCheck, string -> ResourceCheck", ResourceCheck, "resourc
 _step("subresource", "ResourceCheck, string -> ResourceCheck", ResourceCheck, "subresource")
 _step("namespace", "ResourceCheck, string -> ResourceCheck", ResourceCheck, "namespace")
 _step("name", "ResourceCheck, string -> ResourceCheck", ResourceCheck, "name")
+_step("fieldSelector", "ResourceCheck, string -> ResourceCheck", ResourceCheck, "field_selector")
+_step("labelSelector", "ResourceCheck, string -> ResourceCheck", ResourceCheck, "label_selector")
 
 
 @AUTHORIZATION.method("serviceAccount", "Authorizer, string, string -> Authorizer")
