@@ -116,6 +116,8 @@ class EventRecorder:
             if len(self._queue) >= QUEUE_LENGTH:
                 self._logger.debug("dropped event %r of %s", reason, about.get("name"))
                 return
+            if not self._bucket(event).take(self._clock.monotonic()):
+                return
             self._queue.append(event)
             if self._writing:
                 return
@@ -169,10 +171,7 @@ class EventRecorder:
                 self._logger.debug("could not write event %r: %s", event["reason"], error)
 
     def _write(self, event: Object) -> None:
-        now = self._clock.monotonic()
-        if not self._bucket(event).take(now):
-            return
-        key = self._combine(event, now)
+        key = self._combine(event, self._clock.monotonic())
         seen = self._written.get(key)
         if seen is not None:
             change = {

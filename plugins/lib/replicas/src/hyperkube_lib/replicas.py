@@ -16,6 +16,7 @@ from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations
 from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
+from hyperkube.client.slow_start import slow_start
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.kinds import workloads
 from hyperkube.kinds.conditions import condition, with_condition, without_condition
@@ -240,21 +241,19 @@ class ReplicasController:
         reference = workloads.controller_reference(owner, self._resource.api_version, self._kind)
         template = (owner.get("spec") or {}).get("template") or {}
         pod = workloads.pod_from_template(template, owner, reference)
-        left, batch = count, 1
-        while left:
-            for _ in range(min(batch, left)):
-                try:
-                    made = self._client.create(PODS, pod, namespace_of(owner))
-                except ApiError as error:
-                    self._expectations.created(key, left)
-                    if namespace_is_going(error):
-                        return None
-                    self._record(owner, "Warning", "FailedCreate", f"Error creating: {error}")
-                    return error
-                left -= 1
-                self._record(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
-            batch *= 2
-        return None
+
+        def create() -> None:
+            made = self._client.create(PODS, pod, namespace_of(owner))
+            self._record(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
+
+        done, failure = slow_start(count, create)
+        self._expectations.created(key, count - done)
+        if isinstance(failure, OSError):
+            raise failure
+        if failure is None or namespace_is_going(failure):
+            return None
+        self._record(owner, "Warning", "FailedCreate", f"Error creating: {failure}")
+        return failure
 
     def _delete(self, key: str, owner: Object, pods: Sequence[Object]) -> ApiError | None:
         failed: ApiError | None = None
