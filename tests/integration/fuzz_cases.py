@@ -10,7 +10,7 @@ import itertools
 import json
 
 from client_objects import GROUP
-from fuzz_requests import BODIES, CLUSTER, JSON, PROTOBUF, SOUND, YAML, Case, broken, odd_paths, place
+from fuzz_requests import BODIES, CLUSTER, JSON, PROTOBUF, SOUND, YAML, Case, broken, odd_lists, odd_paths, place
 from hypothesis import strategies as st
 
 NAMESPACED = [key for key in sorted(BODIES) if key[1] not in CLUSTER]
@@ -150,4 +150,5 @@ def asked(draw):
 
 
 sound = st.one_of(read(), made(), made(), changed_whole(), changed_part(), asked())
-cases = st.integers(0, 9).flatmap(lambda which: sound if which < 5 else odd_paths() if which == 5 else broken())
+_SHARES = [sound] * 5 + [odd_paths(), odd_lists()] + [broken()] * 5
+cases = st.sampled_from(range(len(_SHARES))).flatmap(_SHARES.__getitem__)

@@ -6,6 +6,8 @@ import re
 
 OF_A_HEADER = ("media type", "Unsupported Media Type", "Not Acceptable", "the object provided is unrecognized")
 """How Kubernetes words that ``Content-Type`` or ``Accept`` is to blame, or the whole body."""
+OF_A_SELECTOR = ("field label not supported", "known field selector", "unable to parse requirement", "invalid selector")
+"""How Kubernetes words that a selector is to blame."""
 OF_EVERY_OBJECT = {"apiversion", "kind", "metadata", "name", "namespace", "uid"}
 """Fields that a refusal may name although the body leaves them out."""
 FROM_THE_STANDARD = (
@@ -22,7 +24,7 @@ def names_the_culprit(status, case):
     """Tell whether a Status says which part of a request it refuses."""
     message, details = status["message"], status.get("details") or {}
     causes = details.get("causes") or []
-    if any(text in message for text in (*FROM_THE_STANDARD, *OF_A_HEADER)):
+    if any(text in message for text in (*FROM_THE_STANDARD, *OF_A_HEADER, *OF_A_SELECTOR)):
         return True
     if status["code"] == 422 and status.get("reason") == "Invalid":
         return bool(causes) and all(cause.get("field") for cause in causes)

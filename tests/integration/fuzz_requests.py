@@ -5,6 +5,7 @@ They keep to a namespace of their own, away from the sound requests of `fuzz_cas
 
 from __future__ import annotations
 
+import base64
 import json
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
@@ -314,6 +315,42 @@ def patches(draw, seed):
         optional={"value": junk, "from": pointers},
     )
     return draw(st.lists(step, max_size=4) | junk)
+
+
+def _forged(rv, start):
+    text = json.dumps({"v": "meta.k8s.io/v1", "rv": rv, "start": start})
+    return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
+
+
+_TOKENS = [
+    "x",
+    "e30",
+    *(_forged(rv, start) for rv in (1, -1, 0, 10**20, "1", None) for start in ("a", "", "/x", "../y")),
+]
+_LIST_OPTIONS = {
+    "limit": ["-1", "0", "1", "2", str(2**63), "1_0", "9" * 5000, " 1"],
+    "continue": _TOKENS,
+    "resourceVersion": ["0", "1", "9", "-1", str(2**64), "1.0", "x"],
+    "resourceVersionMatch": ["Exact", "NotOlderThan", "exact"],
+    "watch": ["1", "true", "false", "0"],
+    "sendInitialEvents": ["true", "false", "1"],
+    "allowWatchBookmarks": ["true", "x"],
+    "timeout": ["1s", "-1s", "0", "1", "x", "9999h", "99999999h", "1h30m"],
+    "timeoutSeconds": ["-1", "0", "1", str(2**63 - 1), "x"],
+    "labelSelector": ["a", "!a", "a=b,c!=d", "a in (b,c)", "a in ()", "=", "a>1", "a>b", "é=1", "a=" + "b" * 64],
+    "fieldSelector": ["metadata.name=seed", "metadata.name!=seed", "metadata.namespace=x", "a=b", "=", "a\\,b=c", "a"],
+    "includeObject": ["Object", "None", "Metadata", "x"],
+}
+
+
+@st.composite
+def odd_lists(draw):
+    """A list or a watch with options that may not go together."""
+    where, resource = draw(st.sampled_from(sorted(BODIES) + OTHERS))
+    names = draw(st.lists(st.sampled_from(sorted(_LIST_OPTIONS)), min_size=1, max_size=4, unique=True))
+    query = tuple((name, draw(st.sampled_from(_LIST_OPTIONS[name]))) for name in names)
+    namespace = draw(st.sampled_from([BROKEN, "gone", ""]))
+    return Case("GET", place(where, resource, namespace), query, {"accept": draw(media)}, b"")
 
 
 @st.composite

@@ -81,6 +81,8 @@ class Server:
         )
         answer = self.handler.handle(request)
         if isinstance(answer, StreamResponse):
+            answer.source.subscribe(lambda: None)
+            answer.source.drain()
             answer.source.close()
         if case.method == "DELETE" and answer.status == 200:
             self.furnish()
