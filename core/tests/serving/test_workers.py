@@ -68,3 +68,40 @@ def test_a_closed_pool_takes_nothing(pool):
     pool.close()
 
     assert not pool.submit(lambda: None)
+
+
+def test_a_pool_whose_threads_hang_grows_and_shrinks_again(pool):
+    gate, begun, done = threading.Event(), threading.Semaphore(0), threading.Event()
+    for _ in range(2):
+        pool.submit(lambda: (begun.release(), gate.wait(30)))
+    for _ in range(2):
+        assert begun.acquire(timeout=30)
+    pool.submit(done.set)
+
+    pool.relieve()
+
+    assert done.wait(30)
+    gate.set()
+    for _ in range(600):
+        if len([thread for thread in threading.enumerate() if thread.name.startswith("test-")]) <= 2:
+            break
+        threading.Event().wait(0.05)
+    assert len([thread for thread in threading.enumerate() if thread.name.startswith("test-")]) <= 2
+
+
+def test_a_busy_pool_does_not_grow(pool):
+    gate, begun, ended = threading.Event(), threading.Semaphore(0), threading.Semaphore(0)
+    for _ in range(2):
+        pool.submit(lambda: (begun.release(), ended.release()))
+    for _ in range(2):
+        assert ended.acquire(timeout=30)
+    for _ in range(2):
+        pool.submit(lambda: (begun.release(), gate.wait(30)))
+    for _ in range(4):
+        assert begun.acquire(timeout=30)
+    pool.submit(lambda: None)
+
+    pool.relieve()  # two calls have ended since the last look, as many as there are threads
+
+    assert len([thread for thread in threading.enumerate() if thread.name.startswith("test-")]) == 2
+    gate.set()

@@ -103,6 +103,7 @@ class Service:
     def tick(self) -> None:
         """Move the coarse time on and let each connection look at its timeouts."""
         self.now = self.loop.asyncio.time()
+        self.workers.relieve()
         for connection in list(self.connections):
             connection.tick(self.now)
 

@@ -1,7 +1,8 @@
 """The bounded pool of threads on which handlers run.
 
-Threads are started when work arrives and none is idle, never more than the limit; they are daemons, so a handler that
-hangs cannot keep the process from ending.
+Threads are started when work arrives and none is idle, up to the size. When all of them hang on something (a webhook
+that does not answer), so that hardly a call ends, more are started, lest others wait for nothing; they go when the work
+is done. All are daemons, so a handler that hangs cannot keep the process from ending.
 """
 
 from __future__ import annotations
@@ -11,9 +12,12 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
+MOST_TIMES = 10
+"""So many times its size a pool may grow while its threads hang."""
+
 
 class WorkerPool:
-    """Runs calls on at most `size` threads; `submit` comes from one thread, the loop's."""
+    """Runs calls on `size` threads, or more when they hang; `submit` and `relieve` come from one thread, the loop's."""
 
     def __init__(self, size: int, *, queue: int, name: str, logger: logging.Logger) -> None:
         self._size = size
@@ -24,6 +28,8 @@ class WorkerPool:
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._idle = 0
+        self._done = 0
+        self._done_before = 0
         self._closed = False
 
     def submit(self, call: Callable[[], None], *, begun: bool = False) -> bool:
@@ -35,21 +41,40 @@ class WorkerPool:
             return False
         self._calls.put(call)
         if self._calls.qsize() > self._idle and len(self._threads) < self._size:
-            thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
-            self._threads.append(thread)
-            thread.start()
+            self._start()
         return True
+
+    def relieve(self) -> None:
+        """Start more threads when calls wait and fewer have ended since the last look than there are threads."""
+        done, self._done_before = self._done - self._done_before, self._done
+        count = len(self._threads)
+        if self._closed or count < self._size or done >= count:
+            return
+        for _ in range(min(self._calls.qsize() - self._idle, self._size, self._size * MOST_TIMES - count)):
+            self._start()
+
+    def _start(self) -> None:
+        thread = threading.Thread(target=self._run, name=f"{self._name}-{len(self._threads)}", daemon=True)
+        with self._lock:
+            self._threads.append(thread)
+        thread.start()
 
     def close(self) -> None:
         """Let the threads end after the calls they are in; waits for none of them."""
         self._closed = True
-        for _ in self._threads:
+        with self._lock:
+            count = len(self._threads)
+        for _ in range(count):
             self._calls.put(None)
 
     def _run(self) -> None:
-        calls, lock = self._calls, self._lock
+        calls, lock, done = self._calls, self._lock, 0
         while True:
             with lock:
+                self._done += done
+                if len(self._threads) > self._size and calls.empty() and not self._closed:
+                    self._threads.remove(threading.current_thread())
+                    return
                 self._idle += 1
             call = calls.get()
             with lock:
@@ -60,3 +85,4 @@ class WorkerPool:
                 call()
             except Exception:
                 self._logger.exception("a worker's call failed")
+            done = 1
