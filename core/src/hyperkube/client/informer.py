@@ -10,6 +10,7 @@ The informer itself is in `hyperkube.client.reflector`.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from random import Random
 
 from hyperkube.client.client import Client
@@ -42,17 +43,26 @@ class InformerFactory:
         *,
         random: Random | None = None,
         detect_mutations: bool = False,
+        projections: Mapping[GroupVersionResource, Projection] | None = None,
     ) -> None:
+        """Make no informer yet; `projections` are used for informers that are asked for without one."""
         self._client = client
         self._clock = clock or SystemClock()
         self._random = random
         self._detect_mutations = detect_mutations
+        self._projections = projections or {}
         self._shared = _Shared()
         self._asked: list[Informer] = []
 
     def scoped(self) -> InformerFactory:
         """Return a factory with the same informers that remembers which ones were asked for through it."""
-        scope = InformerFactory(self._client, self._clock, random=self._random, detect_mutations=self._detect_mutations)
+        scope = InformerFactory(
+            self._client,
+            self._clock,
+            random=self._random,
+            detect_mutations=self._detect_mutations,
+            projections=self._projections,
+        )
         scope._shared = self._shared
         return scope
 
@@ -66,9 +76,10 @@ class InformerFactory:
     ) -> Informer:
         """Return the shared informer of a view; `project` may shrink each object before it is kept.
 
-        The same function object must be given for the same projection; without one, only managed fields go.
+        The same function object must be given for the same projection; without one, only managed fields go, or what
+        the factory was told.
         """
-        projection = project or without_managed_fields
+        projection = project or self._projections.get(resource, without_managed_fields)
         key = (resource, namespace, field_selector, label_selector, projection)
         with self._shared.lock:
             informer = self._shared.informers.get(key)

@@ -103,7 +103,10 @@ class NodeTable(Protocol):
         """Return a node object, shared and read-only."""
 
     def pods(self, index: int) -> Sequence[Object]:
-        """Return the pods on a node (also assumed ones), shared and read-only."""
+        """Return the pods on a node (also assumed ones), shared and read-only.
+
+        Of their specs and states only that is kept which scheduling may look at: no environment, probes or addresses.
+        """
 
     def pod_groups(self, *, with_affinity: bool = False) -> Sequence[PodGroup]:
         """Return all placed pods, or those with pod affinity, in groups that selectors cannot tell apart.

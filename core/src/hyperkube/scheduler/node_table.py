@@ -18,6 +18,7 @@ from hyperkube.machinery.objects import NodeName, Object, key_of, labels_of, nam
 from hyperkube.scheduler.change_log import ChangeLog
 from hyperkube.scheduler.node_labels import NodeLabels
 from hyperkube.scheduler.node_numbers import Numbers
+from hyperkube.scheduler.placed_pods import same_for_scheduling
 from hyperkube.scheduler.pod_groups import Group, PodGroups
 from hyperkube.scheduler.requests import BASE_RESOURCES, Requests, amount, requests_of
 
@@ -206,7 +207,7 @@ class Nodes:
         pods = self._pods[index]
         before = pods.get(key)
         group = self._groups.group_of(pod)
-        if before is not None and before.group is group and before.pod.get("spec") == pod.get("spec"):
+        if before is not None and before.group is group and same_for_scheduling(before.pod["spec"], pod["spec"]):
             before.pod = pod
             return
         placed = _Placed(pod, requests or requests_of(pod), group)

@@ -35,6 +35,7 @@ from hyperkube.scheduler.cluster_state import EXPIRY_SECONDS, ClusterState
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
 from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics, offer_gauges
+from hyperkube.scheduler.placed_pods import PlacedPods
 from hyperkube.scheduler.profiles import DEFAULT_NAME, Profiles, Running
 from hyperkube.scheduler.queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
 from hyperkube.scheduler.reports import Reports
@@ -77,7 +78,7 @@ class Scheduler:
         self._options = options
         self._on_lost = on_lost
         self._recorder = EventRecorder(client, self._clock, str(options.get("scheduler-name") or "default-scheduler"))
-        self._informers = InformerFactory(client, self._clock)
+        self._informers = InformerFactory(client, self._clock, projections={PODS: PlacedPods()})
         self._source: Source = source_of(options, client)
         self.metrics = SchedulerMetrics(self._clock)
         self._profiles = Profiles(
