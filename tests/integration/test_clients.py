@@ -338,7 +338,7 @@ def test_custom_objects_live_a_whole_life(anything, widgets):
 
     assert patched.metadata.generation == 2
     assert (status.spec.colour, status.status.phase, status.metadata.generation) == ("red", "Done", 2)
-    events = widgets.watch(namespace="default", resource_version=patched.metadata.resourceVersion, timeout=5)
+    events = widgets.watch(namespace="default", resource_version=patched.metadata.resourceVersion, timeout=60)
     assert next(iter(events))["object"].status.phase == "Done"
     widgets.delete(name="one", namespace="default")
     with pytest.raises(dynamic.exceptions.NotFoundError):

@@ -146,7 +146,7 @@ def test_custom_objects_are_objects_like_others(api, gadget):
 
     made.patch({"spec": {"colour": "red"}})
     made.patch({"status": {"conditions": [{"type": "Done", "status": "True"}]}}, subresource="status")
-    made.wait("condition=Done", timeout=5)
+    made.wait("condition=Done", timeout=60)
     made.scale(2)
 
     (found,) = api.get(f"gadgets.{GROUP}")

@@ -64,7 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             for part in (event[:7], event[7:]):
                 self.wfile.write(f"{len(part):x}\r\n{part}\r\n".encode())
                 self.wfile.flush()
-        self.server.hold.wait(5)
+        self.server.hold.wait(60)
         self.wfile.write(b"0\r\n\r\n")
 
     def log_message(self, *_args):

@@ -201,7 +201,7 @@ def ws() -> Iterator[Callable[..., websocket.WebSocket]]:
 
     def begin(edge: Edge, path: str, *protocols: str) -> websocket.WebSocket:
         url = f"ws://127.0.0.1:{edge.port}{path}"
-        clients.append(websocket.create_connection(url, subprotocols=list(protocols) or None, timeout=5))
+        clients.append(websocket.create_connection(url, subprotocols=list(protocols) or None, timeout=60))
         return clients[-1]
 
     yield begin

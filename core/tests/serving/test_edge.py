@@ -233,7 +233,7 @@ def test_a_handler_that_fails_is_an_internal_error(toy, edge, connect, caplog):
 
 def test_too_many_requests_in_flight_are_turned_away(toy, start, connect):
     gate = threading.Event()
-    toy.routes["/wait"] = lambda _: (gate.wait(5), Response(body=b"done"))[1]
+    toy.routes["/wait"] = lambda _: (gate.wait(60), Response(body=b"done"))[1]
     edge = start(limits=EdgeLimits(workers=4, read_only_inflight=1, mutating_inflight=1))
     first, second, third = connect(edge), connect(edge), connect(edge)
     first.get("/wait")
@@ -255,7 +255,7 @@ def test_too_many_requests_in_flight_are_turned_away(toy, start, connect):
 
 def test_a_full_queue_turns_requests_away(toy, start, connect):
     gate = threading.Event()
-    toy.routes["/wait"] = lambda _: (gate.wait(5), Response())[1]
+    toy.routes["/wait"] = lambda _: (gate.wait(60), Response())[1]
     edge = start(limits=EdgeLimits(workers=1, queue=1))
     clients = [connect(edge) for _ in range(3)]
     clients[0].get("/wait")
@@ -272,7 +272,7 @@ def test_a_full_queue_turns_requests_away(toy, start, connect):
 
 def test_long_running_requests_do_not_count_as_in_flight(toy, start, connect):
     gate = threading.Event()
-    toy.routes["/watch"] = lambda _: (gate.wait(5), Response())[1]
+    toy.routes["/watch"] = lambda _: (gate.wait(60), Response())[1]
     toy.long_running.add("/watch")
     edge = start(limits=EdgeLimits(read_only_inflight=1))
     watcher, client = connect(edge), connect(edge)
@@ -320,7 +320,7 @@ def test_headers_that_never_end_are_given_up(start, connect):
 
 def test_a_request_under_way_is_finished_when_the_edge_closes(toy, start, connect):
     gate = threading.Event()
-    toy.routes["/wait"] = lambda _: (gate.wait(5), Response(body=b"finished"))[1]
+    toy.routes["/wait"] = lambda _: (gate.wait(60), Response(body=b"finished"))[1]
     edge = start()
     idle, busy = connect(edge), connect(edge)
     idle.get("/")

@@ -109,7 +109,7 @@ def test_the_name_asked_for_chooses_the_certificate(start, pki, name, shown):
     context = ssl.create_default_context(cafile=pki.ca_file)
     context.check_hostname = False
     with (
-        socket.create_connection(("127.0.0.1", edge.port), timeout=5) as plain,
+        socket.create_connection(("127.0.0.1", edge.port), timeout=60) as plain,
         context.wrap_socket(plain, server_hostname=name) as secure,
     ):
         certificate = x509.load_der_x509_certificate(secure.getpeercert(True))

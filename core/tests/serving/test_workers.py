@@ -40,7 +40,7 @@ def test_no_more_threads_than_the_size_and_no_more_waiting_than_the_queue(pool):
 
     def hold():
         begun.release()
-        gate.wait(5)
+        gate.wait(60)
 
     accepted = 0
     for _ in range(2):

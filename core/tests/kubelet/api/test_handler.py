@@ -187,7 +187,7 @@ class FakeStreams:
 
     def accept(self):
         if self.opened:
-            self.closed.wait(5)
+            self.closed.wait(60)
             return None
         self.opened = True
         return self

@@ -77,7 +77,7 @@ def test_a_login_outlives_its_token(start_etcd):
         ("enable", {}),
     ]:
         request = urllib.request.Request(f"{server.url}/v3/auth/{path}", data=json.dumps(body).encode())
-        urllib.request.urlopen(request, timeout=5).close()
+        urllib.request.urlopen(request, timeout=60).close()
     store = EtcdStore(Access([server.url], user="root", password="pw"), history_seconds=0)
     watch = store.watch("/a", "/b", revision=store.revision())
     batches = iter(watch)

@@ -245,12 +245,12 @@ class TestGroupCommit:
             batches.append(list(batch))
             if len(batches) == 1:
                 first.set()
-                go.wait(5)
+                go.wait(60)
 
         commits = GroupCommit(commit)
         threads = [threading.Thread(target=commits.run, args=(0,))]
         threads[0].start()
-        first.wait(5)
+        first.wait(60)
         threads += [threading.Thread(target=commits.run, args=(n,)) for n in range(1, 6)]
         for thread in threads[1:]:
             thread.start()
