@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from scheduling_world import NO_ACCOUNTS, SECONDS, add_node, add_pods, message_of, node_of, pod, wait_bound
 
-from hyperkube.kinds.resources import POD_GROUPS
+from hyperkube.kinds.resources import POD_GROUPS, PODS
 from hyperkube.testing.cluster import ControlPlane
 
 SERVED = {
@@ -120,3 +120,21 @@ profiles:
 
         assert wait_bound(cluster, "alone") == ["node"]
         assert node_of(cluster, "gang-0") is None
+
+
+def test_a_group_is_removed_after_its_pods():
+    gate = {"feature-gates": {"GenericWorkload": True}}
+    manager = {"controllers": ["podgroup-protection"], **gate}
+    apiserver = {**SERVED, "authorization-mode": ["RBAC"]}
+    with ControlPlane(controller_manager=manager, apiserver=apiserver, scheduler=None) as cluster:
+        add_group(cluster, "gang", 1)
+        add_pods(cluster, member("one"))
+        protected = cluster.client.get(POD_GROUPS, "gang", "default")["metadata"]["finalizers"]
+        cluster.client.delete(POD_GROUPS, "gang", "default")
+        held = cluster.client.get(POD_GROUPS, "gang", "default")["metadata"]
+
+        cluster.client.delete(PODS, "one", "default", options={"gracePeriodSeconds": 0})
+        cluster.wait(lambda: not cluster.client.list(POD_GROUPS, "default").items, "the group to go", SECONDS)
+
+    assert protected == ["scheduling.k8s.io/podgroup-protection"]
+    assert held["deletionTimestamp"]

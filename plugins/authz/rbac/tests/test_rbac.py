@@ -1,5 +1,6 @@
 import pytest
 from hyperkube_authz.rbac import RBAC
+from hyperkube_authz.rbac.policy import bootstrap_objects
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -182,3 +183,11 @@ class TestPromises(AuthzContract):
         self.world.client.delete(CLUSTER_ROLE_BINDINGS, "b")
         self.world.informers.refresh()
         return True
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_a_controller_behind_a_gate_has_its_role_with_the_gate(on):
+    objects = bootstrap_objects({"GenericWorkload": on})
+
+    found = [one for one in objects if one["metadata"]["name"] == "system:controller:podgroup-protection-controller"]
+    assert [one["kind"] for one in found] == (["ClusterRole", "ClusterRoleBinding"] if on else [])

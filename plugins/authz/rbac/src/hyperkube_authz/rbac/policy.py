@@ -27,6 +27,27 @@ _GATED: dict[str, tuple[str, Object]] = {
 }
 """Feature gate → the cluster role to which it adds a rule."""
 
+_GATED_CONTROLLERS: dict[str, tuple[str, list[Object]]] = {
+    "GenericWorkload": (
+        "podgroup-protection-controller",
+        [
+            {
+                "apiGroups": ["scheduling.k8s.io"],
+                "resources": ["podgroups"],
+                "verbs": ["get", "list", "update", "watch"],
+            },
+            {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
+            {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+        ],
+    ),
+}
+"""Feature gate → the controller that has a role with it, and the role's rules."""
+
+_DEFAULT = {
+    "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+    "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+}
+
 
 def bootstrap_objects(gates: Mapping[str, bool] | None = None) -> list[Object]:
     """Return fresh copies of the default roles and bindings, roles before the bindings that name them.
@@ -37,7 +58,19 @@ def bootstrap_objects(gates: Mapping[str, bool] | None = None) -> list[Object]:
     for gate, (role, rule) in _GATED.items():
         if (gates or {}).get(gate):
             next(entry for entry in table["clusterRoles"] if entry["name"] == role)["rules"].append(rule)
+    for gate, (controller, rules) in _GATED_CONTROLLERS.items():
+        if (gates or {}).get(gate):
+            name = f"system:controller:{controller}"
+            table["clusterRoles"].append({"name": name, **_DEFAULT, "rules": rules})
+            table["clusterRoleBindings"].append({"name": name, **_DEFAULT, **_bound_to(name, controller)})
     return [_object(kind, entry) for member, kind in _KINDS.items() for entry in table[member]]
+
+
+def _bound_to(role: str, account: str) -> Object:
+    return {
+        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "kube-system"}],
+    }
 
 
 def _object(kind: str, entry: Object) -> Object:
