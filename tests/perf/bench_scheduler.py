@@ -12,7 +12,6 @@ import threading
 import time
 
 from hyperkube.kinds.resources import NODES, PODS
-from hyperkube.testing.cluster import ControlPlane
 from hyperkube.testing.scheduling import node
 
 ZONES = 5
@@ -122,6 +121,8 @@ def plain_loop(nodes=5000, pods=20):
 
 def end_to_end(nodes, pods, clients=4):
     """Create pods by a few threads, count them bound as an outside watcher sees it."""
+    from hyperkube.testing.cluster import ControlPlane
+
     with ControlPlane(controller_manager=None, apiserver={"disable-admission-plugins": ("ServiceAccount",)}) as cluster:
         client = cluster.client
         for index in range(nodes):

@@ -34,8 +34,8 @@ class ChangeLog:
         self._columns.clear()
 
     def since(self, generation: int) -> Sequence[int] | None:
-        """Return the columns changed after a generation, each once; None if that is too long ago to tell."""
+        """Return the columns changed after a generation, each once in any order; None if that is too long ago."""
         at = generation - self._first + 1
         if at < 0:
             return None
-        return sorted(set(self._columns[at:]))
+        return list(set(self._columns[at:]))

@@ -28,14 +28,22 @@ class Columns:
         self.allocatable, self.requested, self.non_zero_requested = (
             numbers.allocatable, numbers.requested, numbers.non_zero,
         )  # fmt: skip
-        self.generation = table.generation
-        self.node_generation = table.node_generation
         self.resources = table.resources
 
     @property
     def unschedulable(self) -> Mask:
         """[node], of these nodes."""
         return self._table.unschedulable[self.index]
+
+    @property
+    def generation(self) -> int:
+        """The table's generation."""
+        return self._table.generation
+
+    @property
+    def node_generation(self) -> int:
+        """The table's generation of nodes."""
+        return self._table.node_generation
 
     def __len__(self) -> int:
         return len(self._columns)

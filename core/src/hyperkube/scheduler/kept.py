@@ -109,13 +109,14 @@ class Kept:
 
     def refresh(self, pod: PodInfo, nodes: Nodes) -> bool:
         """Ask again about what changed; tell whether that was possible, or everything must be asked anew."""
-        if nodes.generation == self.generation:
+        generation, node_generation = nodes.generation, nodes.node_generation
+        if generation == self.generation:
             return True
         changed = nodes.changed_since(self.generation)
         if changed is None or len(changed) * 2 > len(nodes) + 16:
             return False
         changed_nodes: Sequence[int] | None = ()
-        if nodes.node_generation != self.node_generation:
+        if node_generation != self.node_generation:
             changed_nodes = nodes.nodes_changed_since(self.node_generation)
         if changed_nodes is None:
             return False
@@ -133,7 +134,7 @@ class Kept:
             if self._totals is not None and self._totals_version == self.version:
                 fixed, total = self._totals
                 total[part.index] = fixed[part.index] + moved
-        self.generation, self.node_generation = nodes.generation, nodes.node_generation
+        self.generation, self.node_generation = generation, node_generation
         return True
 
     def totals(self, pod: PodInfo, nodes: Nodes) -> IntScores:

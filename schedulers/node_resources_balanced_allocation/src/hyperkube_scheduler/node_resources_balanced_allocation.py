@@ -13,6 +13,9 @@ from hyperkube.machinery.errors import UsageError
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores
 
+CPU_AND_MEMORY = ("cpu", "memory")
+CPU_AND_MEMORY_ROWS = [0, 1]
+"""Where these are in every table."""
 BASE = ("cpu", "memory", "ephemeral-storage", "pods")
 
 
@@ -36,7 +39,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         for row in rows:
             if int(row.get("weight") or 1) != 1:
                 raise UsageError(f"resource weight of {row['name']} must be 1, not {row['weight']}")
-        self._names = tuple(row["name"] for row in rows) or ("cpu", "memory")
+        self._names = tuple(row["name"] for row in rows) or CPU_AND_MEMORY
 
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that the pod requests none of them: scoring it would pile such pods onto one node."""
@@ -48,7 +51,7 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         What a node has none of does not count there, nor does an extended resource that the pod does not request.
         """
         rows = self._rows(pod, nodes)
-        picked = slice(0, 2) if rows == [0, 1] else rows
+        picked = slice(0, 2) if rows is CPU_AND_MEMORY_ROWS else rows
         allocatable = nodes.allocatable[picked]
         there = allocatable > 0
         complete = np.count_nonzero(there) == there.size
@@ -66,6 +69,8 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         return scores
 
     def _rows(self, pod: PodInfo, nodes: NodeTable) -> list[int]:
+        if self._names == CPU_AND_MEMORY:
+            return CPU_AND_MEMORY_ROWS
         known = nodes.resources
         rows = [known.index(name) for name in self._names if name in known]
         return [row for row in rows if row < len(pod.requests) and (known[row] in BASE or pod.requests[row, 0])]
