@@ -80,3 +80,23 @@ def test_a_file_may_turn_it_off(configured, text, known):
 def test_a_wrong_file_is_refused_at_start(configured, text, options, message):
     with pytest.raises(UsageError, match=message):
         configured(text, **options)
+
+
+def test_a_changed_file_is_taken_up_and_a_wrong_one_is_not(tmp_path, configured):
+    built = configured("anonymous: {enabled: true}")
+    file = tmp_path / "authentication.yaml"
+    head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n"
+
+    def known(text):
+        fresh = tmp_path / "fresh"
+        fresh.write_text(head + text)
+        fresh.replace(file)
+        return built.authn_authenticate(Credentials(path="/api")) is not None
+
+    assert built.authn_authenticate(Credentials(path="/api")) is not None
+    assert not known("anonymous: {enabled: false}")
+    assert not known("anonymous: {enabled: maybe, nonsense: 1}")
+    assert not known("anonymous: {enabled: true, conditions: [{path: /livez}]}")
+    assert known("jwt: []")
+    file.unlink()
+    assert built.authn_authenticate(Credentials(path="/api")) is not None

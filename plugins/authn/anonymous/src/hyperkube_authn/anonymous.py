@@ -1,12 +1,15 @@
 """Anonymous: who shows no credentials is somebody too, and authorization decides what nobody in particular may do.
 
-An AuthenticationConfiguration file may turn it off, or allow it for some paths only (health checks).
+An AuthenticationConfiguration file may turn it off, or allow it for some paths only (health checks). The file is looked
+at again when it changes; one that is wrong leaves everything as it was.
 Source: kubernetes apiserver ``pkg/authentication/request/anonymous/anonymous.go``.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import threading
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
@@ -19,22 +22,38 @@ _NOBODY = Authenticated(UserInfo(ANONYMOUS, "", (UNAUTHENTICATED_GROUP,)), cache
 _VERSIONS = ("apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1")
 
 
-def conditions_of(path: str, *, flag_given: bool) -> tuple[bool, tuple[str, ...]]:
-    """Return whether the file allows anonymous requests (also by saying nothing), and for which paths, all if none.
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Whether anonymous requests are allowed, and for which paths, all if none."""
+
+    on: bool
+    paths: frozenset[str] = frozenset()
+
+
+def rule_of(path: str, *, flag_given: bool) -> Rule:
+    """Return the rule of a file; one that says nothing allows all.
 
     Raises:
         UsageError: the file is wrong, or the flag says something too.
     """
     found = read_configuration(path, "AuthenticationConfiguration", _VERSIONS)
     if found.get("anonymous") is None:
-        return True, ()
+        return Rule(not flag_given)
     if flag_given:
         raise UsageError("anonymous is given both by the authentication-config file and by --anonymous-auth")
     table = check_keys(found["anonymous"], ("enabled", "conditions"), "anonymous")
     rows = [check_keys(row, ("path",), "anonymous.conditions") for row in table.get("conditions") or ()]
     if rows and not table.get("enabled"):
         raise UsageError("anonymous.conditions: enabled should be set to true when conditions are defined")
-    return bool(table.get("enabled")), tuple(str(row.get("path") or "") for row in rows)
+    return Rule(bool(table.get("enabled")), frozenset(str(row.get("path") or "") for row in rows))
+
+
+def _stamp(path: str) -> tuple[int, int, int] | None:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return None  # gone for a moment while it is replaced, or for good: go on with what was good
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 class Anonymous(Plugin):
@@ -45,17 +64,33 @@ class Anonymous(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._on, self._paths = bool(context.options.get("anonymous-auth", True)), frozenset[str]()
-        path = str(context.options.get("authentication-config") or "")
-        if path:
-            allowed, paths = conditions_of(path, flag_given=not self._on)
-            self._on, self._paths = self._on and allowed, frozenset(paths)
+        self._flag = bool(context.options.get("anonymous-auth", True))
+        self._path = str(context.options.get("authentication-config") or "")
+        self._lock = threading.Lock()
+        self._stamp = _stamp(self._path) if self._path else None
+        self._rule = rule_of(self._path, flag_given=not self._flag) if self._path else Rule(self._flag)
+
+    def _current(self) -> Rule:
+        stamp = _stamp(self._path)
+        if stamp is None or stamp == self._stamp:
+            return self._rule
+        with self._lock:
+            if stamp != self._stamp:
+                self._stamp = stamp
+                try:
+                    self._rule = rule_of(self._path, flag_given=not self._flag)
+                except UsageError as error:
+                    self.context.logger.warning("anonymous requests are treated as before: %s", error)
+        return self._rule
 
     @hookimpl
     def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
         """Name who has shown nothing."""
-        if credentials.token or credentials.basic or not self._on:
+        if credentials.token or credentials.basic:
             return None
-        if not self._paths:
-            return _NOBODY
-        return replace(_NOBODY, cache_seconds=0.0) if credentials.path in self._paths else None
+        if not self._path:
+            return _NOBODY if self._rule.on else None
+        rule = self._current()
+        if not rule.on or (rule.paths and credentials.path not in rule.paths):
+            return None
+        return replace(_NOBODY, cache_seconds=0.0)
