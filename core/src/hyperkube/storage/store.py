@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
@@ -46,9 +46,8 @@ class StoreFull(StoreUnavailable):
     """The disk or the backend's quota is full; nothing was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeyValue:
-    """One key at one revision.
+class KeyValue(NamedTuple):
+    """One key at one revision; a tuple, as pages of hundreds are made of them.
 
     Attributes:
         version: counts writes since creation.

@@ -7,7 +7,6 @@ that cannot be read spoils nothing but itself: it arrives as it is stored, marke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from typing import Protocol
 
 from hyperkube.storage.feed import Subscribable, Subscription
@@ -143,10 +142,10 @@ class TransformedStore:
         try:
             value, stale = self._form.reveal(item.key, item.value)
         except Unreadable as error:
-            return replace(item, unreadable=str(error))
+            return item._replace(unreadable=str(error))
         if value is item.value and not stale:
             return item
-        return replace(item, value=value, stale=stale)
+        return item._replace(value=value, stale=stale)
 
 
 class SubscribableTransformedStore(TransformedStore):
