@@ -1,6 +1,6 @@
 """Options of the API server: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
-from hyperkube.cli.flags.common import DEBUGGING, GLOBAL
+from hyperkube.cli.flags.common import DEBUGGING, GLOBAL, TLS_FILES, UNBUILT_SERVING
 from hyperkube.cli.flags.flag import (
     ADDRESS,
     BOOL,
@@ -100,18 +100,11 @@ FLAGS = (
         "Secure serving",
         Flag("bind-address", ADDRESS, "0.0.0.0", "address of the HTTPS port", aliases=("public-address-override",)),
         Flag("secure-port", INT, 6443, "HTTPS port; 0 for none"),
-        Flag("tls-cert-file", STRING, "", "certificate of the HTTPS port; self-signed unless given"),
-        Flag("tls-private-key-file", STRING, "", "its private key"),
+        *TLS_FILES,
         Flag("cert-dir", STRING, "/var/run/kubernetes", "folder for generated certificates"),
         Flag("tls-sni-cert-key", LIST, "", "cert,key[:names] pairs by server name", accepted=True),
-        *unbuilt(
-            Flag("tls-ca-file", STRING, "", "CA of the server's own certificate"),
-            Flag("tls-cipher-suites", LIST, "", "cipher suites, comma-separated"),
-            Flag("tls-min-version", STRING, "", "VersionTLS12 or VersionTLS13"),
-            Flag("http2-max-streams-per-connection", INT, 0, "limit of HTTP/2 streams (HTTP/1.1 is spoken)"),
-            Flag("permit-port-sharing", BOOL, False, "listen with SO_REUSEPORT"),
-            Flag("permit-address-sharing", BOOL, False, "listen with SO_REUSEADDR"),
-        ),
+        *unbuilt(Flag("tls-ca-file", STRING, "", "CA of the server's own certificate")),
+        *UNBUILT_SERVING,
     ),
     *section(
         "Insecure serving",

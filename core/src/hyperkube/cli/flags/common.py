@@ -48,18 +48,24 @@ LEADER_ELECTION = section(
     Flag("leader-elect-resource-namespace", STRING, "kube-system", "namespace of the lock object"),
 )
 
-SECURE_SERVING = section(
-    "Secure serving",
+TLS_FILES = (
     Flag("tls-cert-file", STRING, "", "certificate of the HTTPS port; self-signed unless given"),
     Flag("tls-private-key-file", STRING, "", "its private key"),
+)
+
+UNBUILT_SERVING = unbuilt(
+    Flag("tls-cipher-suites", LIST, "", "cipher suites, comma-separated"),
+    Flag("tls-min-version", STRING, "", "VersionTLS12 or VersionTLS13"),
+    Flag("http2-max-streams-per-connection", INT, 0, "limit of HTTP/2 streams (HTTP/1.1 is spoken)"),
+    Flag("permit-port-sharing", BOOL, False, "listen with SO_REUSEPORT"),
+    Flag("permit-address-sharing", BOOL, False, "listen with SO_REUSEADDR"),
+)
+
+SECURE_SERVING = section(
+    "Secure serving",
+    *TLS_FILES,
     Flag("cert-dir", STRING, "", "folder for generated certificates"),
-    *unbuilt(
-        Flag("tls-cipher-suites", LIST, "", "cipher suites, comma-separated"),
-        Flag("tls-min-version", STRING, "", "VersionTLS12 or VersionTLS13"),
-        Flag("http2-max-streams-per-connection", INT, 0, "limit of HTTP/2 streams (HTTP/1.1 is spoken)"),
-        Flag("permit-port-sharing", BOOL, False, "listen with SO_REUSEPORT"),
-        Flag("permit-address-sharing", BOOL, False, "listen with SO_REUSEADDR"),
-    ),
+    *UNBUILT_SERVING,
 )
 
 DELEGATED_AUTH = section(
