@@ -101,12 +101,13 @@ def spec_named(name: str, *plugins: type[Plugin]) -> ResourceSpec:
         for plugin in plugins
         for version in plugin(PluginContext(name="test")).api_group_versions()  # type: ignore[attr-defined]  # the family's hook
     )
-    return next(
+    found: ResourceSpec = next(
         spec
         for version in versions
         for spec in version.resources
         if f"{spec.resource.resource}.{spec.resource.version}.{spec.resource.group}" == name
     )
+    return found
 
 
 class LegacyApiContract(ApiContract):
