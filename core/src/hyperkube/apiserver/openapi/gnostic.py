@@ -5,16 +5,18 @@ Source: google/gnostic ``openapiv2/OpenAPIv2.proto``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from hyperkube.apiserver.openapi.members import (
     Table,
     any_value,
     any_values,
     count,
+    each,
+    entries,
     flag,
     message,
-    named,
+    one,
     real,
     text,
     texts,
@@ -31,16 +33,12 @@ def _schema(value: Object) -> bytes:
     return message(_SCHEMA, 31, value)
 
 
-def _nested(number: int, value: Object) -> bytes:
-    return delimited(number, _schema(value))
+def _properties(value: Mapping[str, Object]) -> bytes:
+    return entries(value, _schema)
 
 
-def _properties(number: int, value: Mapping[str, Object]) -> bytes:
-    return delimited(number, b"".join(named(1, name, _schema(item)) for name, item in value.items()))
-
-
-def _additional(number: int, value: Object | bool) -> bytes:
-    return delimited(number, flag(2, value) if isinstance(value, bool) else _nested(1, value))
+def _additional(value: Object | bool) -> bytes:
+    return flag(2, value) if isinstance(value, bool) else delimited(1, _schema(value))
 
 
 _SCHEMA: Table = {
@@ -64,10 +62,10 @@ _SCHEMA: Table = {
     "minProperties": (18, count),
     "required": (19, texts),
     "enum": (20, any_values),
-    "additionalProperties": (21, _additional),
-    "type": (22, lambda number, value: delimited(number, text(1, value))),
-    "items": (23, lambda number, value: delimited(number, _nested(1, value))),
-    "properties": (25, _properties),
+    "additionalProperties": (21, one(_additional)),
+    "type": (22, one(lambda value: text(1, value))),
+    "items": (23, one(lambda value: delimited(1, _schema(value)))),
+    "properties": (25, one(_properties)),
     "example": (30, any_value),
 }
 
@@ -76,7 +74,7 @@ _BODY: Table = {
     "name": (2, text),
     "in": (3, text),
     "required": (4, flag),
-    "schema": (5, _nested),
+    "schema": (5, one(_schema)),
 }
 _QUERY: Table = {
     "required": (1, flag),
@@ -98,27 +96,21 @@ _PATH: Table = {
 }
 
 
-def _parameters(number: int, values: Iterable[Object]) -> bytes:
-    return b"".join(delimited(number, delimited(1, _parameter(value))) for value in values)
-
-
 def _parameter(value: Object) -> bytes:
     if value["in"] == "body":
-        return delimited(1, message(_BODY, 6, value))
+        return delimited(1, delimited(1, message(_BODY, 6, value)))
     if value["in"] == "path":
-        return delimited(2, delimited(4, message(_PATH, 22, value)))
-    return delimited(2, delimited(3, message(_QUERY, 23, value)))
+        return delimited(1, delimited(2, delimited(4, message(_PATH, 22, value))))
+    return delimited(1, delimited(2, delimited(3, message(_QUERY, 23, value))))
 
 
-def _responses(number: int, values: Mapping[str, Object]) -> bytes:
-    return delimited(
-        number, b"".join(named(1, code, delimited(1, message(_RESPONSE, 5, value))) for code, value in values.items())
-    )
+def _responses(value: Mapping[str, Object]) -> bytes:
+    return entries(value, lambda response: delimited(1, message(_RESPONSE, 5, response)))
 
 
 _RESPONSE: Table = {
     "description": (1, text),
-    "schema": (2, lambda number, value: delimited(number, _nested(1, value))),
+    "schema": (2, one(lambda value: delimited(1, _schema(value)))),
 }
 _OPERATION: Table = {
     "tags": (1, texts),
@@ -126,56 +118,51 @@ _OPERATION: Table = {
     "operationId": (5, text),
     "produces": (6, texts),
     "consumes": (7, texts),
-    "parameters": (8, _parameters),
-    "responses": (9, _responses),
+    "parameters": (8, each(_parameter)),
+    "responses": (9, one(_responses)),
     "schemes": (10, texts),
 }
 
 
-def _operation(number: int, value: Object) -> bytes:
-    return delimited(number, message(_OPERATION, 13, value))
+def _operation(value: Object) -> bytes:
+    return message(_OPERATION, 13, value)
 
 
 _PATH_ITEM: Table = {
-    "get": (2, _operation),
-    "put": (3, _operation),
-    "post": (4, _operation),
-    "delete": (5, _operation),
-    "options": (6, _operation),
-    "head": (7, _operation),
-    "patch": (8, _operation),
-    "parameters": (9, _parameters),
+    "get": (2, one(_operation)),
+    "put": (3, one(_operation)),
+    "post": (4, one(_operation)),
+    "delete": (5, one(_operation)),
+    "options": (6, one(_operation)),
+    "head": (7, one(_operation)),
+    "patch": (8, one(_operation)),
+    "parameters": (9, each(_parameter)),
 }
-
-
-def _paths(number: int, value: Mapping[str, Object]) -> bytes:
-    return delimited(number, b"".join(named(2, path, message(_PATH_ITEM, 10, item)) for path, item in value.items()))
-
-
-def _security(number: int, values: Iterable[Mapping[str, list[str]]]) -> bytes:
-    return b"".join(
-        delimited(number, b"".join(named(1, name, texts(1, scopes)) for name, scopes in value.items()))
-        for value in values
-    )
 
 
 _API_KEY: Table = {"type": (1, text), "name": (2, text), "in": (3, text), "description": (4, text)}
 
 
-def _security_definitions(number: int, value: Mapping[str, Object]) -> bytes:
-    return delimited(
-        number, b"".join(named(1, name, delimited(2, message(_API_KEY, 5, item))) for name, item in value.items())
-    )
+def _paths(value: Mapping[str, Object]) -> bytes:
+    return entries(value, lambda item: message(_PATH_ITEM, 10, item), 2)
+
+
+def _requirement(value: Mapping[str, list[str]]) -> bytes:
+    return entries(value, lambda scopes: texts(1, scopes))
+
+
+def _security_definitions(value: Mapping[str, Object]) -> bytes:
+    return entries(value, lambda item: delimited(2, message(_API_KEY, 5, item)))
 
 
 _INFO: Table = {"title": (1, text), "version": (2, text)}
 _DOCUMENT: Table = {
     "swagger": (1, text),
-    "info": (2, lambda number, value: delimited(number, message(_INFO, 7, value))),
-    "paths": (8, _paths),
-    "definitions": (9, _properties),
-    "security": (12, _security),
-    "securityDefinitions": (13, _security_definitions),
+    "info": (2, one(lambda value: message(_INFO, 7, value))),
+    "paths": (8, one(_paths)),
+    "definitions": (9, one(_properties)),
+    "security": (12, each(_requirement)),
+    "securityDefinitions": (13, one(_security_definitions)),
 }
 
 

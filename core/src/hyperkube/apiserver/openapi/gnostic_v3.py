@@ -5,18 +5,19 @@ Source: google/gnostic ``openapiv3/OpenAPIv3.proto``; kube-openapi ``pkg/handler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from hyperkube.apiserver.openapi.members import (
     Table,
-    Write,
     any_value,
     any_values,
     count,
+    each,
+    entries,
     flag,
     message,
-    named,
+    one,
     real,
     text,
     texts,
@@ -27,19 +28,6 @@ from hyperkube.machinery.objects import Object
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
 """What the answer is called; clients also ask for it by the other name, which is no legal media type."""
 ASKED_AS = ("application/com.github.proto-openapi.spec.v3@v1.0+protobuf", MEDIA_TYPE)
-
-
-def _map(value: Mapping[str, Any], write: Callable[[Any], bytes], number: int = 1) -> bytes:
-    """Return the entries of a map: repeated messages with a name and a value."""
-    return b"".join(named(number, name, write(item)) for name, item in value.items())
-
-
-def _one(write: Callable[[Any], bytes]) -> Write:
-    return lambda number, value: delimited(number, write(value))
-
-
-def _each(write: Callable[[Any], bytes]) -> Write:
-    return lambda number, values: b"".join(delimited(number, write(value)) for value in values)
 
 
 def _schema_or_reference(value: Object) -> bytes:
@@ -53,7 +41,7 @@ def _items(value: Object) -> bytes:
 
 
 def _properties(value: Mapping[str, Object]) -> bytes:
-    return _map(value, _schema_or_reference)
+    return entries(value, _schema_or_reference)
 
 
 def _additional(value: Object | bool) -> bytes:
@@ -89,22 +77,22 @@ _SCHEMA: Table = {
     "required": (23, texts),
     "enum": (24, any_values),
     "type": (25, text),
-    "allOf": (26, _each(_schema_or_reference)),
-    "oneOf": (27, _each(_schema_or_reference)),
-    "anyOf": (28, _each(_schema_or_reference)),
-    "not": (29, lambda number, value: delimited(number, message(_SCHEMA, 36, value))),
-    "items": (30, _one(_items)),
-    "properties": (31, _one(_properties)),
-    "additionalProperties": (32, _one(_additional)),
+    "allOf": (26, each(_schema_or_reference)),
+    "oneOf": (27, each(_schema_or_reference)),
+    "anyOf": (28, each(_schema_or_reference)),
+    "not": (29, one(lambda value: message(_SCHEMA, 36, value))),
+    "items": (30, one(_items)),
+    "properties": (31, one(_properties)),
+    "additionalProperties": (32, one(_additional)),
     "default": (33, _default),
     "description": (34, text),
     "format": (35, text),
 }
-_MEDIA: Table = {"schema": (1, _one(_schema_or_reference))}
+_MEDIA: Table = {"schema": (1, one(_schema_or_reference))}
 
 
 def _content(value: Mapping[str, Object]) -> bytes:
-    return _map(value, lambda media: message(_MEDIA, 5, media))
+    return entries(value, lambda media: message(_MEDIA, 5, media))
 
 
 _PARAMETER: Table = {
@@ -112,10 +100,10 @@ _PARAMETER: Table = {
     "in": (2, text),
     "description": (3, text),
     "required": (4, flag),
-    "schema": (10, _one(_schema_or_reference)),
+    "schema": (10, one(_schema_or_reference)),
 }
-_BODY: Table = {"description": (1, text), "content": (2, _one(_content)), "required": (3, flag)}
-_RESPONSE: Table = {"description": (1, text), "content": (3, _one(_content))}
+_BODY: Table = {"description": (1, text), "content": (2, one(_content)), "required": (3, flag)}
+_RESPONSE: Table = {"description": (1, text), "content": (3, one(_content))}
 
 
 def _parameter(value: Object) -> bytes:
@@ -127,16 +115,16 @@ def _body(value: Object) -> bytes:
 
 
 def _responses(value: Mapping[str, Object]) -> bytes:
-    return _map(value, lambda response: delimited(1, message(_RESPONSE, 5, response)), 2)
+    return entries(value, lambda response: delimited(1, message(_RESPONSE, 5, response)), 2)
 
 
 _OPERATION: Table = {
     "tags": (1, texts),
     "description": (3, text),
     "operationId": (5, text),
-    "parameters": (6, _each(_parameter)),
-    "requestBody": (7, _one(_body)),
-    "responses": (8, _one(_responses)),
+    "parameters": (6, each(_parameter)),
+    "requestBody": (7, one(_body)),
+    "responses": (8, one(_responses)),
 }
 
 
@@ -152,31 +140,31 @@ _PATH_ITEM: Table = {
     "options": (8, _operation),
     "head": (9, _operation),
     "patch": (10, _operation),
-    "parameters": (13, _each(_parameter)),
+    "parameters": (13, each(_parameter)),
 }
 _SECURITY_SCHEME: Table = {"type": (1, text), "description": (2, text), "name": (3, text), "in": (4, text)}
 
 
 def _paths(value: Mapping[str, Object]) -> bytes:
-    return _map(value, lambda item: message(_PATH_ITEM, 14, item))
+    return entries(value, lambda item: message(_PATH_ITEM, 14, item))
 
 
 def _security_schemes(value: Mapping[str, Object]) -> bytes:
-    return _map(value, lambda scheme: delimited(1, message(_SECURITY_SCHEME, 9, scheme)))
+    return entries(value, lambda scheme: delimited(1, message(_SECURITY_SCHEME, 9, scheme)))
 
 
-def _requirements(number: int, values: Iterable[Mapping[str, list[str]]]) -> bytes:
-    return b"".join(delimited(number, _map(value, lambda scopes: texts(1, scopes))) for value in values)
+def _requirement(value: Mapping[str, list[str]]) -> bytes:
+    return entries(value, lambda scopes: texts(1, scopes))
 
 
-_COMPONENTS: Table = {"schemas": (1, _one(_properties)), "securitySchemes": (7, _one(_security_schemes))}
+_COMPONENTS: Table = {"schemas": (1, one(_properties)), "securitySchemes": (7, one(_security_schemes))}
 _INFO: Table = {"title": (1, text), "description": (2, text), "version": (6, text)}
 _DOCUMENT: Table = {
     "openapi": (1, text),
-    "info": (2, lambda number, value: delimited(number, message(_INFO, 7, value))),
-    "paths": (4, _one(_paths)),
-    "components": (5, lambda number, value: delimited(number, message(_COMPONENTS, 10, value))),
-    "security": (6, _requirements),
+    "info": (2, one(lambda value: message(_INFO, 7, value))),
+    "paths": (4, one(_paths)),
+    "components": (5, one(lambda value: message(_COMPONENTS, 10, value))),
+    "security": (6, each(_requirement)),
 }
 
 

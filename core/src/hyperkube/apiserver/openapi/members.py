@@ -61,6 +61,21 @@ def named(number: int, name: str, value: bytes) -> bytes:
     return delimited(number, text(1, name) + delimited(2, value))
 
 
+def entries(value: Mapping[str, Any], write: Callable[[Any], bytes], number: int = 1) -> bytes:
+    """Return the entries of a map: repeated messages with a name and a value."""
+    return b"".join(named(number, name, write(item)) for name, item in value.items())
+
+
+def one(write: Callable[[Any], bytes]) -> Write:
+    """Return what writes a member that is a message."""
+    return lambda number, value: delimited(number, write(value))
+
+
+def each(write: Callable[[Any], bytes]) -> Write:
+    """Return what writes a repeated member of messages."""
+    return lambda number, values: b"".join(delimited(number, write(value)) for value in values)
+
+
 def message(table: Table, vendor: int, value: Object) -> bytes:
     """Return the bytes of a message; `vendor` is the number of its vendor extensions."""
     parts = []
