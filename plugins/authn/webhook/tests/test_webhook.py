@@ -55,7 +55,7 @@ class TestPromises(AuthnContract):
 def test_the_webhook_names_the_user(build):
     user = build().authn_authenticate(Credentials(token="open-sesame")).user
 
-    assert (user.name, user.uid, user.groups, dict(user.extra)) == ("alice", "7", ("dev",), {"team": ("blue",)})
+    assert (user.name, user.uid, user.groups, dict(user.extra)) == ("alice", "7", ("dev",), {"Team": ("blue",)})
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
@@ -66,7 +66,9 @@ def test_the_version_of_the_review_is_an_option(build, peer, version):
 
 
 def test_another_version_is_refused_at_start(build):
-    with pytest.raises(UsageError, match="'v7' is unknown"):
+    with pytest.raises(
+        UsageError, match='unsupported authentication webhook version "v7", supported versions are "v1", "v1beta1"'
+    ):
         build(**{"authentication-token-webhook-version": "v7"})
 
 
@@ -87,6 +89,17 @@ def test_an_answer_is_remembered_for_its_time(build, peer, clock, token):
 def test_a_failure_is_not_remembered(build, peer):
     built = build()
     peer.answers["/review"] = lambda _body: Failure(403)
+    with pytest.raises(Unauthorized):
+        built.authn_authenticate(Credentials(token="open-sesame"))
+
+    peer.answers["/review"] = review
+
+    assert built.authn_authenticate(Credentials(token="open-sesame")) is not None
+
+
+def test_an_error_that_the_webhook_tells_of_is_not_remembered(build, peer):
+    built = build()
+    peer.answers["/review"] = lambda body: {**body, "status": {"authenticated": False, "error": "no directory"}}
     with pytest.raises(Unauthorized):
         built.authn_authenticate(Credentials(token="open-sesame"))
 

@@ -64,3 +64,8 @@ def test_tokens_that_may_not_sign():
 
 def test_signatures_without_token_go():
     assert run(cluster_info(**{KEY: "old"})) == {"kubeconfig": "the kubeconfig"}
+
+
+@pytest.mark.filterwarnings("ignore:The HMAC key is 16 bytes")
+def test_an_empty_time_is_no_end():
+    assert KEY in run(cluster_info(), secret(expiration=""))

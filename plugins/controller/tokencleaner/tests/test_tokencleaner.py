@@ -25,8 +25,14 @@ class TestContract(ControllerContract):
 
 @pytest.mark.parametrize(
     ("given", "left"),
-    [(secret(), [1, 0]), (secret("soon"), [0, 0]), (secret(""), [1, 1]), (secret(kind="Opaque"), [1, 1])],
-    ids=["expires", "unreadable", "never", "no token"],
+    [
+        (secret(), [1, 0]),
+        (secret("soon"), [0, 0]),
+        (secret(""), [1, 1]),
+        ({**secret(), "data": {"expiration": ""}}, [1, 1]),
+        (secret(kind="Opaque"), [1, 1]),
+    ],
+    ids=["expires", "unreadable", "never", "empty", "no token"],
 )
 def test_a_token_goes_when_it_expires(given, left):
     rig = ControllerRig(Tokencleaner)

@@ -1,6 +1,7 @@
 """Webhook: somebody else knows the tokens, and is asked with a TokenReview.
 
-What it says is remembered for ``--authentication-token-webhook-cache-ttl``; that it could not be asked is not.
+What it says is remembered for ``--authentication-token-webhook-cache-ttl``; an error is not, be it that it could not be
+asked or one that it tells of.
 Source: kubernetes apiserver ``plugin/pkg/authenticator/token/webhook/webhook.go``, ``pkg/authentication/token/cache``.
 """
 
@@ -39,7 +40,7 @@ def _listed(value: Any) -> tuple[str, ...]:
 
 def user_of(shown: Mapping[str, Any]) -> UserInfo:
     """Return the user of a TokenReview's status."""
-    extra = {str(key).lower(): tuple(values or ()) for key, values in (shown.get("extra") or {}).items()}
+    extra = {str(key): tuple(values or ()) for key, values in (shown.get("extra") or {}).items()}
     return UserInfo(
         str(shown.get("username") or ""), str(shown.get("uid") or ""), tuple(shown.get("groups") or ()), extra
     )
@@ -55,7 +56,10 @@ class Webhook(Plugin):
         self._reviews = ReviewClient(path, context.clock) if path else None
         self._version = str(options.get(_VERSION) or "v1beta1")
         if self._version not in {"v1", "v1beta1"}:
-            raise UsageError(f"{_VERSION} {self._version!r} is unknown (v1, v1beta1)")
+            text = (
+                f'unsupported authentication webhook version "{self._version}", supported versions are "v1", "v1beta1"'
+            )
+            raise UsageError(text)
         ttl = options.get(_TTL)
         self._ttl = _TTL_SECONDS if ttl is None else float(ttl)
         self._audiences = _listed(options.get("api-audiences")) or _listed(options.get("service-account-issuer"))
@@ -96,6 +100,7 @@ class Webhook(Plugin):
         if not status.get("authenticated"):
             if status.get("error"):
                 self.context.logger.info("a token was refused: %s", str(status["error"]).replace(token, "…"))
+                raise Unauthorized
             return None
         audiences = self._common(status.get("audiences") or (), wanted)
         return None if audiences is None else Authenticated(user_of(status.get("user") or {}), audiences)

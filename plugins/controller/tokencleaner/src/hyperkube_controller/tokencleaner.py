@@ -23,7 +23,7 @@ TYPE = "bootstrap.kubernetes.io/token"
 def decide(secret: Object, now: datetime) -> list[Action]:
     """Return the deletion of an expired token, or when to look again; an unreadable time counts as over."""
     text = (secret.get("data") or {}).get("expiration")
-    if text is None or is_being_deleted(secret):
+    if not text or is_being_deleted(secret):
         return []
     try:
         left = (parse_time(b64decode(text).decode()) - now).total_seconds()

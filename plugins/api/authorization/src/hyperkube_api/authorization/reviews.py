@@ -123,7 +123,7 @@ def _subject_problems(spec: Object) -> list[FieldError]:
 
 
 def _subject(spec: Object) -> UserInfo:
-    extra = {key.lower(): tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
+    extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
     return UserInfo(spec.get("user") or "", spec.get("uid") or "", tuple(spec.get("groups") or ()), extra)
 
 
