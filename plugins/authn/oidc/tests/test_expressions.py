@@ -7,28 +7,10 @@ import pytest
 from hyperkube_authn.oidc import OIDC
 from hyperkube_authn.oidc.file import from_file
 
-from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.openid_issuer import OpenIdIssuer
-from hyperkube.testing.peer import Peer
-
-
-@pytest.fixture
-def clock():
-    return FakeClient().clock
-
-
-@pytest.fixture
-def peer(tmp_path):
-    with Peer(tmp_path) as peer:
-        yield peer
-
-
-@pytest.fixture
-def issuer(peer, clock):
-    return OpenIdIssuer(peer, "/one", clock)
 
 
 def row(peer, source, /, **more):

@@ -8,33 +8,15 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hyperkube_authn.oidc import OIDC
 
-from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.authn import AuthnContract
 from hyperkube.testing.openid_issuer import OpenIdIssuer, jwk, signing_key
-from hyperkube.testing.peer import Peer
 
 RSA_KEY = signing_key("r", "RS256")
 OTHER_RSA_KEY = signing_key("other", "RS256")
 EC_KEY = signing_key("e", "ES256")
-
-
-@pytest.fixture
-def clock():
-    return FakeClient().clock
-
-
-@pytest.fixture
-def peer(tmp_path):
-    with Peer(tmp_path) as peer:
-        yield peer
-
-
-@pytest.fixture
-def issuer(peer, clock):
-    return OpenIdIssuer(peer, "/one", clock)
 
 
 @pytest.fixture
