@@ -88,7 +88,34 @@ class TypeInfo(Protocol):
         """Whether a struct keeps members that are not declared (custom resources)."""
 
 
-class SchemaType:
+class Formed:
+    """What a `TypeInfo` says of its form."""
+
+    __slots__ = ()
+    form: Form
+
+    @property
+    def is_struct(self) -> bool:
+        """Whether it is an object with declared members."""
+        return self.form == "struct"
+
+    @property
+    def is_map(self) -> bool:
+        """Whether it is an object with free keys."""
+        return self.form == "map"
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list."""
+        return self.form == "list"
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it is a string, number or boolean."""
+        return self.form == "scalar"
+
+
+class SchemaType(Formed):
     """The `TypeInfo` of a place in a built-in kind."""
 
     __slots__ = ("_field", "_items", "_members", "_schema", "form")
@@ -121,26 +148,6 @@ class SchemaType:
         if self._schema is None and isinstance(self._field, Struct):
             self._schema = self._field.schema()
         return self._schema
-
-    @property
-    def is_struct(self) -> bool:
-        """Whether it is an object with declared members."""
-        return self.form == "struct"
-
-    @property
-    def is_map(self) -> bool:
-        """Whether it is an object with free keys."""
-        return self.form == "map"
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it is a list."""
-        return self.form == "list"
-
-    @property
-    def is_scalar(self) -> bool:
-        """Whether it is a string, number or boolean."""
-        return self.form == "scalar"
 
     @property
     def name(self) -> str:

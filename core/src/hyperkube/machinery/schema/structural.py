@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hyperkube.machinery.schema.lookup import Form, SchemaType, TypeInfo
+from hyperkube.machinery.schema.lookup import Form, Formed, SchemaType, TypeInfo
 
 _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
-class StructuralType:
+class StructuralType(Formed):
     """The type at one place of a custom resource."""
 
     __slots__ = ("_known", "_root", "_schema", "form")
@@ -34,26 +34,6 @@ class StructuralType:
     def json_schema(self) -> Mapping[str, Any]:
         """The schema as it was declared."""
         return self._schema
-
-    @property
-    def is_struct(self) -> bool:
-        """Whether it is an object with declared members."""
-        return self.form == "struct"
-
-    @property
-    def is_map(self) -> bool:
-        """Whether it is an object with free keys."""
-        return self.form == "map"
-
-    @property
-    def is_list(self) -> bool:
-        """Whether it is a list."""
-        return self.form == "list"
-
-    @property
-    def is_scalar(self) -> bool:
-        """Whether it is a string, number or boolean."""
-        return self.form == "scalar"
 
     @property
     def name(self) -> str:
