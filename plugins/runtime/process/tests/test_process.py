@@ -4,7 +4,6 @@ import logging
 import os
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -168,11 +167,14 @@ def test_a_restarted_kubelet_takes_up_running_containers_and_missed_ends(root, t
     before = build(root)
     sandbox_id = sandbox(before, tmp_path)
     running = run(before, tmp_path, "sleep 1000", sandbox_id)
-    ending = run(before, tmp_path, "sleep 0.1; exit 4", sandbox_id)
+    end, ended_alone = tmp_path / "end", tmp_path / "ended"
+    ending = run(before, tmp_path, f"until [ -e {end} ]; do sleep 0.02; done; touch {ended_alone}; exit 4", sandbox_id)
     before.close()
-    time.sleep(0.3)
+    end.touch()
+    until(ended_alone.exists)
 
     after = build(root)
+    until(lambda: after.container(ending).state == "exited")
     states = {status.id: (status.state, status.exit_code) for status in after.containers()}
     after.remove_sandbox(sandbox_id)
     left = list(after.containers()), list(after.sandboxes())
