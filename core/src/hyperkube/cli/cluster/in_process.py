@@ -13,6 +13,9 @@ from hyperkube.machinery.users import LOOPBACK, component, node
 if TYPE_CHECKING:
     from hyperkube.client.client import Client
 
+ENDING_SECONDS = 2.0
+"""How long requests under way may take once the cluster is told to stop."""
+
 
 def start(life: Lifecycle, wishes: Wishes) -> Client:
     """Start everything; return a client that may do anything."""
@@ -23,7 +26,7 @@ def start(life: Lifecycle, wishes: Wishes) -> Client:
     loop = EdgeLoop()
     life.start("the network loop", loop)
     apiserver.complete(options["apiserver"])
-    api = apiserver.start(life, options["apiserver"], loop)
+    api = apiserver.start(life, options["apiserver"], loop, ending_seconds=ENDING_SECONDS)
     controller_manager.start(life, options["controller-manager"], api.client)
     decides = scheduler.start(life, options["scheduler"], api.client(component("system:kube-scheduler")))
     api.paths.offer(EXPLAIN_PATH, lambda request: explanation(decides, request.param("pod")))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,8 +77,17 @@ def complete(options: Options) -> None:
     _log.info("serving %s:%s, store %s", options["bind-address"], options["secure-port"], backend)
 
 
-def start(life: Lifecycle, options: Options, loop: EdgeLoop | None = None) -> ApiServer:
-    """Start the API server and its listeners; return it once it is serving."""
+def start(
+    life: Lifecycle, options: Options, loop: EdgeLoop | None = None, *, ending_seconds: float = math.inf
+) -> ApiServer:
+    """Start the API server and its listeners; return it once it is serving.
+
+    Args:
+        life: closes what is started here.
+        options: from the flags.
+        loop: runs the listeners; one of their own if None.
+        ending_seconds: how long requests under way may take at the end, whatever ``--request-timeout`` says.
+    """
     from hyperkube.apiserver.cross_origin import CrossOrigin, origins
     from hyperkube.apiserver.server import ApiServer
     from hyperkube.apiserver.shutdown import end
@@ -107,17 +117,18 @@ def start(life: Lifecycle, options: Options, loop: EdgeLoop | None = None) -> Ap
         address, port = options["insecure-bind-address"], options["insecure-port"]
         edges.append(Edge(server.insecure_handler, host=address, port=port, loop=loop, limits=limits))
         life.start("the HTTP listener", edges[-1])
-    life.on_close("the requests", lambda: end(ending_of(options), server.announce_end, edges, SystemClock()))
+    ending = ending_of(options, ending_seconds)
+    life.on_close("the requests", lambda: end(ending, server.announce_end, edges, SystemClock()))
     return server
 
 
-def ending_of(options: Options) -> Ending:
-    """Return how the server ends."""
+def ending_of(options: Options, request_seconds: float = math.inf) -> Ending:
+    """Return how the server ends; requests under way get `request_seconds` at most."""
     from hyperkube.apiserver.shutdown import Ending
 
     return Ending(
         delay=options["shutdown-delay-duration"],
-        request_seconds=options["request-timeout"],
+        request_seconds=min(options["request-timeout"], request_seconds),
         stream_seconds=options["shutdown-watch-termination-grace-period"],
         retry_after=options["shutdown-send-retry-after"],
     )
