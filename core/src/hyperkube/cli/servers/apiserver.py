@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import logging
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
