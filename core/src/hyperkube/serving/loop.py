@@ -168,7 +168,10 @@ class EdgeLoop:
             if tasks:
                 loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
             asyncio.set_event_loop(None)
-            loop.close()
+            try:
+                loop.close()
+            except OSError as error:  # uvloop cannot let go of a TLS handshake that is under way; nobody waits for it
+                self._logger.debug("the loop was left as it is: %s", error)
 
     def _complain(self, _loop: AsyncioLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
