@@ -1,6 +1,7 @@
 import pytest
 from hyperkube_lib.cel.admission import environment
 from hyperkube_lib.dynamic_admission.context import authorizer_values
+from hyperkube_lib.dynamic_admission.evaluation import Conditions, Evaluation, OutOfBudget, compiled
 from hyperkube_lib.dynamic_admission.matching import MatchFailed, is_exempt, policy_matches, rule_matches
 from hyperkube_lib.dynamic_admission.request_values import request_value
 
@@ -115,3 +116,14 @@ def test_expressions_may_ask_about_a_narrowed_list():
     assert answer is False
     assert (question.verb, [str(one) for one in question.field_selector]) == ("list", ["a=b"])
     assert question.label_selector == ()
+
+
+def test_match_conditions_have_a_budget_of_their_own():
+    scope = environment(params=False, authorizer=False, patches=False)
+    costly = {"expression": "lists.range(900000).size() > 0"}
+    evaluation = Evaluation({}, {})
+
+    assert Conditions(scope, [costly] * 2).hold(evaluation)
+    with pytest.raises(OutOfBudget):
+        Conditions(scope, [costly] * 3).hold(evaluation)
+    assert evaluation.value(compiled(scope, costly["expression"], ())) is True

@@ -6,7 +6,8 @@ Source: kubernetes apiserver ``pkg/admission/plugin/cel/{condition,composition}.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from hyperkube_lib.cel import OBJECT_COST_BUDGET, CostExceeded, Environment, EvaluationError, Program
@@ -16,6 +17,9 @@ from hyperkube_lib.cel.values import LazyMap
 from hyperkube.machinery.objects import Object
 
 Compiled = Program | WrongExpression
+MATCH_COST_BUDGET = 2_500_000
+"""What the match conditions of a webhook or policy may cost. Source: kubernetes apiserver ``pkg/apis/cel/config.go``."""
+
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
@@ -62,6 +66,15 @@ class Evaluation:
         self._left -= cost
         return value
 
+    @contextmanager
+    def apart(self, budget: int) -> Iterator[None]:
+        """Evaluate what follows within a budget of its own."""
+        left, self._left = self._left, budget
+        try:
+            yield
+        finally:
+            self._left = left
+
     def value(self, program: Compiled, **more: Any) -> Any:
         """Return the value of an expression; `more` are further names.
 
@@ -96,14 +109,15 @@ class Conditions:
             Failed: none is false, but some have no value.
         """
         failures: list[str] = []
-        for program in self._programs:
-            try:
-                if evaluation.value(program) is not True:
-                    return False
-            except OutOfBudget:
-                raise
-            except Failed as error:
-                failures.append(str(error))
+        with evaluation.apart(MATCH_COST_BUDGET):
+            for program in self._programs:
+                try:
+                    if evaluation.value(program) is not True:
+                        return False
+                except OutOfBudget:
+                    raise
+                except Failed as error:
+                    failures.append(str(error))
         if failures:
             raise Failed(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
         return True
