@@ -38,7 +38,7 @@ def token_of(secret: Object, now: datetime) -> tuple[str, str] | None:
         return None
     if data.get("usage-bootstrap-signing") != "true":
         return None
-    end = data.get("expiration")
+    end = data.get("expiration", "")
     try:
         over = bool(end) and parse_time(end) <= now
     except TimeError:
