@@ -40,7 +40,7 @@ def token_of(secret: Object, now: datetime) -> tuple[str, str] | None:
         return None
     end = data.get("expiration", "")
     try:
-        over = bool(end) and parse_time(end) <= now
+        over = parse_time(end) <= now if end else False
     except TimeError:
         over = True
     return None if over else (token, key)

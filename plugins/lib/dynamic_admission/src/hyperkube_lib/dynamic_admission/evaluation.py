@@ -18,7 +18,7 @@ from hyperkube.machinery.objects import Object
 
 Compiled = Program | WrongExpression
 MATCH_COST_BUDGET = 2_500_000
-"""What the match conditions of a webhook or policy may cost. Source: kubernetes apiserver ``pkg/apis/cel/config.go``."""
+"""What match conditions may cost together. Source: kubernetes apiserver ``pkg/apis/cel/config.go``."""
 
 _OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 
