@@ -84,7 +84,7 @@ def algorithm(nodes=5000, pods=10000, templates=50):
     return pods / used
 
 
-def plain_loop(nodes=5000, pods=20):
+def plain_loop(nodes=5000, pods=200):
     """The same for one node after the other, with a few of the same rules, as one would write it first."""
     from hyperkube.kinds.pods import pod_requests
 
