@@ -34,7 +34,11 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="LYmCf+UMVdg=",
             storage_kind=GroupVersionKind("admissionregistration.k8s.io", "v1beta1", "MutatingAdmissionPolicy"),
             strategy=MutatingAdmissionPolicyStrategy(),
-            columns=columns("Mutations:integer=spec.mutations", "ParamKind=spec.paramKind", "Age"),
+            columns=columns(
+                "Mutations:integer -- Mutation indicates the number of mutations rules defined in this configuration",
+                "ParamKind -- ParamKind specifies the kind of resources used to parameterize this policy",
+                "Age",
+            ),
             cells=tables.mutating_admission_policy,
         ),
         V1.resource(
@@ -46,7 +50,11 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="90V5FRZZ3Zg=",
             storage_kind=GroupVersionKind("admissionregistration.k8s.io", "v1beta1", "MutatingAdmissionPolicyBinding"),
             strategy=MutatingAdmissionPolicyBindingStrategy(),
-            columns=columns("PolicyName=spec.policyName", "ParamRef=spec.paramRef", "Age"),
+            columns=columns(
+                "PolicyName -- PolicyName indicates the policy definition which the policy binding binded to",
+                "ParamRef -- ParamRef indicates the param resource which sets the configuration param",
+                "Age",
+            ),
             cells=tables.mutating_admission_policy_binding,
         ),
         V1.resource(
@@ -57,7 +65,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="mutatingwebhookconfigurations",
             storage_version_hash="Sqi0GUgDaX0=",
             strategy=MutatingWebhookConfigurationStrategy(),
-            columns=columns("Webhooks:integer=webhooks", "Age"),
+            columns=columns(
+                "Webhooks:integer -- Webhooks indicates the number of webhooks registered in this configuration", "Age"
+            ),
             cells=tables.mutating_webhook_configuration,
         ),
         V1.resource(
@@ -68,7 +78,12 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="validatingadmissionpolicies",
             storage_version_hash="6OxvlMmQ6is=",
             strategy=ValidatingAdmissionPolicyStrategy(),
-            columns=columns("Validations:integer=spec.validations", "ParamKind=spec.paramKind", "Age"),
+            columns=columns(
+                "Validations:integer -- Validations indicates the number of validation rules defined in this "
+                "configuration",
+                "ParamKind -- ParamKind specifies the kind of resources used to parameterize this policy",
+                "Age",
+            ),
             cells=tables.validating_admission_policy,
             subresources=(V1.status("ValidatingAdmissionPolicy"),),
         ),
@@ -80,7 +95,11 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="validatingadmissionpolicybindings",
             storage_version_hash="v9715VZqakg=",
             strategy=ValidatingAdmissionPolicyBindingStrategy(),
-            columns=columns("PolicyName=spec.policyName", "ParamRef=spec.paramRef", "Age"),
+            columns=columns(
+                "PolicyName -- PolicyName indicates the policy definition which the policy binding binded to",
+                "ParamRef -- ParamRef indicates the param resource which sets the configuration param",
+                "Age",
+            ),
             cells=tables.validating_admission_policy_binding,
         ),
         V1.resource(
@@ -91,7 +110,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="validatingwebhookconfigurations",
             storage_version_hash="B0wHjQmsGNk=",
             strategy=ValidatingWebhookConfigurationStrategy(),
-            columns=columns("Webhooks:integer=webhooks", "Age"),
+            columns=columns(
+                "Webhooks:integer -- Webhooks indicates the number of webhooks registered in this configuration", "Age"
+            ),
             cells=tables.validating_webhook_configuration,
         ),
     )

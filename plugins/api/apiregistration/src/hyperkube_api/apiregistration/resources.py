@@ -26,7 +26,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="InPBPD7+PqM=",
             strategy=APIServiceStrategy(),
             columns=columns(
-                "Service=spec.service", "Available -- Whether the API is served, or the reason why it is not.", "Age"
+                "Service -- The reference to the service that hosts this API endpoint.",
+                "Available -- Whether this service is available.",
+                "Age",
             ),
             cells=tables.api_service,
             subresources=(V1.status("APIService"),),

@@ -28,9 +28,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             columns=columns(
                 "Age",
                 "SignerName=spec.signerName",
-                "Requestor=spec.username",
+                "Requestor -- Base64-encoded PKCS#10 CSR data",
                 "RequestedDuration=spec.expirationSeconds",
-                "Condition=status.conditions",
+                "Condition -- Conditions applied to the request, such as approval or denial.",
             ),
             cells=tables.certificate_signing_request,
             fields=fields("spec.signerName"),

@@ -32,7 +32,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 "MatchingPrecedence=spec.matchingPrecedence",
                 "DistinguisherMethod=spec.distinguisherMethod",
                 "Age",
-                "MissingPL -- Whether the priority level that it names is missing.",
+                "MissingPL -- references a broken or non-existent PriorityLevelConfiguration",
             ),
             cells=tables.flow_schema,
             subresources=(V1.status("FlowSchema"),),

@@ -30,7 +30,11 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="ingressclasses",
             storage_version_hash="l/iqIbDgFyQ=",
             strategy=IngressClassStrategy(),
-            columns=columns("Controller=spec.controller", "Parameters=spec.parameters", "Age"),
+            columns=columns(
+                "Controller -- Controller that is responsible for handling this class",
+                "Parameters -- A reference to a resource with additional parameters",
+                "Age",
+            ),
             cells=tables.ingress_class,
         ),
         V1.resource(
@@ -41,10 +45,10 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="39NQlfNR+bo=",
             strategy=IngressStrategy(),
             columns=columns(
-                "Class=spec.ingressClassName",
-                "Hosts=spec.rules",
-                "Address=status.loadBalancer",
-                "Ports=spec.tls",
+                "Class -- The name of the IngressClass resource that should be used for additional configuration",
+                "Hosts -- Hosts that incoming requests are matched against before the ingress rule",
+                "Address -- Address is a list containing ingress points for the load-balancer",
+                "Ports -- Ports of TLS configurations that open",
                 "Age",
             ),
             cells=tables.ingress,

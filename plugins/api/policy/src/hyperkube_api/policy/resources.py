@@ -25,9 +25,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="EVWiDmWqyJw=",
             strategy=PodDisruptionBudgetStrategy(),
             columns=columns(
-                "Min Available=spec.minAvailable",
-                "Max Unavailable=spec.maxUnavailable",
-                "Allowed Disruptions:integer=status.disruptionsAllowed",
+                "Min Available -- The minimum number of pods that must be available.",
+                "Max Unavailable -- The maximum number of pods that may be unavailable.",
+                "Allowed Disruptions:integer -- Calculated number of pods that may be disrupted at this time.",
                 "Age",
             ),
             cells=tables.pod_disruption_budget,

@@ -29,7 +29,13 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="clusterrolebindings",
             storage_version_hash="48tpQ8gZHFc=",
             strategy=ClusterRoleBindingStrategy(),
-            columns=columns("Role=roleRef", "Age", "+Users", "+Groups", "+ServiceAccounts"),
+            columns=columns(
+                "Role=roleRef",
+                "Age",
+                "+Users -- Users in the clusterRoleBinding",
+                "+Groups -- Groups in the clusterRoleBinding",
+                "+ServiceAccounts -- ServiceAccounts in the clusterRoleBinding",
+            ),
             cells=tables.cluster_role_binding,
         ),
         V1.resource(
@@ -48,7 +54,13 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="rolebindings",
             storage_version_hash="eGsCzGH6b1g=",
             strategy=RoleBindingStrategy(),
-            columns=columns("Role=roleRef", "Age", "+Users", "+Groups", "+ServiceAccounts"),
+            columns=columns(
+                "Role=roleRef",
+                "Age",
+                "+Users -- Users in the roleBinding",
+                "+Groups -- Groups in the roleBinding",
+                "+ServiceAccounts -- ServiceAccounts in the roleBinding",
+            ),
             cells=tables.role_binding,
         ),
         V1.resource(

@@ -38,7 +38,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="resourceclaims",
             storage_version_hash="wgAZaHcZxUg=",
             strategy=ResourceClaimStrategy(),
-            columns=columns("State -- Whether devices are allocated, and whether pods have reserved them.", "Age"),
+            columns=columns("State -- A summary of the current state (allocated, pending, reserved, etc.).", "Age"),
             cells=tables.resource_claim,
             subresources=(V1.status("ResourceClaim"),),
         ),

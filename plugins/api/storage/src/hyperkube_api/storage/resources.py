@@ -49,7 +49,9 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="csinodes",
             storage_version_hash="Pe62DkZtjuo=",
             strategy=CSINodeStrategy(),
-            columns=columns("Drivers:integer=spec.drivers", "Age"),
+            columns=columns(
+                "Drivers:integer -- Drivers indicates the number of CSI drivers registered on the node", "Age"
+            ),
             cells=tables.csi_node,
         ),
         V1.resource(
