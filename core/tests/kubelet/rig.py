@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from hyperkube.kinds.resources import EVENTS, PODS
 from hyperkube.kubelet.server import Kubelet
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.objects import Object
+from hyperkube.testing.waiting import SECONDS
 from hyperkube.testing.waiting import eventually as until
 
 NODE = "n1"
@@ -55,13 +57,20 @@ class Rig:
         return until(lambda: self.status(name).get("phase") == phase and self.status(name))
 
     def wait_reason(self, reason: str, name: str = "p") -> Object:
-        def found():
-            for status in self.status(name).get("containerStatuses", []):
-                if status["state"].get("waiting", {}).get("reason") == reason:
-                    return status
-            return None
-
-        return until(found)
+        """Return the container status in which a container first waited for a reason, however short that was."""
+        watch = self.client.watch(PODS, "default", resource_version="1")
+        in_time = threading.Timer(SECONDS, watch.close)
+        in_time.start()
+        try:
+            for event in watch:
+                for status in (event.object.get("status") or {}).get("containerStatuses", []):
+                    waits_for = status["state"].get("waiting", {}).get("reason")
+                    if event.object["metadata"]["name"] == name and waits_for == reason:
+                        return status
+        finally:
+            in_time.cancel()
+            watch.close()
+        raise AssertionError(f"no container of {name} waited for {reason}: {self.status(name)}")
 
     def events(self) -> list[tuple[str, str]]:
         self.kubelet.say.flush()
