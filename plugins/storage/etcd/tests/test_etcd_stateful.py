@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 from hyperkube_storage.etcd import EtcdStore
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -135,8 +135,12 @@ class TwoStores(RuleBasedStateMachine):
         self.both(read)
 
     @precondition(lambda self: len(self.revisions) > 3)
-    @rule(back=st.integers(0, 5))
+    @rule(back=st.integers(1, 5))
     def compact(self, back):
+        """Forget history, never up to the newest revision: an etcd before 3.4.33 that is killed then may count back.
+
+        See etcd-io/etcd issue 17780.
+        """
         self.both(lambda store, side, _: store.compact(self.some(back)[side]))
 
     @rule()
@@ -179,5 +183,6 @@ def test_etcd_and_the_twin_in_memory_answer_the_same(start_etcd):
             deadline=None,
             suppress_health_check=list(HealthCheck),
             database=None,
+            phases=[Phase.generate],  # a server that was killed is not what it was: nothing can be shrunk
         ),
     )
