@@ -155,20 +155,20 @@ def test_the_other_leads_and_never_both_at_once(servers, tmp_path, fault):
         "cut off": lambda manager: manager.front.cut(),
     }[fault]
     with running(managers[0]):
-        first = eventually(holders.now, 30, "a leader")
+        first = eventually(holders.now, 30, why="a leader")
         with running(managers[1]):
             work = Work(watcher)
-            eventually(lambda: len(pods_of(watcher)) > 3, 30, "pods")
+            eventually(lambda: len(pods_of(watcher)) > 3, 30, why="pods")
             harm(managers[0])
             began = time.monotonic()
-            eventually(lambda: holders.now() not in ("", first), 60, "another leader")
+            eventually(lambda: holders.now() not in ("", first), 60, why="another leader")
             moved = time.monotonic() - began
             led_at = work.made
-            eventually(lambda: pods_of(watcher).get(f"set-{led_at + 3}") == 2, 60, "pods of the new leader")
+            eventually(lambda: pods_of(watcher).get(f"set-{led_at + 3}") == 2, 60, why="pods of the new leader")
             managers[0].front.heal()
             work.ended.set()
             work.join()
-            eventually(lambda: pods_of(watcher) == {f"set-{n}": 2 for n in range(work.made)}, 60, "two pods per set")
+            eventually(lambda: pods_of(watcher) == {f"set-{n}": 2 for n in range(work.made)}, 60, why="two pods per set")
     holders.ended.set()
 
     print(f"{fault}: the lead moved after {moved:.1f} s")

@@ -37,7 +37,7 @@ def cluster(tmp_path_factory):
 def served_on(load, what):
     """Wait until every client had answers since the fault; none may have waited for too long."""
     before = load.answers()
-    eventually(lambda: all(new > old + 3 for new, old in zip(load.answers(), before, strict=True)), 30, what)
+    eventually(lambda: all(new > old + 3 for new, old in zip(load.answers(), before, strict=True)), 30, why=what)
     quiet = load.quiet()
     print(f"{what}: {quiet:.1f} s")
     assert quiet < QUIET_SECONDS, what
