@@ -168,7 +168,9 @@ def test_the_other_leads_and_never_both_at_once(servers, tmp_path, fault):
             managers[0].front.heal()
             work.ended.set()
             work.join()
-            eventually(lambda: pods_of(watcher) == {f"set-{n}": 2 for n in range(work.made)}, 60, why="two pods per set")
+            eventually(
+                lambda: pods_of(watcher) == {f"set-{n}": 2 for n in range(work.made)}, 60, why="two pods per set"
+            )
     holders.ended.set()
 
     print(f"{fault}: the lead moved after {moved:.1f} s")
