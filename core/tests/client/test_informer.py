@@ -117,6 +117,23 @@ def test_a_server_that_is_away_for_a_moment_is_asked_again(client, factory):
     assert factory.wait_synced(30)
 
 
+def test_who_waits_for_the_first_list_is_told_once_when_it_has_been_delivered(client, factory):
+    client.create(PODS, pod("a"))
+    informer = factory.informer(PODS)
+    told = []
+    informer.when_synced(lambda: told.append(informer.has_synced()))
+    informer.when_synced(lambda: 1 / 0)
+    informer.when_synced(lambda: told.append(len(informer)))
+    assert told == []
+
+    factory.refresh()
+    factory.refresh()
+
+    assert told == [True, 1]
+    informer.when_synced(lambda: told.append("at once"))
+    assert told == [True, 1, "at once"]
+
+
 def test_an_object_of_the_same_name_and_another_uid_is_deleted_and_added(client, factory):
     client.create(PODS, pod("a"))
     informer = factory.informer(PODS)

@@ -80,6 +80,7 @@ class Informer:
         self._delivery = threading.RLock()
         self._handlers: list[_Handlers] = []
         self._synced = False
+        self._when_synced: list[Callable[[], None]] = []
         self._synced_or_stopped = threading.Event()
         self._stopping = threading.Event()
         self._version = ""
@@ -135,6 +136,14 @@ class Informer:
         """Tell whether the first list is in the cache and was delivered."""
         return self._synced
 
+    def when_synced(self, call: Callable[[], None]) -> None:
+        """Make `call` once `has_synced` holds: now, or later on the informer's thread; it must be short."""
+        with self._delivery:
+            if not self._synced:
+                self._when_synced.append(call)
+                return
+        call()
+
     def wait_synced(self, timeout: float | None = None) -> bool:
         """Wait for `has_synced`: at most `timeout` seconds of the clock, and until `stop`; tell whether it holds."""
         self._clock.wait(self._synced_or_stopped, timeout)
@@ -184,8 +193,12 @@ class Informer:
                 break
         self._replace(items)
         self._version = page.resource_version
-        self._synced = True
+        with self._delivery:
+            self._synced = True
+            waiting, self._when_synced = self._when_synced, []
         self._synced_or_stopped.set()
+        for call in waiting:
+            self._call(call)
 
     def _page(self, continue_token: str) -> ObjectList:
         return self._client.list(

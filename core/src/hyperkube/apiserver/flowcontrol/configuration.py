@@ -60,6 +60,7 @@ class FlowConfiguration:
             self._informers = {resource: informers.informer(resource) for resource in _KINDS.values()}
         for informer in self._informers.values():
             informer.add_handler(self._changed, lambda _old, _new: self._wake.set(), self._changed)
+            informer.when_synced(self._wake.set)
 
     def start(self) -> None:
         """Begin; without the API group the objects that must be are in force, and nothing is followed."""
@@ -85,8 +86,8 @@ class FlowConfiguration:
     def _work(self) -> None:
         ensured = -ENSURE_SECONDS
         while not self._stopped.is_set():
+            self._wake.clear()  # whatever happens, or else this thread spins while the others read their first lists
             if all(informer.has_synced() for informer in self._informers.values()):
-                self._wake.clear()
                 try:
                     self._put_in_force()
                     if self._clock.monotonic() - ensured >= ENSURE_SECONDS or ensured < 0:
