@@ -98,6 +98,7 @@ class Encoder:
         assert obj is not None  # noqa: S101 -- an outcome has one or the other
         is_status = obj.get("kind") == "Status" and obj.get("apiVersion") == "v1"
         if served is not None and not is_status:
+            obj = served.blanks.shown(obj)
             obj = self._shaped(request, outcome, obj, wanted)
         if wanted.media_type == PROTOBUF:
             return self._binary(obj, outcome, wanted)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, Protocol, TypeAlias
 
 import orjson
@@ -13,6 +14,7 @@ from hyperkube.hookspecs.api import ResourceSpec, Subresource
 from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import TypeInfo, compile_schema
+from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.storage.cached_object import CachedObject, Transform, read_object
 from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.object_table import IndexFunction, by_field, by_owner
@@ -33,6 +35,10 @@ class Codec(Protocol):
     @property
     def type(self) -> TypeInfo:
         """The type, for patches and server-side apply."""
+
+    @property
+    def blanks(self) -> Blanks:
+        """The members that are stored when they are empty, but not shown."""
 
     def decode(self, value: Any, *, report: bool = True) -> tuple[Object, list[str]]:
         """Check and canonicalise; return the object and texts for unknown fields; raise `DecodeError`."""
@@ -74,11 +80,18 @@ class ResourceStorage:
         self._cache: ResourceCache | None = None
         self._fields: dict[str, Any] = {}
         self._indexes: set[str] = set()
+        self._schemas: list[Any] = []
 
     def learn(self, spec: ResourceSpec) -> None:
         """Note the field selectors and indexes of a version that is stored here."""
         self._fields.update(spec.fields)
         self._indexes.update(spec.indexes)
+        self._schemas.append(spec.schema)
+
+    @cached_property
+    def blanks(self) -> Blanks:
+        """The members that are stored when they are empty, but not shown; those of all versions."""
+        return reduce(or_, (codec_for(schema).blanks for schema in self._schemas), Blanks())
 
     def key(self, namespace: str, name: str) -> str:
         """Return the store key of an object."""
@@ -107,9 +120,9 @@ class ResourceStorage:
 
     def _transform(self) -> Transform:
         readers: Mapping[str, Any] = dict(self._fields)
-        if not readers:
-            return read_object()
-        return read_object(lambda obj: [(path, read(obj)) for path, read in readers.items()])
+        read = read_object((lambda obj: [(path, of(obj)) for path, of in readers.items()]) if readers else None)
+        blanks = self.blanks
+        return (lambda key, value, revision: read(key, blanks.shown_body(value), revision)) if blanks else read
 
     def forget(self) -> None:
         """Drop the cache and end its watches: the resource is not served any more."""
@@ -178,6 +191,11 @@ class ServedResource:
     def codec(self) -> Codec:
         """The codec of the resource's own kind."""
         return codec_for(self.spec.schema)
+
+    @cached_property
+    def blanks(self) -> Blanks:
+        """The members that are stored when they are empty, but not shown."""
+        return self.codec.blanks if self.storage is not None else Blanks()
 
     def codec_of(self, sub: Subresource) -> Codec:
         """Return the codec of a subresource's body."""

@@ -86,7 +86,7 @@ def test_missing_members_are_filled_in_as_go_writes_them():
 
 
 def test_empty_values_are_left_out_as_go_leaves_them_out():
-    written = spec(ports=[], left=0, right=0, replicas=0, paused=False, limits={}, containers=[], data="")
+    written = spec(ports=[], left=0, right=0, replicas=0, paused=False, limits={}, containers=[])
 
     assert written == {"right": 0, "replicas": 0, "target": 0, "containers": [], "when": None}
 

@@ -12,6 +12,7 @@ from hyperkube.apiserver.rest.delete_options import meta_schema
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import DecodeError, SchemaType, TypeInfo
+from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.strict import Members
 from hyperkube.machinery.schema.structural import StructuralType
@@ -28,7 +29,10 @@ class CustomCodec:
 
     Attributes:
         json_schema: the structural schema, as declared.
+        blanks: none: what is empty is shown.
     """
+
+    blanks = Blanks()
 
     def __init__(self, kind: GroupVersionKind, schema: JsonSchema, *, keeps_unknown: bool = False) -> None:
         self.kind = kind

@@ -72,7 +72,11 @@ class FieldOwnership:
 
     def update(self, request: ApiRequest, target: Target, old: Object | None, new: Object) -> None:
         """Note in `new` that the request's manager set what differs from `old`, in place."""
-        managed_fields.track_update(scope_of(target), old, new, manager_of(request), self.clock.now())
+        shown = target.served.blanks.shown
+        seen = shown(new)
+        managed_fields.track_update(scope_of(target), old and shown(old), seen, manager_of(request), self.clock.now())
+        if seen is not new:
+            new["metadata"] = seen["metadata"]
 
     def apply(self, request: ApiRequest, target: Target, old: Object | None, applied: Object, *, force: bool) -> Object:
         """Return the object that applying `applied` makes of `old` (None: it is new).
@@ -82,6 +86,7 @@ class FieldOwnership:
             BadRequest: the configuration has another version, or carries managedFields.
         """
         served = target.served
+        old = old and served.blanks.shown(old)
         merged = apply_configuration(
             scope_of(target), old, applied, manager=manager_of(request), force=force, now=self.clock.now()
         )

@@ -52,7 +52,7 @@ def patch(services: Services, request: ApiRequest, target: Target) -> Single:
     call = services.call(request, target)
 
     def produce(old: Object) -> Object:
-        new = patched(services, request, target, served.codec, patch_type, content, old)
+        new = patched(services, request, target, served.codec, patch_type, content, served.blanks.shown(old))
         place(new, target)
         check_name(new, target.name)
         return new

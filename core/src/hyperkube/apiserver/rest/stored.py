@@ -31,10 +31,10 @@ def read(store: Store, served: ServedResource, namespace: str, name: str) -> Cur
     """Return an object as the store has it, None when there is none.
 
     A store of this process has told the watch cache of every write that was answered, so that the cache's copy will do:
-    who compares with it and is late, writes nothing. Only leases are not in it.
+    who compares with it and is late, writes nothing. Only leases are not in it, and what is not shown.
     """
     storage = served.stored()
-    if storage.is_local and storage.cache.loaded and served.spec.ttl_seconds is None:
+    if storage.is_local and storage.cache.loaded and served.spec.ttl_seconds is None and not served.blanks:
         cached = storage.cache.get(namespace, name, resource_version=ANY_REVISION)
         return _from_cache(served, cached) if cached is not None else None
     item = store.get(served.stored().key(namespace, name))
@@ -91,7 +91,7 @@ def encode(served: ServedResource, obj: Object) -> bytes:
 
 def answer_bytes(served: ServedResource, value: bytes, revision: int) -> bytes:
     """Return what clients get for a value that was just stored; empty when it has to be converted first."""
-    return b"" if served.converts else with_resource_version(value, revision)
+    return b"" if served.converts else with_resource_version(served.blanks.shown_body(value), revision)
 
 
 def answered(served: ServedResource, obj: Object, value: bytes, revision: int) -> Object:

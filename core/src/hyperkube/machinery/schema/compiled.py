@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.blanks import Blanks, blanks_of
 from hyperkube.machinery.schema.defaults import Defaulter, defaulter
 from hyperkube.machinery.schema.lookup import SchemaType, TypeInfo
 from hyperkube.machinery.schema.mismatch import DecodeError
@@ -26,6 +28,11 @@ class CompiledSchema:
         self._defaulter: Defaulter | None = None
         self._knows_defaulter = False
         self.type: TypeInfo = SchemaType.of(schema)
+
+    @cached_property
+    def blanks(self) -> Blanks:
+        """The members that are shown only when they are not empty."""
+        return blanks_of(self.schema)
 
     def decode(self, value: Any, *, report: bool = True) -> tuple[Object, list[str]]:
         """Check and canonicalise a parsed JSON document.

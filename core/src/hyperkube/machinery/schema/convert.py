@@ -50,7 +50,9 @@ def slot(field: KubeField, index: int, codecs: Codecs) -> Slot:
 
 
 def _drops_empty(field: KubeField) -> bool:
-    return field.omitempty and not field.ptr and not isinstance(field, Struct) and field.scalar not in _GO_STRUCTS
+    """Tell whether an empty value is as good as none; of bytes that is so only where they are shown (`blanks`)."""
+    apart = isinstance(field, Struct) or field.scalar in _GO_STRUCTS or field.scalar == "bytes"
+    return field.omitempty and not field.ptr and not apart
 
 
 def _dropped() -> Any:
