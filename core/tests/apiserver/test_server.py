@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from hyperkube.apiserver.server import ApiServer
-from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES, SECRETS
+from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, SECRETS
 from hyperkube.machinery.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
@@ -84,6 +84,22 @@ def test_an_update_that_changes_nothing_keeps_the_version(client):
     old = client.create(CONFIG_MAPS, config_map(x="1"), "default")
 
     assert client.update(CONFIG_MAPS, old) == old
+
+
+def test_the_first_update_of_a_claim_is_stored_even_if_it_changes_nothing(client):
+    claim = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "unchanged"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    made = client.create(PERSISTENT_VOLUME_CLAIMS, claim, "default")
+
+    first = client.update(PERSISTENT_VOLUME_CLAIMS, made)
+    second = client.update(PERSISTENT_VOLUME_CLAIMS, first)
+
+    versions = [obj["metadata"]["resourceVersion"] for obj in (made, first, second)]
+    assert versions[0] != versions[1] == versions[2]
 
 
 def test_a_dry_run_stores_nothing(client):

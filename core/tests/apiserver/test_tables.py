@@ -20,7 +20,11 @@ class Known:
 
     def types(self, names):
         self.asked += 1
-        texts = {"io.k8s.api.core.v1.NodeSystemInfo": TypeDescription("", {"osImage": "About the image."})}
+        texts = {
+            "io.k8s.api.core.v1.NodeSystemInfo": TypeDescription(
+                "", {"osImage": "About the image.", "bootID": "About the boot. This field is immutable."}
+            )
+        }
         return {name: text for name, text in texts.items() if name in names}
 
     def parameters(self, wanted):
@@ -101,3 +105,9 @@ def test_a_resource_is_looked_up_once(definitions, known):
 
     definitions.of(served(Column("Again", shows="status.nodeInfo.osImage"), schema=NODE))
     assert known.asked == 1
+
+
+def test_a_column_says_what_the_beta_version_said(definitions):
+    found = definitions.of(served(Column("Boot", shows="status.nodeInfo.bootID"), schema=NODE))
+
+    assert texts(found) == {"Boot": "About the boot."}

@@ -126,6 +126,8 @@ class Strategy:
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Subresource → field paths it may not own (``""``: the main resource), for server-side apply."""
     default_gc: ClassVar[Literal["Delete", "Orphan", "Unsupported"]] = "Delete"
+    rewritten_once: ClassVar[bool] = False
+    """Whether the first update of an object is stored even if it changes nothing that can be seen."""
     returns_deleted_object: ClassVar[bool] = False
     """Whether a deletion is answered with the object, as it was, instead of a Status."""
 

@@ -210,12 +210,20 @@ def ends(strategy: Strategy, obj: Object) -> bool:
     )
 
 
+def _is_written_anyway(services: Services, target: Target) -> bool:
+    """Tell whether an update that changes nothing is stored all the same: once, for some resources."""
+    if not target.served.strategy.rewritten_once:
+        return False
+    item = services.store.get(target.served.stored().key(target.namespace, target.name))
+    return item is not None and item.version == 1
+
+
 def _store(services: Services, write: Change, current: Current, new: Object) -> Single | None:
     target = write.target
     served, old = target.served, current.obj
     managed_fields.keep_times_of(old, new)
     gone = ends(served.strategy, new)
-    if new == old and not gone and not current.stale:
+    if new == old and not gone and not current.stale and not _is_written_anyway(services, target):
         return Single(served, stored.with_version(new, current.revision) if new is not old else old)
     if write.call.dry_run:
         return Single(served, new)

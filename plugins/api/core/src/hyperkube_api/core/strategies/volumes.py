@@ -57,8 +57,13 @@ class PersistentVolumeStrategy(StatusStrategy):
 
 
 class PersistentVolumeClaimStrategy(StatusStrategy):
-    """A wish for storage."""
+    """A wish for storage.
 
+    Kubernetes stores a new claim without its phase and fills that in whenever it reads it; the first update writes it
+    down, so that even an unchanged one gets a new resourceVersion.
+    """
+
+    rewritten_once = True
     returns_deleted_object = True
 
     def default(self, obj: Object) -> None:
