@@ -159,7 +159,7 @@ def test_a_claim_for_one_pod_is_taken_from_a_pod_that_matters_less(cluster):
     add_pods(cluster, user("holder", "data", priorityClassName="low"))
     held = wait_bound(cluster, "holder")
     add_pods(cluster, user("equal", "data", priorityClassName="low"))
-    wait_message(cluster, "equal", "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod")
+    wait_message(cluster, "equal", "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode")
 
     add_pods(cluster, user("better", "data", priorityClassName="high"))
     cluster.wait(lambda: get(cluster, "holder")["metadata"].get("deletionTimestamp"), "the eviction", SECONDS)

@@ -143,6 +143,11 @@ def claim_names(pod):
 
 
 def zone(world, pod, node):
+    for name in claim_names(pod):
+        if name not in world.claims:
+            return [f'persistentvolumeclaim "{name}" not found']
+        if world.claims[name]["spec"]["storageClassName"] == "now":
+            return ["PersistentVolume had no name"]
     here = {key: value for key, value in labels(node).items() if key == ZONE}
     for volume in world.bound(pod):
         wanted = labels(volume).get(ZONE)
@@ -170,7 +175,8 @@ def restrictions(world, pod, node):
         if name in world.claims and "ReadWriteOncePod" in world.claims[name]["spec"]["accessModes"]
     ]
     if any(name in claim_names(other) for other in world.placed for name in once):
-        return ["node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"]
+        mode = "ReadWriteOncePod access mode"
+        return [f"node(s) unavailable due to PersistentVolumeClaim with {mode} already in-use by another pod"]
     return []
 
 
@@ -189,6 +195,9 @@ def handles(world, pod):
 
 
 def csi_limits(world, pod, node):
+    for name in claim_names(pod):
+        if name not in world.claims:
+            return [f'looking up PVC default/{name}: persistentvolumeclaim "{name}" not found']
     limit = world.limits.get(node["metadata"]["name"])
     there = set().union(*(handles(world, other) for other in world.on(node)), set())
     new = handles(world, pod) - there

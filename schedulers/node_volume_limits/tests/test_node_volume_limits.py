@@ -68,7 +68,7 @@ def test_what_is_still_attached_for_a_pod_that_went_counts():
 
     assert free == [True, True]
     assert late.filter(pod_info(pod("new", "two"), nodes), nodes).mask.tolist() == [False, True]
-    assert late.filter(pod_info(pod("new", "one"), nodes), nodes).mask.all()
+    assert late.filter(pod_info(pod("new", "one"), nodes), nodes).mask.tolist() == [False, True]
 
 
 def test_room_is_left():

@@ -34,8 +34,8 @@ def nodes():
     ("labels", "kept"),
     [
         pytest.param({ZONE: "z1"}, [True, False, True], id="same-name"),
-        pytest.param({ZONE: "z2"}, [False, True, True], id="old-name"),
-        pytest.param({ZONE: "z1__z2"}, [True, True, True], id="two-zones"),
+        pytest.param({OLD_ZONE: "z1"}, [True, False, True], id="old-name"),
+        pytest.param({OLD_ZONE: "z1__z2"}, [True, True, True], id="two-zones"),
         pytest.param({}, [True, True, True], id="no-zone"),
     ],
 )

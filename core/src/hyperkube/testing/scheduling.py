@@ -1,9 +1,13 @@
-"""Builders for tests of scheduling plugins: a node table from a few words, and a pod ready to be scheduled."""
+"""Builders for tests of scheduling plugins: a node table from a few words, and a pod ready to be scheduled.
+
+And `verdicts`, which says in one word per node what a filter says in masks.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from hyperkube.hookspecs.scheduling import FilterPlugin
 from hyperkube.machinery.objects import Object
 from hyperkube.scheduler.node_table import Nodes
 from hyperkube.scheduler.pod_info import QueuedPod
@@ -39,3 +43,23 @@ def pod_info(pod: Object, nodes: Nodes) -> QueuedPod:
     spec = {"containers": [{"name": "c"}], **pod.get("spec", {})}
     complete = {"metadata": {"name": "pod", "namespace": "default", "uid": "uid"}, **pod, "spec": spec}
     return QueuedPod.of(complete, nodes)
+
+
+def verdicts(plugin: FilterPlugin, pod: QueuedPod, nodes: Nodes) -> list[str]:
+    """Return what a filter says of each node: empty for kept, else its reasons, with ``! `` before where nothing helps.
+
+    ``! `` stands for upstream's UnschedulableAndUnresolvable: evicting pods would not make the node fit.
+    """
+    before = plugin.pre_filter(pod)
+    if before is not None and before.reason:
+        return [f"! {before.reason}"] * len(nodes)
+    outside = [before is not None and before.names is not None and name not in before.names for name in nodes.names]
+    if plugin.skips_filter(pod, nodes):
+        return ["! outside" if left_out else "" for left_out in outside]
+    answer = plugin.filter(pod, nodes)
+    said = []
+    for index, left_out in enumerate(outside):
+        text = ", ".join(reason for reason, mask in answer.reasons.items() if mask[index])
+        helpless = left_out or (answer.unresolvable is not None and bool(answer.unresolvable[index]))
+        said.append("" if answer.mask[index] and not left_out else f"{'! ' if helpless else ''}{text or 'outside'}")
+    return said

@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, not_found, not_owned
+from hyperkube_lib.scheduling.csi_migration import MIGRATED, handle_of, of_provisioner, of_volume
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
-from hyperkube.machinery.objects import Object, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, namespace_of
+
+if TYPE_CHECKING:
+    from hyperkube.hookspecs.scheduling import Mask
 
 REASON = "node(s) exceed max volume count"
+SCALING = "VolumeLimitScaling"
+"""The gate by which nodes without a pod's driver are refused, for drivers that ask for that."""
 
 Attached = dict[str, set[str]]
-"""Driver → handles of the volumes that it attaches."""
+"""Driver → handles of the volumes that it attaches; in the tree's name where a driver may not have taken over."""
 
 
 class NodeVolumeLimits(FilterPlugin):
     """Counts each driver's distinct volumes on a node against the limit in its CSINode.
 
+    Disks of the clouds, in the pod or behind a claim, count for the drivers that took them over.
     Source: kubernetes ``pkg/scheduler/framework/plugins/nodevolumelimits/csi.go``.
     """
 
@@ -32,63 +40,137 @@ class NodeVolumeLimits(FilterPlugin):
             self._claims = Claims(self.context.informers, wake)
 
     def skips(self, pod: PodInfo) -> bool:
-        """Tell that the pod has no claim."""
-        return not claim_names(pod.pod)
+        """Tell that the pod has neither a claim nor a disk that a driver attaches."""
+        return not claim_names(pod.pod) and not any(of_volume(volume) for volume in _volumes(pod.pod))
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes whose drivers have room for the pod's volumes that are not there yet."""
-        refused = np.zeros(len(nodes), dtype=bool)
-        wanted, known = self._attached([pod.pod]), self._claims
-        if known is None or not wanted:
+        refused, known = np.zeros(len(nodes), dtype=bool), self._claims
+        if known is None:
             return Filtered(~refused)
-        attached = self._still_attached(known)
+        why = _unusable(pod.pod, known)
+        if why:
+            return Filtered(refused, {why: ~refused}, ~refused)
+        wanted = _attached([pod.pod], known)
+        if not wanted:
+            return Filtered(~refused)
+        attached = _still_attached(known)
+        watched = self._watched(wanted, known)
+        reasons: dict[str, Mask] = {}
         for index in range(len(nodes)):
-            limits = _limits(known.csi_node(nodes.names[index]))
-            if not wanted.keys() & limits.keys():
-                continue
-            there = self._attached(nodes.pods(index))
-            for driver, handles in attached.get(nodes.names[index], {}).items():
-                there[driver] = there.get(driver, set()) | handles
-            refused[index] = any(
-                len(there.get(driver, set()) | handles) > limits[driver] and handles - there.get(driver, set())
-                for driver, handles in wanted.items()
-                if driver in limits
-            )
-        return Filtered(~refused, {REASON: refused} if refused.any() else {})
+            csi_node = known.csi_node(nodes.names[index])
+            limits, new = _limits(csi_node), _here(wanted, csi_node)
+            absent = sorted(watched & new.keys() - _installed(csi_node))
+            if absent:
+                text = f"{absent[0]} CSI driver is not installed on the node"
+                reasons.setdefault(text, np.zeros_like(refused))[index] = True
+            elif new.keys() & limits.keys():
+                there = _here(_attached(nodes.pods(index), known), csi_node)
+                if _is_full(new, there, attached.get(nodes.names[index], {}), limits):
+                    reasons.setdefault(REASON, np.zeros_like(refused))[index] = True
+        for mask in reasons.values():
+            refused |= mask
+        return Filtered(~refused, reasons)
 
-    def _attached(self, pods: Iterable[Object]) -> Attached:
-        attached: Attached = {}
-        for pod in pods:
-            names = claim_names(pod)
-            for name, _ in names if self._claims is not None else ():
-                found = self._driver_and_handle(namespace_of(pod), name)
-                if found is not None:
-                    attached.setdefault(found[0], set()).add(found[1])
-        return attached
+    def _watched(self, wanted: Attached, known: Claims) -> set[str]:
+        """Return those of the drivers without which a node is no use, by their own word."""
+        if not (self.context is not None and self.context.gates.get(SCALING)):
+            return set()
+        drivers = {each: known.csi_driver(each) for each in wanted}
+        return {name for name, each in drivers.items() if each and each["spec"].get("preventPodSchedulingIfMissing")}
 
-    def _still_attached(self, known: Claims) -> dict[str, Attached]:
-        """Return by node what is attached there, also for pods that are gone from it by now."""
-        found: dict[str, Attached] = {}
-        for row in known.attachments():
-            spec = row["spec"]
-            name = (spec.get("source") or {}).get("persistentVolumeName")
-            volume = known.volume(name) if name else None
-            csi = volume["spec"].get("csi") if volume is not None else None
-            if csi and csi["driver"] == spec.get("attacher"):
-                found.setdefault(spec["nodeName"], {}).setdefault(csi["driver"], set()).add(csi["volumeHandle"])
-        return found
 
-    def _driver_and_handle(self, namespace: str, name: str) -> tuple[str, str] | None:
-        """Return what attaches a claim's volume; one that is still to be made counts by its claim."""
-        claim = self._claims.claim(namespace, name) if self._claims is not None else None
-        if claim is None or self._claims is None:
-            return None
-        volume = self._claims.volume(claim["spec"].get("volumeName") or "")
-        if volume is not None:
-            csi = volume["spec"].get("csi")
-            return (csi["driver"], csi["volumeHandle"]) if csi else None
-        found = self._claims.storage_class(claim)
-        return (found["provisioner"], f"{found['provisioner']}-{uid_of(claim)}") if found is not None else None
+def _volumes(pod: Object) -> list[Object]:
+    return list(pod.get("spec", {}).get("volumes") or ())
+
+
+def _unusable(pod: Object, known: Claims) -> str:
+    """Return why a pod that is to be placed cannot be counted: it needs a claim that is not there, or not its own."""
+    for name, ephemeral in claim_names(pod):
+        claim = known.claim(namespace_of(pod), name)
+        if claim is None:
+            return f"looking up PVC {namespace_of(pod)}/{name}: {not_found('persistentvolumeclaim', name)}"
+        why = not_owned(pod, claim) if ephemeral else ""
+        if why:
+            return why
+    return ""
+
+
+def _attached(pods: Iterable[Object], known: Claims) -> Attached:
+    attached: Attached = {}
+    for pod in pods:
+        found = [_behind(namespace_of(pod), name, known) for name, _ in claim_names(pod)]
+        found += [_in_tree(volume, handle_of(volume)) for volume in _volumes(pod)]
+        for driver, handle in found:
+            if driver and handle:
+                attached.setdefault(driver, set()).add(handle)
+    return attached
+
+
+def _behind(namespace: str, name: str, known: Claims) -> tuple[str, str]:
+    """Return what attaches a claim's volume, and as what; one that is still to be made counts by its claim."""
+    claim = known.claim(namespace, name)
+    if claim is None:
+        return "", ""
+    volume = known.volume(claim["spec"].get("volumeName") or "")
+    if volume is not None:
+        csi = volume["spec"].get("csi")
+        return (
+            (csi["driver"], csi["volumeHandle"]) if csi else _in_tree(volume["spec"], handle_of(volume["spec"], volume))
+        )
+    found = known.storage_class(claim)
+    if found is None:
+        return "", ""
+    moved = of_provisioner(found["provisioner"])
+    driver = found["provisioner"] if moved is None else moved.driver if moved.always else moved.plugin
+    return driver, f"claim {namespace}/{name}"
+
+
+def _in_tree(volume: Object, handle: str) -> tuple[str, str]:
+    found = of_volume(volume)
+    if found is None:
+        return "", ""
+    return (found.driver if found.always else found.plugin), handle
+
+
+def _here(attached: Attached, csi_node: Object | None) -> Attached:
+    """Count for a node's drivers what they took over there, and leave out what they did not."""
+    here = dict(attached)
+    for each in MIGRATED:
+        handles = here.pop(each.plugin, None)
+        if handles and each.is_on(csi_node):
+            here[each.driver] = here.get(each.driver, set()) | handles
+    return here
+
+
+def _is_full(new: Attached, there: Attached, attached: Attached, limits: dict[str, int]) -> bool:
+    """Tell whether a driver has no room for what is new: `there` is what pods have, `attached` may outlive them.
+
+    What is attached but in no pod's use counts beside what is new, even if it is the same volume, as upstream has it.
+    """
+    for driver, handles in new.items():
+        held = there.get(driver, set())
+        more = len(handles - held)
+        if more and driver in limits and len(held | attached.get(driver, set())) + more > limits[driver]:
+            return True
+    return False
+
+
+def _still_attached(known: Claims) -> dict[str, Attached]:
+    """Return by node what is attached there, also for pods that are gone from it by now."""
+    found: dict[str, Attached] = {}
+    for row in known.attachments():
+        spec = row["spec"]
+        name = (spec.get("source") or {}).get("persistentVolumeName")
+        volume = known.volume(name) if name else None
+        csi = volume["spec"].get("csi") if volume is not None else None
+        if csi and spec.get("attacher"):
+            found.setdefault(spec["nodeName"], {}).setdefault(spec["attacher"], set()).add(csi["volumeHandle"])
+    return found
+
+
+def _installed(csi_node: Object | None) -> set[str]:
+    return {row["name"] for row in ((csi_node or {}).get("spec") or {}).get("drivers") or ()}
 
 
 def _limits(csi_node: Object | None) -> dict[str, int]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, not_found
 
-from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
+from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, PreFiltered
 from hyperkube.machinery.objects import Object, namespace_of
 
 DISK_REASON = "node(s) had no available disk"
-ONCE_REASON = "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode"
+ONCE_REASON = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
 SHARED_READING = ("gcePersistentDisk", "awsElasticBlockStore", "iscsi", "rbd")
 
 
@@ -31,8 +33,18 @@ class VolumeRestrictions(FilterPlugin):
             self._claims = Claims(self.context.informers, wake)
 
     def skips(self, pod: PodInfo) -> bool:
-        """Tell that the pod has neither such a disk nor a claim."""
-        return not _disks(pod.pod) and not claim_names(pod.pod)
+        """Tell that the pod has neither such a disk nor names a claim; those of ephemeral volumes are its own."""
+        return not _disks(pod.pod) and not _named(pod.pod)
+
+    def pre_filter(self, pod: PodInfo) -> PreFiltered | None:
+        """Tell that a claim is missing: how it may be used cannot be known."""
+        known = self._claims
+        if known is None:
+            return None
+        for name in _named(pod.pod):
+            if known.claim(namespace_of(pod.pod), name) is None:
+                return PreFiltered(not_found("persistentvolumeclaim", name))
+        return None
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes where no pod holds what this one needs for itself."""
@@ -51,19 +63,24 @@ class VolumeRestrictions(FilterPlugin):
     def _used(self, pod: Object, once: set[str], nodes: NodeTable) -> bool:
         """Tell whether a pod on any node uses one of these claims; if it goes, they are free everywhere."""
         return any(
-            namespace_of(other) == namespace_of(pod) and any(name in once for name, _ in claim_names(other))
+            namespace_of(other) == namespace_of(pod) and any(name in once for name in _named(other))
             for index in range(len(nodes))
             for other in nodes.pods(index)
         )
 
     def _once(self, pod: Object) -> set[str]:
         """Return the pod's claims that one pod alone may use."""
-        if self._claims is None:
-            return set()
-        claims = self._claims.claims_of(pod)
+        known = self._claims
+        found = [known.claim(namespace_of(pod), name) for name in _named(pod)] if known is not None else []
         return {
-            claim["metadata"]["name"] for claim in claims if "ReadWriteOncePod" in claim["spec"].get("accessModes", ())
+            claim["metadata"]["name"]
+            for claim in found
+            if claim is not None and "ReadWriteOncePod" in claim["spec"].get("accessModes", ())
         }
+
+
+def _named(pod: Object) -> list[str]:
+    return [name for name, ephemeral in claim_names(pod) if not ephemeral]
 
 
 def _disks(pod: Object) -> list[Object]:

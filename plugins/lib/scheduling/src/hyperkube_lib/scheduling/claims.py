@@ -18,7 +18,7 @@ from hyperkube.kinds.resources import (
     VOLUME_ATTACHMENTS,
 )
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.objects import Object, annotations_of, name_of, namespace_of
+from hyperkube.machinery.objects import Object, annotations_of, controller_of, name_of, namespace_of, uid_of
 
 SYNC_SECONDS = 5.0
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -41,6 +41,20 @@ def claim_names(pod: Object) -> list[tuple[str, bool]]:
         elif "ephemeral" in volume:
             names.append((f"{name_of(pod)}-{volume['name']}", True))
     return names
+
+
+def not_found(kind: str, name: str) -> str:
+    """Return upstream's text for an object that a shared cache does not have; `kind` in its singular."""
+    return f'{kind} "{name}" not found'
+
+
+def not_owned(pod: Object, claim: Object) -> str:
+    """Return upstream's complaint about a claim that has an ephemeral volume's name but was made for something else."""
+    owner = controller_of(claim)
+    if owner is not None and owner.get("uid") == uid_of(pod):
+        return ""
+    claimed, asking = (f"{namespace_of(each)}/{name_of(each)}" for each in (claim, pod))
+    return f"PVC {claimed} was not created for pod {asking} (pod is not owner)"
 
 
 class Claims:

@@ -1,0 +1,89 @@
+"""Disks of the clouds whose drivers have left the tree: a CSI driver attaches them, and its limit counts them.
+
+Source: kubernetes ``staging/src/k8s.io/csi-translation-lib/plugins/`` (names and handles) and
+``pkg/scheduler/framework/plugins/nodevolumelimits/utils.go`` (isCSIMigrationOn).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from hyperkube.machinery.objects import Object, annotations_of, labels_of
+
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+"""The annotation by which a CSINode lists the plugins that moved to a driver there."""
+ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+UNSPECIFIED = "UNSPECIFIED"
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A plugin that was in the tree, the driver that took over, and how the driver calls a disk of its.
+
+    Attributes:
+        plugin: the provisioner's name in the tree.
+        driver: the CSI driver.
+        source: the member of a volume that describes such a disk.
+        handle: what the driver calls the disk, from that member and the labels of its PersistentVolume; may be empty.
+        always: whether it moved everywhere, or only where the CSINode's annotation says so.
+    """
+
+    plugin: str
+    driver: str
+    source: str
+    handle: Callable[[Object, Mapping[str, str]], str]
+    always: bool = True
+
+    def is_on(self, csi_node: Object | None) -> bool:
+        """Tell whether the driver serves these disks on a node."""
+        if csi_node is None:
+            return False
+        return self.always or self.plugin in annotations_of(csi_node).get(MIGRATED_PLUGINS, "").split(",")
+
+
+def of_volume(volume: Object) -> Migrated | None:
+    """Return what took over an inline volume, or the spec of a PersistentVolume; None for all others."""
+    return next((each for each in MIGRATED if volume.get(each.source) is not None), None)
+
+
+def of_provisioner(name: str) -> Migrated | None:
+    """Return what took over a provisioner; None for one that was never in the tree."""
+    return next((each for each in MIGRATED if each.plugin == name), None)
+
+
+def handle_of(volume: Object, persistent: Object | None = None) -> str:
+    """Return the driver's name for an inline volume, or for the spec of a `persistent` one; empty if it has none."""
+    found = of_volume(volume)
+    return found.handle(volume[found.source], labels_of(persistent or {})) if found is not None else ""
+
+
+def _ebs(source: Object, _labels: Mapping[str, str]) -> str:
+    name = str(source.get("volumeID", ""))
+    if not name.startswith("aws://"):
+        return name
+    last = name.removeprefix("aws://").partition("/")[2].strip("/")
+    return last if last.startswith("vol-") and "/" not in last else ""
+
+
+def _gce(source: Object, labels: Mapping[str, str]) -> str:
+    zones = next((labels[key] for key in ZONES if labels.get(key)), UNSPECIFIED).split("__")
+    if len(zones) == 1:
+        return f"projects/{UNSPECIFIED}/zones/{zones[0]}/disks/{source['pdName']}"
+    regions = {zone.rpartition("-")[0] for zone in zones}
+    return f"projects/{UNSPECIFIED}/regions/{regions.pop()}/disks/{source['pdName']}" if len(regions) == 1 else ""
+
+
+MIGRATED = (
+    Migrated("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "awsElasticBlockStore", _ebs),
+    Migrated("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "gcePersistentDisk", _gce),
+    Migrated("kubernetes.io/azure-disk", "disk.csi.azure.com", "azureDisk", lambda row, _: str(row.get("diskURI", ""))),
+    Migrated("kubernetes.io/cinder", "cinder.csi.openstack.org", "cinder", lambda row, _: str(row.get("volumeID", ""))),
+    Migrated(
+        "kubernetes.io/portworx-volume",
+        "pxd.portworx.com",
+        "portworxVolume",
+        lambda row, _: str(row.get("volumeID", "")),
+        always=False,
+    ),
+)
