@@ -214,9 +214,11 @@ def ebs_limits(world, pod, node):
         behind = {volume["spec"].get("awsElasticBlockStore", {}).get("volumeID") for volume in world.bound(each)}
         return (direct | behind) - {None}
 
-    there = set().union(*(disks(other) for other in world.on(node)), set())
-    new = disks(pod) - there
-    if new and len(there) + len(new) > int(node["status"]["allocatable"][EBS]):
+    missing = [name for name in claim_names(pod) if name not in world.claims]
+    if missing:
+        return [f'looking up PVC default/{missing[0]}: persistentvolumeclaim "{missing[0]}" not found']
+    there = set().union(*(disks(other) for other in world.on(node)), disks(pod))
+    if disks(pod) and len(there) > int(node["status"]["allocatable"][EBS]):
         return ["node(s) exceed max volume count"]
     return []
 
