@@ -3,7 +3,13 @@
 import textwrap
 
 import pytest
-from hyperkube_api.descriptions import kubernetes_client, lightkube_models
+from hyperkube_api.descriptions import (
+    kubeflow_trainer,
+    kubernetes_client,
+    kubernetes_validate,
+    library,
+    lightkube_models,
+)
 from hyperkube_api.descriptions.aligned import aligned
 from hyperkube_api.descriptions.plugin import ClientLibraries, DescriptionsApi
 from hyperkube_api.descriptions.wrapped import joined
@@ -11,7 +17,17 @@ from hyperkube_api.descriptions.wrapped import joined
 from hyperkube.testing.contracts.api import DescriptionsContract
 
 POD = "io.k8s.api.core.v1.Pod"
-needs_client = pytest.mark.skipif(not kubernetes_client.version(), reason="the kubernetes client is not installed")
+QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+
+
+def needs(module):
+    name = module.DISTRIBUTION
+    return pytest.mark.skipif(not library.version(name), reason=f"{name} is not installed")
+
+
+needs_schemas = needs(kubernetes_validate)
+needs_values = needs(kubeflow_trainer)
+needs_client = needs(kubernetes_client)
 
 
 class TestContract(DescriptionsContract):
@@ -92,12 +108,57 @@ def test_a_field_without_a_text_has_none():
     assert lightkube_models.describe([name])[name].fields == {}
 
 
-def test_without_the_client_parameters_stay_and_types_are_still_described(monkeypatch):
-    monkeypatch.setattr(kubernetes_client, "DISTRIBUTION", "no-such-distribution")
+def test_with_lightkube_models_alone_types_are_described_and_nothing_else(monkeypatch):
+    for module in (kubernetes_client, kubernetes_validate, kubeflow_trainer):
+        monkeypatch.setattr(module, "DISTRIBUTION", "no-such-distribution")
+    monkeypatch.setattr(kubeflow_trainer, "_shared", dict)
 
     assert ClientLibraries().parameters({"listCoreV1NamespacedPod": ["limit"]}) == {}
-    assert "kubernetes none" in ClientLibraries().source
+    assert ClientLibraries().values({POD: {"phase": ["Failed"]}}) == {POD: {}}
+    assert "no-such-distribution none" in ClientLibraries().source
+    assert set(ClientLibraries().types([POD, QUANTITY])) == {POD}
     assert ClientLibraries().types([POD])[POD].fields["status"]
+
+
+@needs_schemas
+def test_the_exact_texts_are_preferred():
+    spec = "io.k8s.api.core.v1.PodSpec"
+    exact = kubernetes_validate.describe([spec, QUANTITY], kubernetes_validate.definitions())
+
+    assert set(exact) == {spec}
+    assert ClientLibraries().types([spec])[spec] == exact[spec]
+
+
+@needs_values
+def test_the_values_of_an_enumeration_are_explained():
+    port = "io.k8s.api.core.v1.ServicePort"
+
+    found = kubeflow_trainer.meanings(port, {"protocol": ["SCTP", "TCP", "UDP"], "name": []})
+
+    assert set(found) == {"protocol"}
+    assert set(found["protocol"]) == {"SCTP", "TCP", "UDP"}
+    assert all(value in text for value, text in found["protocol"].items())
+
+
+@needs_values
+def test_the_same_values_mean_the_same_in_a_group_that_the_library_lacks():
+    storage_class = "io.k8s.api.storage.v1.StorageClass"
+    values = ["Delete", "Recycle", "Retain"]
+
+    found = kubeflow_trainer.meanings(storage_class, {"reclaimPolicy": values, "other": ["Delete", "Keep"]})
+
+    assert set(found) == {"reclaimPolicy"}
+    assert set(found["reclaimPolicy"]) == set(values)
+
+
+@needs_values
+def test_a_type_without_fields_has_its_paragraphs():
+    found = kubeflow_trainer.describe([QUANTITY, POD])
+
+    assert set(found) == {QUANTITY}
+    paragraphs = found[QUANTITY].text.split("\n\n")
+    assert len(paragraphs) > 10
+    assert {line[0] == "\t" for line in paragraphs if "(Note that" in line} == {True}
 
 
 @needs_client

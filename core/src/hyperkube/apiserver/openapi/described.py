@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from hyperkube.apiserver.openapi import custom
-from hyperkube.hookspecs.api import Descriptions, TypeDescription
+from hyperkube.hookspecs.api import Descriptions, Meanings, TypeDescription
 from hyperkube.machinery.objects import Object
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
@@ -26,6 +27,10 @@ class NoDescriptions:
     source = ""
 
     def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
+        """Return nothing."""
+        return {}
+
+    def values(self, wanted: Mapping[str, Mapping[str, Collection[str]]]) -> Mapping[str, Mapping[str, Meanings]]:
         """Return nothing."""
         return {}
 
@@ -50,6 +55,10 @@ class Remembered:
         known = {name: self._known[name] for name in names}
         return {name: text for name, text in known.items() if text is not None}
 
+    def values(self, wanted: Mapping[str, Mapping[str, Collection[str]]]) -> Mapping[str, Mapping[str, Meanings]]:
+        """Return what is known of the values of enumerations."""
+        return self._descriptions.values(wanted)
+
     def parameters(self, wanted: Mapping[str, Collection[str]]) -> Mapping[str, Mapping[str, str]]:
         """Return what is known of parameters."""
         return self._descriptions.parameters(wanted)
@@ -59,8 +68,10 @@ def describe(document: Object, descriptions: Descriptions) -> Object:
     """Replace a document's descriptions, in place at its upper levels; return it."""
     schemas = document["components"]["schemas"]
     found = descriptions.types(schemas)
+    values = descriptions.values({name: _enumerations(body) for name, body in schemas.items() if _enumerations(body)})
     document["components"]["schemas"] = {
-        name: _definition(body, found[name]) if name in found else body for name, body in schemas.items()
+        name: _definition(body, found[name], values.get(name, {})) if name in found else body
+        for name, body in schemas.items()
     }
     _describe_parameters(document["paths"], descriptions)
     return document
@@ -87,33 +98,41 @@ def describe_custom(document: Object, plurals: Mapping[str, str], descriptions: 
     return document
 
 
-def with_values(text: str, values: Iterable[Any]) -> str:
-    """Return a field's description together with the values it may have, each with what the text says of it.
+def with_values(text: str, values: Iterable[Any], meanings: Meanings = MappingProxyType({})) -> str:
+    """Return a field's description together with the values it may have, each with what it means or the text says.
 
     Source: kube-openapi ``pkg/generators/enum.go``.
     """
-    listed = "".join(f'\n - `"{value}"`{_explained(str(value), text)}' for value in sorted(values))
+    listed = "".join(f'\n - `"{value}"`{_explained(str(value), text, meanings)}' for value in sorted(values))
     return f"{text}\n\nPossible enum values:{listed}".lstrip()
 
 
-def _explained(value: str, text: str) -> str:
-    """Return the paragraph or the point of a list that begins with a value, without the value; empty for none."""
+def _explained(value: str, text: str, meanings: Meanings) -> str:
+    """Return a value's meaning after a space, else the paragraph or point of a list in `text` that begins with it."""
+    if value in meanings:
+        return f" {meanings[value]}".rstrip()
     found = re.search(rf"(?:^(?:- )?|: - ){re.escape(value)} ([a-z].*(?:\n +.*)*)", text, re.MULTILINE)
     return " " + " ".join(found[1].split()) if found else ""
 
 
-def _definition(body: Object, found: TypeDescription) -> Object:
+def _enumerations(body: Object) -> dict[str, list[str]]:
+    return {name: value["enum"] for name, value in body.get("properties", {}).items() if "enum" in value}
+
+
+def _definition(body: Object, found: TypeDescription, values: Mapping[str, Meanings]) -> Object:
     out = {**body, "description": found.text}
     if "properties" in body:
-        out["properties"] = {name: _property(name, value, found) for name, value in body["properties"].items()}
+        out["properties"] = {
+            name: _property(value, found.fields.get(name, ""), values.get(name, {}))
+            for name, value in body["properties"].items()
+        }
     return out
 
 
-def _property(name: str, value: Object, found: TypeDescription) -> Object:
-    text = found.fields.get(name, "")
+def _property(value: Object, text: str, meanings: Meanings) -> Object:
     if not text:
         return value
-    return {**value, "description": with_values(text, value["enum"]) if "enum" in value else text}
+    return {**value, "description": with_values(text, value["enum"], meanings) if "enum" in value else text}
 
 
 def _replaced(value: Any, texts: Mapping[str, str]) -> Any:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from functools import cache
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from pathlib import Path
+
+from hyperkube_api.descriptions import library
 
 DISTRIBUTION = "kubernetes"
 _COMMON = "coordination_v1_api"
@@ -36,29 +35,13 @@ _WORDS_AND_SPACES = re.compile(r"([^ ]+)( *)")
 _ENDS = (".", ":", ")")
 
 
-@cache
-def _installed(name: str) -> Distribution | None:
-    try:
-        return distribution(name)
-    except PackageNotFoundError:
-        return None
-
-
 def version() -> str:
     """Return the library's version, empty when it is not there."""
-    found = _installed(DISTRIBUTION)
-    return found.version if found is not None else ""
+    return library.version(DISTRIBUTION)
 
 
 def _text(module: str) -> str:
-    """Return a module as text, empty where there is no such module."""
-    found = _installed(DISTRIBUTION)
-    if found is None:
-        return ""
-    try:
-        return Path(str(found.locate_file(f"kubernetes/client/{module}.py"))).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ""
+    return library.text(DISTRIBUTION, f"kubernetes/client/{module}.py")
 
 
 def describe(wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, str]]:
@@ -66,7 +49,7 @@ def describe(wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, str]]
 
     A parameter that an operation's own method does not have is described as the other operations describe it.
     """
-    if _installed(DISTRIBUTION) is None:
+    if not version():
         return {}
     homes: defaultdict[str, set[str]] = defaultdict(set)
     homes[_COMMON] |= {*_METHODS.values(), _COLLECTION}
@@ -81,13 +64,9 @@ def describe(wanted: Mapping[str, Collection[str]]) -> dict[str, dict[str, str]]
 def fields(definition: str) -> dict[str, str]:
     """Return the texts of a definition's fields, each in one line; none where the client does not know the type."""
     *_, group, tag, kind = ("", "", *definition.split("."))
-    name = f"{tag}_{_snake(kind)}"
+    name = f"{tag}_{library.snake(kind)}"
     text = _text(f"models/{name}") or _text(f"models/{group}_{name}")
-    return {alias or own: _unescaped(about) for own, alias, about in _FIELD.findall(text)}
-
-
-def _unescaped(text: str) -> str:
-    return text.replace('\\"', '"').replace("\\'", "'").replace("\\\\", "\\")
+    return {alias or own: library.unescaped(about) for own, alias, about in _FIELD.findall(text)}
 
 
 def _chosen(texts: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
@@ -98,16 +77,11 @@ def _home(operation: str) -> tuple[str, str]:
     """Return the module and the method of an operation: its own if it is particular, else one like it."""
     own = _OPERATION.fullmatch(operation)
     if own and (own[1] == "connect" or own[2].endswith("Log")):
-        return "core_v1_api", f"{own[1]}_{_snake(own[2])}"
+        return "core_v1_api", f"{own[1]}_{library.snake(own[2])}"
     verb = _VERB.match(operation)
     if verb and verb[0] == "delete" and re.search(r"[A-Z]\w*V\d\w*Collection", operation):
         return _COMMON, _COLLECTION
     return _COMMON, _METHODS.get(verb[0] if verb else "", "")
-
-
-def _snake(name: str) -> str:
-    """Return a name as the client spells it: ``CSIDriverSpec`` is ``csi_driver_spec``."""
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
 
 
 def _texts(module: str, methods: Collection[str]) -> Iterable[tuple[str, dict[str, str]]]:
@@ -126,7 +100,7 @@ def _unfolded(text: str) -> str:
     An even number of spaces was a blank line and an indent, an odd one a line break and an indent; two within a
     sentence are two spaces. After indented lines a point of a list begins a line too.
     """
-    text = _unescaped(text.removesuffix(" (required)"))
+    text = library.unescaped(text.removesuffix(" (required)"))
     out, indented = "", False
     for words, spaces in _WORDS_AND_SPACES.findall(text):
         breaks = 0

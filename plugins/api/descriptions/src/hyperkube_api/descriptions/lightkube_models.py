@@ -13,10 +13,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from importlib.metadata import distribution
-from pathlib import Path
 
-from hyperkube_api.descriptions import kubernetes_client
+from hyperkube_api.descriptions import kubernetes_client, library
 from hyperkube_api.descriptions.aligned import aligned
 from hyperkube_api.descriptions.wrapped import joined
 
@@ -32,7 +30,7 @@ _MARGIN, _FIELD_MARGIN = " " * 6, " " * 8
 
 def version() -> str:
     """Return the library's version, whose first parts are Kubernetes' own."""
-    return distribution(DISTRIBUTION).version
+    return library.version(DISTRIBUTION)
 
 
 def describe(names: Collection[str]) -> dict[str, TypeDescription]:
@@ -58,11 +56,7 @@ def _home(name: str) -> tuple[str, str]:
 
 def _classes(module: str) -> Iterable[tuple[str, str, str]]:
     """Yield name, docstring and body of each class of a module; of none where there is no such module."""
-    path = Path(str(distribution(DISTRIBUTION).locate_file(f"lightkube/models/{module}.py")))
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return
+    text = library.text(DISTRIBUTION, f"lightkube/models/{module}.py")
     for match in _CLASS.finditer(text):
         yield match[1], match[2], match[3]
 

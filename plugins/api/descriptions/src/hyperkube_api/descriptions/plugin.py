@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.plugin import Plugin
 
 if TYPE_CHECKING:
-    from hyperkube.hookspecs.api import Descriptions, TypeDescription
+    from hyperkube.hookspecs.api import Descriptions, Meanings, TypeDescription
+    from hyperkube.machinery.objects import Object
 
 
 class DescriptionsApi(Plugin):
@@ -22,20 +24,44 @@ class DescriptionsApi(Plugin):
 
 
 class ClientLibraries:
-    """Descriptions from lightkube-models, and from the `kubernetes` client where that is installed."""
+    """Descriptions from the libraries that are installed, of which only lightkube-models is always there.
+
+    What was read is kept as long as this object is: while a document is made.
+    """
 
     @property
     def source(self) -> str:
         """The libraries with their versions."""
-        from hyperkube_api.descriptions import kubernetes_client, lightkube_models
+        from hyperkube_api.descriptions import (
+            kubeflow_trainer,
+            kubernetes_client,
+            kubernetes_validate,
+            library,
+            lightkube_models,
+        )
 
-        return f"lightkube-models {lightkube_models.version()}, kubernetes {kubernetes_client.version() or 'none'}"
+        modules = (lightkube_models, kubernetes_client, kubernetes_validate, kubeflow_trainer)
+        return ", ".join(f"{each.DISTRIBUTION} {library.version(each.DISTRIBUTION) or 'none'}" for each in modules)
+
+    @cached_property
+    def _exact(self) -> Mapping[str, Object]:
+        from hyperkube_api.descriptions import kubernetes_validate
+
+        return kubernetes_validate.definitions()
 
     def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
-        """Return what lightkube-models knows of definitions."""
-        from hyperkube_api.descriptions import lightkube_models
+        """Return what is known of definitions, by whoever knows best: all of a definition comes from one library."""
+        from hyperkube_api.descriptions import kubeflow_trainer, kubernetes_validate, lightkube_models
 
-        return lightkube_models.describe(names)
+        found = kubernetes_validate.describe(names, self._exact)
+        found |= lightkube_models.describe([name for name in names if name not in found])
+        return found | kubeflow_trainer.describe([name for name in names if name not in found])
+
+    def values(self, wanted: Mapping[str, Mapping[str, Collection[str]]]) -> Mapping[str, Mapping[str, Meanings]]:
+        """Return what kubeflow-trainer-api knows of the values of enumerations."""
+        from hyperkube_api.descriptions import kubeflow_trainer
+
+        return {name: kubeflow_trainer.meanings(name, fields) for name, fields in wanted.items()}
 
     def parameters(self, wanted: Mapping[str, Collection[str]]) -> Mapping[str, Mapping[str, str]]:
         """Return what the `kubernetes` client knows of parameters."""
