@@ -1,3 +1,4 @@
+import gc
 import os
 import signal
 import subprocess
@@ -6,7 +7,7 @@ import threading
 
 import pytest
 
-from hyperkube.cli.lifecycle import Lifecycle, StopSignal, stop_signal
+from hyperkube.cli.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
 
 WAITER = """
 import sys
@@ -111,3 +112,27 @@ def test_a_signal_is_never_lost_nor_waits_for_itself(number):
         finally:
             process.kill()
             process.communicate()
+
+
+def test_the_collector_rests_during_a_start_and_leaves_alone_what_was_made():
+    assert gc.isenabled()
+
+    try:
+        with start_up():
+            during = gc.isenabled()
+            made = [[] for _ in range(1000)]
+        frozen = gc.get_freeze_count()
+    finally:
+        gc.unfreeze()
+
+    assert not during
+    assert frozen > len(made)
+    assert gc.isenabled()
+
+
+def test_a_start_that_fails_gives_the_collector_back():
+    with pytest.raises(OSError, match="no port"), start_up():
+        raise OSError("no port")
+
+    gc.unfreeze()
+    assert gc.isenabled()

@@ -78,7 +78,7 @@ def test_a_name_given_twice_is_a_conflict():
 
 
 def test_two_distributions_of_one_name_are_a_conflict(monkeypatch):
-    offering = [SimpleNamespace(name=name, entry_points=[]) for name in ("one", "two")]
+    offering = [SimpleNamespace(name=name, entry_points=[], read_text=lambda _: None) for name in ("one", "two")]
     for each in offering:
         each.entry_points.append(
             SimpleNamespace(name="A", value=f"{each.name}:A", group="hyperkube.admission", dist=each)
@@ -122,6 +122,17 @@ def test_what_is_installed_is_read_again_when_the_path_changes(monkeypatch, tmp_
 
     assert before == {}
     assert list(installed("no-such-family")) == ["Late"]
+
+
+def test_a_distribution_in_an_earlier_folder_hides_its_namesake(monkeypatch, tmp_path):
+    for folder, plugin in (("later", "Old"), ("earlier", "New")):
+        info = tmp_path / folder / f"{folder}-1.0.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: same\nVersion: 1.0\n\nName: not-this-one\n")
+        (info / "entry_points.txt").write_text(f"[hyperkube.no-such-family]\n{plugin} = m:C\n")
+        monkeypatch.syspath_prepend(str(tmp_path / folder))
+
+    assert list(installed("no-such-family")) == ["New"]
 
 
 def test_within_one_look_the_path_is_read_once(monkeypatch):

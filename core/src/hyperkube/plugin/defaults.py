@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import tomllib
 from functools import cache
-from importlib.metadata import entry_points
 from importlib.resources import files
 from typing import Any
 
-from hyperkube.plugin.loader import PROJECT, installed
+from hyperkube.plugin.loader import installed
 
 
 @cache
 def _bundle() -> dict[str, dict[str, Any]]:
     """Read the bundle's file once: it is part of an installed distribution and does not change while we run."""
     tables: dict[str, dict[str, Any]] = {}
-    for entry in entry_points(group=f"{PROJECT}.bundle"):
+    for entry in installed("bundle").values():
         text = files(entry.value).joinpath("plugins.toml").read_text(encoding="utf-8")
         tables.update(tomllib.loads(text))
     return tables

@@ -18,7 +18,7 @@ from hyperkube.cli.cluster.arguments import ANYWHERE, Wishes
 from hyperkube.cli.cluster.layout import Layout, default_data_dir
 from hyperkube.cli.cluster.loopback_slice import locked_slice
 from hyperkube.cli.cluster.storage_class import ensure_storage_class
-from hyperkube.cli.lifecycle import Lifecycle, StopSignal, stop_signal
+from hyperkube.cli.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
 from hyperkube.cli.server_command import set_up_logging
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, UsageError
@@ -181,7 +181,8 @@ def bring_up(wishes: Wishes, *, processes: bool, merge: bool) -> None:
             from hyperkube.cli.cluster.in_process import start as start_in_process
 
             _spare_memory()
-            client = start_in_process(life, ready_wishes)
+            with start_up():
+                client = start_in_process(life, ready_wishes)
         ensure_storage_class(client)
         _wait_for_node(client, wishes.node_name, stopped, begun)
         layout.write_state({"pid": os.getpid(), "server": ready_wishes.server, "processes": processes})

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.apiserver import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, stop_signal
+from hyperkube.cli.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.cli.serving_certificates import ensure_pair, service_address
 from hyperkube.machinery.errors import UsageError
@@ -136,9 +136,10 @@ def ending_of(options: Options, request_seconds: float = math.inf) -> Ending:
 
 def run(options: Options) -> None:
     """Serve until a signal."""
-    complete(options)
     with stop_signal() as stopped, Lifecycle() as life:
-        start(life, options)
+        with start_up():
+            complete(options)
+            start(life, options)
         stopped.wait()
 
 

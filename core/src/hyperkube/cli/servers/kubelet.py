@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.kubelet import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, stop_signal
+from hyperkube.cli.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.cli.serving_certificates import ensure_pair
 from hyperkube.client.client import Client
@@ -80,8 +80,9 @@ def run(options: Options) -> None:
         if options["bootstrap-kubeconfig"]:
             join(options, node, lambda: stopped.wait(REQUEST_POLL_SECONDS))
         connected = options["kubeconfig"] or options["master"] or options["api-servers"]
-        start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
-        serve_health(life, options)
+        with start_up():
+            start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
+            serve_health(life, options)
         stopped.wait()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hyperkube.cli.flags.proxy import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, stop_signal
+from hyperkube.cli.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 
@@ -25,8 +25,9 @@ def run(options: Options) -> None:
         cleanup(options)
         return
     with stop_signal() as stopped, Lifecycle() as life:
-        start(life, options, remote_client(options, "kube-proxy"))
-        serve_health(life, options)
+        with start_up():
+            start(life, options, remote_client(options, "kube-proxy"))
+            serve_health(life, options)
         stopped.wait()
 
 
