@@ -30,7 +30,14 @@ class Candidate(Process):
         self.program, self.kubeconfig = program, kubeconfig
 
     def command(self):
-        return [str(BIN / self.program), f"--kubeconfig={self.kubeconfig}", "--leader-elect", "--v=2", *SHORT]
+        return [
+            str(BIN / self.program),
+            f"--kubeconfig={self.kubeconfig}",
+            "--leader-elect",
+            "--secure-port=0",
+            "--v=2",
+            *SHORT,
+        ]
 
     def answers(self):
         return True

@@ -27,6 +27,7 @@ from hyperkube.machinery.objects import Object, annotations_of
 from hyperkube.machinery.times import format_micro_time, format_time
 
 ANNOTATION = "control-plane.alpha.kubernetes.io/leader"
+TOLERATED_SECONDS = 20.0
 _LOCKS = {"leases": (LEASES, "Lease"), "endpoints": (ENDPOINTS, "Endpoints"), "configmaps": (CONFIG_MAPS, "ConfigMap")}
 
 
@@ -103,6 +104,17 @@ class LeaderElector:
         """Whether this process holds the lock, as far as it knows."""
         return self._leading
 
+    def overdue(self) -> str:
+        """Return why this process, which leads, should be restarted; empty when all is well or another one leads.
+
+        A leader that cannot renew steps down by itself; this tells of one that did not even do that.
+        Source: client-go ``tools/leaderelection/leaderelection.go`` (Check), whose tolerance servers set to 20 s.
+        """
+        since = self._clock.monotonic() - self._renewed
+        if self._leading and since > self._options.lease_duration + TOLERATED_SECONDS:
+            return f"failed election to renew leadership on lease {self._options.name}"
+        return ""
+
     def start(self) -> None:
         """Run the election on a daemon thread."""
         self._thread = threading.Thread(target=self.run, name="leader-election", daemon=True)
@@ -131,6 +143,7 @@ class LeaderElector:
     def _acquire(self) -> bool:
         while not self._stopping.is_set():
             if self._try():
+                self._renewed = self._clock.monotonic()
                 self._leading = True
                 self._logger.info("became leader of %s/%s", self._options.namespace, self._options.name)
                 return True

@@ -1,12 +1,15 @@
-"""Where the scheduler's explanations are asked for: ``/debug/scheduler/explain?pod=NAMESPACE/NAME``.
+"""What a scheduler serves: health, metrics, configuration, and explanations of its decisions.
 
-In `hyperkube up` the API server offers the path, to whom it authorizes for it; a scheduler of its own offers it on its
-HTTP port.
+``/debug/scheduler/explain?pod=NAMESPACE/NAME`` tells the latest decision on a pod. In `hyperkube up` the API server
+offers the path, to whom it authorizes for it; a scheduler of its own offers it beside the endpoints that kube-scheduler
+has. Source of those: kubernetes ``cmd/kube-scheduler/app/server.go`` (Run, newEndpointsHandler).
 """
 
 from __future__ import annotations
 
-from typing import Protocol
+import logging
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
 import orjson
@@ -15,6 +18,10 @@ from hyperkube.machinery.objects import Object
 from hyperkube.scheduler.metrics import SchedulerMetrics
 from hyperkube.serving.endpoints import ServerEndpoints
 from hyperkube.serving.exchange import Answer, HttpRequest, Response
+from hyperkube.serving.zpages import Zpages
+
+if TYPE_CHECKING:
+    from hyperkube.scheduler.server import Scheduler
 
 EXPLAIN_PATH = "/debug/scheduler/explain"
 METRICS_PATH = "/debug/scheduler/metrics"
@@ -42,19 +49,41 @@ def measured(metrics: SchedulerMetrics) -> Response:
     return Response(status=200, headers=headers, body=metrics.text())
 
 
-class WithExplanations:
-    """A scheduler's endpoints with its explanations among them; a `Handler`."""
+def scheduler_endpoints(scheduler: Scheduler, options: Mapping[str, Any]) -> ServerEndpoints:
+    """Return health, metrics and configuration of a scheduler, as kube-scheduler serves them."""
+    endpoints = ServerEndpoints(
+        configz={"componentconfig": scheduler.configuration},
+        metrics=scheduler.metrics.registry(),
+        profiling=bool(options.get("profiling", True)),
+        set_verbosity=_set_verbosity,
+    )
+    if options.get("leader-elect"):
+        endpoints.healthz.add("leaderElection", scheduler.election_failure)
+        endpoints.readyz.add("leaderElection", scheduler.election_failure)
+    endpoints.readyz.add("shutdown", scheduler.close_failure)
+    endpoints.readyz.add("sched-handler-sync", scheduler.sync_failure)
+    return endpoints
 
-    def __init__(self, scheduler: Explainer, endpoints: ServerEndpoints) -> None:
+
+def _set_verbosity(level: int) -> None:
+    logging.getLogger("hyperkube.scheduler").setLevel(logging.DEBUG if level >= 4 else logging.INFO)
+
+
+class WithExplanations:
+    """A scheduler's endpoints with its explanations, and its pages for people, among them; a `Handler`."""
+
+    def __init__(self, scheduler: Explainer, endpoints: ServerEndpoints, pages: Zpages | None = None) -> None:
         self._scheduler = scheduler
         self._endpoints = endpoints
+        self._pages = pages
 
     def handle(self, request: HttpRequest) -> Answer:
         """Answer from the explanations, else from the endpoints."""
         if request.path == EXPLAIN_PATH:
             wanted = parse_qs(request.query_string).get("pod", [""])
             return explanation(self._scheduler, wanted[0])
-        return self._endpoints.handle(request)
+        page = self._pages.answer(request) if self._pages is not None else None
+        return page or self._endpoints.handle(request)
 
     def hot(self, request: HttpRequest) -> Response | None:
         """Nothing is answered on the loop."""

@@ -14,7 +14,7 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
 from hyperkube.hookspecs.scheduling import Nomination, PodInfo
-from hyperkube.kinds.pods import containers, is_terminal
+from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import NotFound
@@ -24,7 +24,6 @@ from hyperkube.machinery.objects import (
     Object,
     is_being_deleted,
     key_of,
-    labels_of,
     name_of,
     namespace_of,
     uid_of,
@@ -32,10 +31,12 @@ from hyperkube.machinery.objects import (
 from hyperkube.scheduler.bind_rate import BindRate
 from hyperkube.scheduler.binder import Binder, NotBound
 from hyperkube.scheduler.cluster_state import EXPIRY_SECONDS, ClusterState
+from hyperkube.scheduler.configuration import to_object
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
 from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics, offer_gauges
 from hyperkube.scheduler.placed_pods import PlacedPods
+from hyperkube.scheduler.pod_news import asks_otherwise, concerns_others
 from hyperkube.scheduler.profiles import DEFAULT_NAME, Profiles, Running
 from hyperkube.scheduler.queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
 from hyperkube.scheduler.reports import Reports
@@ -98,7 +99,7 @@ class Scheduler:
             incoming=self.metrics.incoming,
         )
         self._state = ClusterState()
-        self._binder = Binder(self._clock, self.metrics, _bind_rate(options, self._clock), self._is_stored)
+        self._binder = Binder(self._clock, self.metrics, BindRate.of(options, self._clock), self._is_stored)
         self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
         self._templates: Templates | None = None
         self._elector: LeaderElector | None = None
@@ -129,6 +130,23 @@ class Scheduler:
     def ready(self) -> bool:
         """Tell whether the caches are filled and the loop runs."""
         return self._synced
+
+    def configuration(self) -> Object:
+        """Return the KubeSchedulerConfiguration in use, for ``/configz``."""
+        return to_object(self._profiles.configuration)
+
+    def election_failure(self) -> str:
+        """Return why this process should be restarted as leader, or the empty string."""
+        return self._elector.overdue() if self._elector is not None else ""
+
+    def sync_failure(self) -> str:
+        """Return why this process is not ready, or the empty string; one that waits to be elected is."""
+        waits = self._elector is not None and not self._elector.is_leader
+        return "" if self._synced or waits else "handlers are not fully synchronized"
+
+    def close_failure(self) -> str:
+        """Return that this process is about to end, or the empty string."""
+        return "process is shutting down" if self._closing.is_set() else ""
 
     def close(self) -> None:
         """Stop deciding, finish the bindings under way."""
@@ -227,9 +245,9 @@ class Scheduler:
                 self._queue.remove(key_of(pod))
             if ended and (old is None or not is_terminal(old)):
                 self._queue.move("pod gone")
-            elif old is None or _concerns_others(old, pod):
+            elif old is None or concerns_others(old, pod):
                 self._queue.move("pod")
-            if old is not None and _asks_otherwise(old, pod):
+            if old is not None and asks_otherwise(old, pod):
                 self._queue.move("pod gone")
         elif self._profiles.handles(pod):
             if old is None:
@@ -372,28 +390,6 @@ class Scheduler:
                 break
         laps.lap("PostFilter", "Success" if outcome.node is not None else "Unschedulable")
         return outcome
-
-
-def _bind_rate(options: Mapping[str, Any], clock: Clock) -> BindRate:
-    """Limit bindings only if somebody asked for that: the old defaults would make every cluster slow."""
-    given = {"bind-pods-qps", "bind-pods-burst"} & set(options.get("given") or ())
-    qps = float(options["bind-pods-qps"]) if given else 0.0
-    return BindRate(clock, qps, int(options["bind-pods-burst"]) if given else 0)
-
-
-def _asks_otherwise(old: Object, new: Object) -> bool:
-    """Tell whether a placed pod was resized: like one that went, it may have left room."""
-    return any(
-        before.get("resources") != after.get("resources")
-        for before, after in zip(containers(old), containers(new), strict=False)
-    )
-
-
-def _concerns_others(old: Object, new: Object) -> bool:
-    """Tell whether a placed pod's news may help others: it was placed just now, or has other labels."""
-    if old.get("spec", {}).get("nodeName") != new.get("spec", {}).get("nodeName"):
-        return True
-    return labels_of(old) != labels_of(new)
 
 
 _CONFIGURATION: Object = {

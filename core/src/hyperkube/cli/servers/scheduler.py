@@ -15,6 +15,7 @@ from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
     from hyperkube.scheduler.server import Scheduler
+    from hyperkube.serving.exchange import Handler
 
 
 def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[], None] | None = None) -> Scheduler:
@@ -26,19 +27,33 @@ def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[
     return scheduler
 
 
+def handler(scheduler: Scheduler, options: Options) -> Handler:
+    """Return all that the scheduler serves, to whoever is let in."""
+    from hyperkube.machinery.clock import SystemClock
+    from hyperkube.scheduler.endpoint import WithExplanations, scheduler_endpoints
+    from hyperkube.serving.zpages import Zpages
+
+    endpoints = scheduler_endpoints(scheduler, options)
+    flags = {name: value for name, value in options.items() if name != "given"}
+    return WithExplanations(scheduler, endpoints, Zpages(COMMAND.name, SystemClock(), flags, endpoints.paths))
+
+
 def run(options: Options) -> None:
     """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
     if options["write-config-to"]:
         write_configuration(options)
         return
-    from hyperkube.cli.remote import remote_client, serve_health
-    from hyperkube.scheduler.endpoint import WithExplanations
+    from hyperkube.cli.remote import remote_client
+    from hyperkube.cli.secure_port import serve_secure
+    from hyperkube.serving.edge import Edge
 
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
-        scheduler = start(life, options, remote_client(options, "kube-scheduler"), ends(stopped, lost))
-        metrics = scheduler.metrics.registry
-        serve_health(life, options, lambda endpoints: WithExplanations(scheduler, endpoints), metrics)
+        scheduler = start(life, options, remote_client(options, COMMAND.name), ends(stopped, lost))
+        served = handler(scheduler, options)
+        serve_secure(life, options, COMMAND.name, served)
+        if options["port"]:
+            life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")

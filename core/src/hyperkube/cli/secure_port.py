@@ -1,0 +1,101 @@
+"""The HTTPS port of a server that is not the API server: its certificate, and whom it asks about its clients.
+
+A certificate that is not given is made for the time the process runs. The clients' authority that is not given is
+looked up where the API server publishes its own, with the credentials of ``--authentication-kubeconfig``.
+Source: kubernetes apiserver ``pkg/server/options/authentication.go``, ``authorization.go`` and ``serving.go``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hyperkube.cli.lifecycle import Lifecycle
+from hyperkube.cli.server_command import Options
+from hyperkube.cli.serving_certificates import ensure_pair
+from hyperkube.client.client import Client
+from hyperkube.kinds.resources import CONFIG_MAPS
+from hyperkube.machinery.errors import ApiError, UsageError
+
+if TYPE_CHECKING:
+    from hyperkube.serving.exchange import Handler
+
+PUBLISHED = ("kube-system", "extension-apiserver-authentication")
+"""Namespace and name of the ConfigMap in which the API server tells whom it trusts."""
+CLIENT_CA = "client-ca-file"
+_log = logging.getLogger("hyperkube.serving")
+
+
+def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler) -> None:
+    """Serve on ``--bind-address`` and ``--secure-port`` whatever a client is allowed; nothing when the port is 0.
+
+    Raises:
+        UsageError: a file cannot be used, the address cannot be bound, or the look-up failed and must not.
+    """
+    if not options["secure-port"]:
+        return
+    from hyperkube.machinery.clock import SystemClock
+    from hyperkube.serving.delegated_access import DelegatedAccess, Guarded
+    from hyperkube.serving.edge import Edge
+    from hyperkube.serving.tls import TlsFiles
+
+    folder = tempfile.TemporaryDirectory(prefix=f"{name}-")
+    life.on_close("its generated files", folder.cleanup)
+    options = {**options, "cert-dir": options["cert-dir"] or folder.name}
+    ensure_pair(options, name, ["localhost"], _addresses(options["bind-address"]))
+    reviewer = _client(options["authentication-kubeconfig"], name)
+    authority = options["client-ca-file"]
+    if not authority and reviewer is not None and not options["authentication-skip-lookup"]:
+        authority = look_up(reviewer, Path(folder.name), tolerant=options["authentication-tolerate-lookup-failure"])
+    access = DelegatedAccess(
+        SystemClock(),
+        authenticate_with=reviewer,
+        authorize_with=_client(options["authorization-kubeconfig"], name),
+        client_ca_file=authority,
+        open_paths=options["authorization-always-allow-paths"],
+    )
+    tls = TlsFiles(
+        cert_file=options["tls-cert-file"], key_file=options["tls-private-key-file"], client_ca_file=authority
+    )
+    host, port = options["bind-address"], options["secure-port"]
+    life.start("the HTTPS port", Edge(Guarded(handler, access), host=host, port=port, tls=tls))
+    _log.info("serving securely on %s:%s", host, port)
+
+
+def look_up(client: Client, folder: Path, *, tolerant: bool) -> str:
+    """Write the authority that the API server trusts to a file of `folder`; return its path, "" without one.
+
+    Raises:
+        UsageError: it could not be asked for, and `tolerant` is false.
+    """
+    namespace, name = PUBLISHED
+    try:
+        found = (client.get(CONFIG_MAPS, name, namespace).get("data") or {}).get(CLIENT_CA, "")
+    except (ApiError, OSError) as error:
+        if not tolerant:
+            raise UsageError(f"cannot look up configmap {namespace}/{name}: {error}") from error
+        _log.warning("cannot look up configmap %s/%s; certificates prove nothing here: %s", namespace, name, error)
+        return ""
+    if not found:
+        return ""
+    path = folder / "client-ca.crt"
+    path.write_text(found)
+    return str(path)
+
+
+def _client(kubeconfig: str, name: str) -> Client | None:
+    if not kubeconfig:
+        return None
+    from hyperkube.client.kubeconfig import client_from_kubeconfig
+
+    if not Path(kubeconfig).is_file():
+        raise UsageError(f"kubeconfig {kubeconfig!r} does not exist")
+    return client_from_kubeconfig(kubeconfig, user_agent=name)
+
+
+def _addresses(bind_address: str) -> list[str]:
+    address = ipaddress.ip_address(bind_address)
+    return ["127.0.0.1"] if address.is_unspecified else ["127.0.0.1", bind_address]
