@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hyperkube_scheduler.selector_spread import SelectorSpread, SelectorSpreadPriority
+from hyperkube_scheduler.selector_spread import SelectorSpread
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -15,12 +15,12 @@ WEB = {"app": "web"}
 ZONE = "topology.kubernetes.io/zone"
 
 
-def build(shape=SelectorSpread):
+def build():
     client = FakeClient()
     client.create(SERVICES, {"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": WEB}})
     informers = InformerFactory(client)
     informers.start()
-    return shape(PluginContext(name=shape.__name__, client=client, informers=informers))
+    return SelectorSpread(PluginContext(name="SelectorSpread", client=client, informers=informers))
 
 
 def pod(name, labels=None):
@@ -49,13 +49,6 @@ def test_fewer_like_pods_score_higher(zones, counts, scores):
     info = pod_info(pod("new"), nodes)
 
     assert plugin.normalize(info, nodes, plugin.score(info, nodes), np.ones(len(nodes), dtype=bool)).tolist() == scores
-
-
-def test_the_old_name_scores_from_0_to_10():
-    nodes, plugin = world(("z1", "z1", "z2"), (1, 0, 0)), build(SelectorSpreadPriority)
-    info = pod_info(pod("new"), nodes)
-
-    assert plugin.normalize(info, nodes, plugin.score(info, nodes), np.ones(3, dtype=bool)).tolist() == [0, 3, 10]
 
 
 def test_pods_that_belong_to_nothing_are_left_to_others():

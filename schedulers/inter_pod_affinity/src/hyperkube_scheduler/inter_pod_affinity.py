@@ -25,6 +25,8 @@ EXISTING_REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SYNC_SECONDS = 5.0
+BEST_OF_OLD = 10
+"""The greatest score of 1.x."""
 
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
@@ -216,11 +218,17 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
 
 
 class InterPodAffinityPriority(InterPodAffinity):
-    """The 1.x priority of that name: the same, from 0 to 10."""
+    """The 1.x priority of that name: the same from 0 to 10, where a node that nobody speaks of counts as nought."""
 
     def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
-        """Stretch the feasible nodes' scores over 0 to 10."""
-        return super().normalize(pod, nodes, scores, feasible) // 10
+        """Stretch the feasible nodes' scores and 0 over 0 to 10.
+
+        Source: kubernetes 1.15 ``pkg/scheduler/algorithm/priorities/interpod_affinity.go``.
+        """
+        least, most = int(scores[feasible].min(initial=0)), int(scores[feasible].max(initial=0))
+        if least == most:
+            return np.zeros(len(nodes), dtype=np.int64)
+        return np.where(feasible, BEST_OF_OLD * ((scores - least) / (most - least)), 0).astype(np.int64)
 
 
 def _affinity(pod: Object) -> Object:

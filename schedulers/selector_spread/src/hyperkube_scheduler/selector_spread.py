@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from hyperkube_lib.scheduling.owners import Owners
-from hyperkube_lib.scheduling.pod_counts import per_domain, per_node
+from hyperkube_lib.scheduling.pod_counts import per_node
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import MAX_SCORE, NodeTable, PodInfo, ScorePlugin
@@ -14,9 +15,12 @@ from hyperkube.machinery.labels import Selector
 from hyperkube.machinery.objects import namespace_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
-ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
 ZONE_SHARE = 2.0 / 3.0
 """How much zones count against nodes."""
 
@@ -52,12 +56,13 @@ class SelectorSpread(ScorePlugin):
         """Turn counts around, two thirds by zone where there are zones."""
         most = int(scores[feasible].max(initial=0))
         turned = MAX_SCORE * (most - scores) / most if most else np.full(len(nodes), float(MAX_SCORE))
-        key = next((key for key in ZONES if nodes.label_exists(key).any()), "")
-        if key:
-            zoned = nodes.label_exists(key)
-            sums, _, codes = per_domain(nodes, key, scores, feasible)
+        zones = _zones(nodes)
+        zoned = zones > 0
+        if (zoned & feasible).any():
+            seen = zoned & feasible
+            sums = np.bincount(zones[seen], weights=scores[seen], minlength=int(zones.max()) + 1).astype(np.int64)
             most_in_zone = int(sums.max(initial=0))
-            by_zone = MAX_SCORE * (most_in_zone - sums[codes]) / most_in_zone if most_in_zone else float(MAX_SCORE)
+            by_zone = MAX_SCORE * (most_in_zone - sums[zones]) / most_in_zone if most_in_zone else float(MAX_SCORE)
             turned = np.where(zoned, turned * (1.0 - ZONE_SHARE) + ZONE_SHARE * by_zone, turned)
         return np.clip(turned, 0, MAX_SCORE).astype(np.int64)
 
@@ -68,9 +73,18 @@ class SelectorSpread(ScorePlugin):
         return found
 
 
-class SelectorSpreadPriority(SelectorSpread):
-    """The 1.x priority of that name: the same, from 0 to 10."""
+def _zones(nodes: NodeTable) -> NDArray[np.int64]:
+    """Return each node's zone of its region as a number, 0 for none; a label's old name goes before its new one."""
+    regions, zones = _numbers(nodes, REGIONS), _numbers(nodes, ZONES)
+    return regions * (int(zones.max(initial=0)) + 1) + zones
 
-    def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
-        """Turn counts around, to 0 to 10."""
-        return super().normalize(pod, nodes, scores, feasible) // 10
+
+def _numbers(nodes: NodeTable, keys: Sequence[str]) -> NDArray[np.int64]:
+    """Number the values of the first of these labels that each node has; 0 for none, or an empty one."""
+    known: dict[str, int] = {"": 0}
+    found = np.zeros(len(nodes), dtype=np.int64)
+    for key in reversed(keys):
+        codes, values = nodes.label_codes(key)
+        numbers = np.array([*(known.setdefault(value, len(known)) for value in values), 0], dtype=np.int64)
+        found = np.where(codes >= 0, numbers[codes], found)
+    return found

@@ -61,6 +61,20 @@ class Owners:
         selectors = [service["spec"].get("selector") or {} for service in services]
         return [each for each in selectors if each and all(labels.get(key) == value for key, value in each.items())]
 
+    def selectors_by_labels(self, pod: Object) -> list[Selector]:
+        """Return the selectors of the services and the controllers that select the pod, owned by them or not.
+
+        This is how 1.x found them: kubernetes 1.15 ``pkg/scheduler/algorithm/priorities/metadata.go`` (getSelectors).
+        """
+        labels, found = labels_of(pod), [selector_from_map(each) for each in self.service_selectors(pod)]
+        for resource in _OWNERS.values() if labels else ():
+            read = selector_from_map if resource == REPLICATION_CONTROLLERS else from_label_selector
+            for owner in self._informer(resource).list(namespace_of(pod)):
+                selector = read(owner["spec"].get("selector"))
+                if not selector.is_empty and selector.matches(labels):
+                    found.append(selector)
+        return found
+
     def _informer(self, resource: GroupVersionResource) -> Informer:
         informer = self._known.get(resource)
         if informer is None:

@@ -1,9 +1,4 @@
-"""The priorities of the 1.x scheduler under their own names, which give 0 to 10 as they did there.
-
-A policy file means today's plugins by these names, so that it places pods as a KubeSchedulerConfiguration of the same
-set does. A provider or a profile that names one of these plugins gets the numbers of 1.x.
-Source: kubernetes 1.15 ``pkg/scheduler/algorithm/priorities/``.
-"""
+"""What 1.x made of the nodes themselves: labels, taints, images, an annotation."""
 
 from __future__ import annotations
 
@@ -13,63 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import orjson
 from hyperkube_lib.scheduling.node_selectors import node_affinity, term
+from hyperkube_scheduler.legacy_priorities.scale import BEST
 
+from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import NodeTable, PodInfo, Scope, ScorePlugin
 from hyperkube.kinds.taints import PREFER_NO_SCHEDULE, is_tolerated
 from hyperkube.machinery.objects import Object, annotations_of, controller_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
-BEST = 10
 AVOID = "scheduler.alpha.kubernetes.io/preferAvoidPods"
 AVOIDABLE = frozenset({"ReplicationController", "ReplicaSet"})
 LEAST_BYTES, MOST_BYTES = 23 * 2**20, 1000 * 2**20
-
-
-def _asked(pod: PodInfo, nodes: NodeTable) -> tuple[NDArray[np.int64], NDArray[np.int64], Mask]:
-    """Return cpu and memory as [2, node]: requested with the pod there, allocatable, and where the first fits."""
-    asked, has = nodes.non_zero_requested + pod.non_zero_requests, nodes.allocatable[:2]
-    return asked, has, (has > 0) & (asked <= has)
-
-
-class LeastRequestedPriority(ScorePlugin):
-    """The mean of the free shares of cpu and memory, each a whole number; what does not fit scores 0."""
-
-    scope = Scope.NODE_AND_PODS
-
-    def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
-        """Return one integer per node, 0 to `BEST`."""
-        asked, has, fits = _asked(pod, nodes)
-        scores: IntScores = np.where(fits, (has - asked) * BEST // has.clip(min=1), 0).sum(axis=0) // 2
-        return scores
-
-
-class MostRequestedPriority(ScorePlugin):
-    """The mean of the used shares of cpu and memory, each a whole number; what does not fit scores 0."""
-
-    scope = Scope.NODE_AND_PODS
-
-    def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
-        """Return one integer per node, 0 to `BEST`."""
-        asked, has, fits = _asked(pod, nodes)
-        scores: IntScores = np.where(fits, asked * BEST // has.clip(min=1), 0).sum(axis=0) // 2
-        return scores
-
-
-class BalancedResourceAllocation(ScorePlugin):
-    """How close the used shares of cpu and memory are; a full node scores 0."""
-
-    scope = Scope.NODE_AND_PODS
-
-    def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
-        """Return one integer per node, 0 to `BEST`."""
-        asked, has, _ = _asked(pod, nodes)
-        shares = np.where(has > 0, asked / has.clip(min=1), 1.0)
-        scores: IntScores = ((1 - np.abs(shares[0] - shares[1])) * BEST).astype(np.int64)
-        return np.where((shares >= 1).any(axis=0), 0, scores)
 
 
 class NodeAffinityPriority(ScorePlugin):
@@ -145,6 +96,31 @@ class NodePreferAvoidPodsPriority(ScorePlugin):
             if text and (owner.get("kind"), owner.get("uid")) in _avoided(text):
                 scores[index] = 0
         return scores
+
+
+class LabelPreference(ScorePlugin):
+    """Prefers nodes that have a label, or lack it, whatever its value; what 1.x made of ``labelPreference``.
+
+    Settings: ``preferences`` (label, presence, weight 1 unless given); the scores of several, 0 or `BEST` each, times
+    their weights add up.
+    """
+
+    scope = Scope.NODE
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        settings = context.settings if context is not None else {}
+        self._preferences = [
+            (str(row["label"]), bool(row.get("presence")), int(row.get("weight") or 1))
+            for row in settings.get("preferences") or ()
+        ]
+
+    def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
+        """Return one integer per node, 0 to `BEST` times the sum of the weights."""
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for label, presence, weight in self._preferences:
+            total += BEST * weight * (nodes.label_exists(label) == presence)
+        return total
 
 
 class EqualPriority(ScorePlugin):
