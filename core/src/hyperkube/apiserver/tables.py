@@ -37,8 +37,8 @@ _TEXTS = {
     "ServiceAccounts": "The service accounts that are bound, with their namespaces.",
 }
 """What is said of columns that several kinds have and that show no single field."""
-_SAID_SINCE_V1 = " This field is immutable."
-"""What is said of a binding's role in v1 and not in v1beta1, from which Kubernetes' printers have their texts."""
+_SAID_SINCE_V1 = {"roleRef": " This field is immutable."}
+"""What is said of a field in v1 and not in v1beta1, from which Kubernetes' printers of bindings have their texts."""
 _META_SCHEMA = "hyperkube_api.meta.v1:ObjectMeta"
 _INCLUDES = frozenset({"", "None", "Metadata", "Object"})
 _DEFAULT_COLUMNS = (Column("Name", format="name"), Column("Age"))
@@ -94,7 +94,7 @@ class ColumnDefinitions:
         for (definition, name), field in new.items():
             known = found.get(definition)
             text = known.fields.get(name, "") if known is not None else ""
-            self._texts[field.key] = text.removesuffix(_SAID_SINCE_V1) or field.own
+            self._texts[field.key] = text.removesuffix(_SAID_SINCE_V1.get(name, "")) or field.own
 
 
 def _own(column: Column) -> str:

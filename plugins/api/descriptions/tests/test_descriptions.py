@@ -1,6 +1,7 @@
 """Descriptions: read from the libraries that are installed, and put together as they were before they were wrapped."""
 
 import textwrap
+from dataclasses import replace
 
 import pytest
 from hyperkube_api.descriptions import (
@@ -121,12 +122,24 @@ def test_with_lightkube_models_alone_types_are_described_and_nothing_else(monkey
 
 
 @needs_schemas
-def test_the_exact_texts_are_preferred():
+def test_the_newest_words_are_taken_with_the_exact_white_space(monkeypatch):
     spec = "io.k8s.api.core.v1.PodSpec"
-    exact = kubernetes_validate.describe([spec, QUANTITY], kubernetes_validate.definitions())
+    exact = kubernetes_validate.describe([spec], kubernetes_validate.definitions())[spec]
+    older = replace(exact, text="Something older.", fields={**exact.fields, "nodeName": exact.fields["nodeName"] + "!"})
+    monkeypatch.setattr(kubernetes_validate, "describe", lambda names, known: {spec: older})
 
-    assert set(exact) == {spec}
-    assert ClientLibraries().types([spec])[spec] == exact[spec]
+    found = ClientLibraries().types([spec])[spec]
+
+    assert found.text != older.text
+    assert found.fields["nodeName"].split() == exact.fields["nodeName"].split()
+    assert found.fields["volumes"] == exact.fields["volumes"]
+
+
+@needs_schemas
+def test_a_type_that_only_the_exact_library_has_is_described():
+    time = "io.k8s.apimachinery.pkg.apis.meta.v1.Time"
+
+    assert ClientLibraries().types([time])[time].text == kubernetes_validate.definitions()[time]["description"]
 
 
 @needs_values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -50,11 +51,13 @@ class ClientLibraries:
         return kubernetes_validate.definitions()
 
     def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
-        """Return what is known of definitions, by whoever knows best: all of a definition comes from one library."""
+        """Return what is known of definitions: the newest library's words, with the white space of the exact one."""
         from hyperkube_api.descriptions import kubeflow_trainer, kubernetes_validate, lightkube_models
 
-        found = kubernetes_validate.describe(names, self._exact)
-        found |= lightkube_models.describe([name for name in names if name not in found])
+        exact = kubernetes_validate.describe(names, self._exact)
+        found = exact | {
+            name: _spaced(worded, exact.get(name)) for name, worded in lightkube_models.describe(names).items()
+        }
         return found | kubeflow_trainer.describe([name for name in names if name not in found])
 
     def values(self, wanted: Mapping[str, Mapping[str, Collection[str]]]) -> Mapping[str, Mapping[str, Meanings]]:
@@ -68,3 +71,15 @@ class ClientLibraries:
         from hyperkube_api.descriptions import kubernetes_client
 
         return kubernetes_client.describe(wanted)
+
+
+def _spaced(worded: TypeDescription, exact: TypeDescription | None) -> TypeDescription:
+    """Return a description with the white space of another, where both have the same words."""
+    if exact is None:
+        return worded
+    fields = {name: _same(text, exact.fields.get(name, "")) for name, text in worded.fields.items()}
+    return replace(worded, text=_same(worded.text, exact.text), fields=fields)
+
+
+def _same(text: str, exact: str) -> str:
+    return exact if exact.split() == text.split() else text
