@@ -154,6 +154,14 @@ class DescriptionsContract:
 
         assert set(self.build().types([self.described, unknown])) == {self.described}
 
+    def test_it_explains_values_for_what_was_asked_alone(self) -> None:
+        wanted = {self.described: {"noSuchField": ["NoSuchValue"]}}
+
+        found = self.build().values(wanted)
+
+        assert set(found) <= set(wanted)
+        assert not any(found.values())
+
     def test_it_knows_no_parameters_of_no_operations(self) -> None:
         assert dict(self.build().parameters({})) == {}
 
