@@ -119,7 +119,8 @@ class ResourceLimitsPriority(ScorePlugin):
         cpu = limits["cpu"].milli_value() if "cpu" in limits else 0
         memory = limits["memory"].value() if "memory" in limits else 0
         wanted, has = np.array([[cpu], [memory]], dtype=np.int64), nodes.allocatable[:2]
-        scores: IntScores = ((wanted > 0) & (has > 0) & (wanted <= has)).any(axis=0).astype(np.int64)
+        cpu_fits, memory_fits = (wanted > 0) & (has > 0) & (wanted <= has)
+        scores: IntScores = (cpu_fits | memory_fits).astype(np.int64)
         return scores
 
 
