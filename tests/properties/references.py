@@ -235,14 +235,19 @@ def balanced_score(world, pod, feasible):
         return None
     scores = {}
     for node in feasible:
-        there, shares = requested(world.on(node)), []
-        for resource in ("cpu", "memory"):
-            has = allocatable(node, resource)
-            if has:
-                shares.append(min(1.0, (there.get(resource, 0) + wanted.get(resource, 0)) / has))
-        spread = abs(shares[0] - shares[1]) / 2 if len(shares) == 2 else 0.0
-        scores[node["metadata"]["name"]] = int((1 - spread) * 100)
+        there = requested(world.on(node))
+        before = balance(node, there)
+        after = balance(node, {name: there.get(name, 0) + wanted.get(name, 0) for name in ("cpu", "memory")})
+        scores[node["metadata"]["name"]] = 50 + (50 + after - before) // 2
     return scores
+
+
+def balance(node, used):
+    shares = [
+        min(1.0, used.get(name, 0) / allocatable(node, name)) for name in ("cpu", "memory") if allocatable(node, name)
+    ]
+    spread = abs(shares[0] - shares[1]) / 2 if len(shares) == 2 else 0.0
+    return int((1 - spread) * 100)
 
 
 # The whole cluster

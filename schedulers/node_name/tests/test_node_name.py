@@ -1,23 +1,37 @@
-"""Only the named node is kept."""
+"""Only the named node is kept, case by case.
 
+Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/nodename/node_name_test.go``.
+"""
+
+import pytest
 from hyperkube_scheduler.node_name import REASON, NodeNameFilter
 
 from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 
-def test_only_the_named_node_is_kept():
-    nodes = table({"name": "a"}, {"name": "b"})
-    pod = pod_info({"spec": {"nodeName": "b"}}, nodes)
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        pytest.param(None, "", id="none is named"),
+        pytest.param("foo", "", id="this one"),
+        pytest.param("bar", f"! {REASON}", id="another"),
+    ],
+)
+def test_only_the_named_node_is_kept(wanted, expected):
+    nodes = table({"name": "foo"})
+    pod = pod_info({"spec": {"nodeName": wanted} if wanted else {}}, nodes)
 
-    result = NodeNameFilter(None).filter(pod, nodes)
-
-    assert result.mask.tolist() == [False, True]
-    assert result.reasons[REASON].tolist() == [True, False]
+    assert verdicts(NodeNameFilter(None), pod, nodes) == [expected]
 
 
-def test_it_skips_pods_without_a_node_name():
-    assert NodeNameFilter(None).skips(pod_info({"spec": {}}, table()))
+def test_the_reason_is_upstreams():
+    assert REASON == "node(s) didn't match the requested node name"
+
+
+def test_it_is_asked_again_when_a_node_came():
+    """Upstream registers Node add."""
+    assert NodeNameFilter.wakes_on == {"node"}
 
 
 class TestContract(SchedulingContract):

@@ -1,4 +1,7 @@
-"""Equal shares score highest, by upstream's integers."""
+"""Nodes that the pod brings into balance score highest, case by case.
+
+Source of the numbers: kubernetes 1.36 ``pkg/scheduler/framework/plugins/noderesources/balanced_allocation_test.go``.
+"""
 
 import pytest
 from hyperkube_scheduler.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
@@ -6,86 +9,89 @@ from hyperkube_scheduler.node_resources_balanced_allocation import NodeResources
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.machinery.errors import UsageError
 from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
-
-
-def wants(cpu, memory):
-    return {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu, "memory": memory}}}]}}
-
-
-def test_shares_that_differ_cost_points():
-    # shares 75 % and 50 %: 1 - 0.25 / 2 = 87; 50 % and 50 %: 100
-    nodes = table({"name": "a", "cpu": "4", "memory": "10000"}, {"name": "b", "cpu": "6", "memory": "10000"})
-
-    scores = NodeResourcesBalancedAllocation(None).score(pod_info(wants("3", "5000"), nodes), nodes)
-
-    assert scores.tolist() == [87, 100]
-
-
-def test_a_pod_without_requests_is_skipped():
-    nodes = table()
-
-    assert NodeResourcesBalancedAllocation(None).skips_score(
-        pod_info({"spec": {"containers": [{"name": "c"}]}}, nodes), nodes
-    )
-
+from hyperkube.testing.scheduling import pod_info, scores, table
 
 GPU = "nvidia.com/gpu"
-CPU_ONLY = ({"cpu": "1", "memory": "0"}, {"cpu": "2", "memory": "0"})
-BOTH = ({"cpu": "1", "memory": "2000"}, {"cpu": "2", "memory": "3000"})
-WITH_GPU = (BOTH[0], {**BOTH[1], GPU: "3"})
-THREE = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}, {"name": GPU, "weight": 1}]
+NAMES = ("cpu", "memory", GPU)
+THREE = [{"name": name, "weight": 1} for name in NAMES]
 
 
-def pod_of(name, requests, on=""):
+def amounts(*given):
+    return {name: value for name, value in zip(NAMES, given, strict=False) if value is not None}
+
+
+def pod(name, *requests, on=""):
     rows = [{"name": f"c{number}", "resources": {"requests": each}} for number, each in enumerate(requests)]
     return {"metadata": {"name": name, "namespace": "default"}, "spec": {"containers": rows, "nodeName": on}}
+
+
+def found(resources, sizes, wanted, placed=()):
+    """Score the pod with these requests on nodes of these sizes, each with the pod of that place on it."""
+    nodes = table(*({"name": f"n{number}", **amounts(*each)} for number, each in enumerate(sizes)))
+    for number, requests in enumerate(placed):
+        nodes.put_pod(pod(f"placed{number}", *requests, on=f"n{number}"), f"n{number}")
+    plugin = NodeResourcesBalancedAllocation(PluginContext(name="x", settings={"resources": resources}))
+    return scores(plugin, pod_info(pod("new", *wanted), nodes), nodes)
+
+
+CPU_ONLY = (amounts("1"), amounts("2"))
+BOTH = (amounts("1", "2000"), amounts("2", "3000"))
+WITH_GPU = (amounts("1", "2000"), amounts("2", "3000", "3"))
+MEMORY_ONLY = (amounts(None, "2000"), amounts(None, "3000"))
 
 
 @pytest.mark.parametrize(
     ("resources", "sizes", "wanted", "placed", "expected"),
     [
-        pytest.param((), [("4", "10000"), ("6", "10000")], BOTH, (), [87, 100], id="different sizes"),
-        pytest.param((), [("10", "20000")] * 2, BOTH, (CPU_ONLY, BOTH), [82, 95], id="pods placed"),
-        pytest.param((), [("10", "20000"), ("10", "50000")], BOTH, (CPU_ONLY, BOTH), [82, 80], id="both"),
-        pytest.param((), [("6", "10000")] * 2, CPU_ONLY, (CPU_ONLY, BOTH), [50, 75], id="all that there is"),
+        pytest.param((), [("4", "10000")] * 2, (), (), None, id="nothing requested"),
+        pytest.param((), [("4", "10000"), ("6", "10000")], BOTH, (), [68, 75], id="different sizes"),
+        pytest.param((), [("10", "20000")] * 2, BOTH, (CPU_ONLY, BOTH), [73, 74], id="pods placed"),
+        pytest.param((), [("10", "20000"), ("10", "50000")], BOTH, (CPU_ONLY, BOTH), [73, 70], id="both"),
+        pytest.param((), [("3", "5000")] * 2, MEMORY_ONLY, (CPU_ONLY, ()), [100, 50], id="best and worst"),
+        pytest.param((), [("6", "10000")] * 2, CPU_ONLY, (CPU_ONLY, BOTH), [62, 62], id="all that there is"),
         pytest.param(
             THREE,
             [("3500m", "40000", "8")] * 2,
-            ({"memory": "0", GPU: "1"},),
+            (amounts("0", "0", "1"),),
             (WITH_GPU, BOTH),
-            [70, 65],
+            [75, 76],
             id="a device counts where it is requested",
         ),
         pytest.param(
-            THREE,
-            [("3500m", "40000", "8"), ("3500m", "40000")],
-            BOTH,
-            (),
-            [63, 63],
-            id="and else does not",
+            THREE, [("3500m", "40000", "8"), ("3500m", "40000")], BOTH, (), [56, 56], id="and else it does not"
         ),
     ],
 )
 def test_scores_number_by_number(resources, sizes, wanted, placed, expected):
-    """Source of the numbers: kubernetes ``plugins/noderesources/balanced_allocation_test.go``."""
-    names = ("cpu", "memory", GPU)
-    nodes = table(
-        *({"name": f"n{number}", **dict(zip(names, each, strict=False))} for number, each in enumerate(sizes))
-    )
-    for number, requests in enumerate(placed):
-        nodes.put_pod(pod_of(f"placed{number}", requests, f"n{number}"), f"n{number}")
-    plugin = NodeResourcesBalancedAllocation(PluginContext(name="x", settings={"resources": resources}))
-
-    assert plugin.score(pod_info(pod_of("new", wanted), nodes), nodes).tolist() == expected
+    assert found(resources, sizes, wanted, placed) == expected
 
 
-def test_a_weight_other_than_1_is_a_mistake():
-    with pytest.raises(UsageError, match="resource weight of cpu must be 1, not 2"):
-        NodeResourcesBalancedAllocation(PluginContext(name="x", settings={"resources": [{"name": "cpu", "weight": 2}]}))
+def test_where_one_of_three_resources_is_missing_the_other_two_are_compared():
+    """Half the difference of the two, as for two resources: 75 % and 50 % used leave 87, and 100 without the pod."""
+    wanted = (amounts("3", "5000", "1"),)
+
+    assert found(THREE, [("4", "10000"), ("4", "10000", "2")], wanted)[0] == 50 + (50 + 87 - 100) // 2
+
+
+def test_the_number_of_pods_is_no_resource_to_balance():
+    assert found([{"name": "pods", "weight": 1}], [("4", "10000")], BOTH) is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        pytest.param([{"name": "cpu", "weight": 2}], "resources[0].weight: Invalid value: 2: must be 1", id="weight"),
+        pytest.param([{"name": "cpu"}, {"name": "cpu"}], 'resources[1].name: Duplicate value: "cpu"', id="twice"),
+    ],
+)
+def test_settings_that_mean_nothing_are_mistakes(rows, said):
+    with pytest.raises(UsageError) as raised:
+        found(rows, [("4", "10000")], BOTH)
+
+    assert str(raised.value) == said
 
 
 class TestContract(SchedulingContract):
     plugin = NodeResourcesBalancedAllocation
     nodes = ({"name": "a", "cpu": "4", "memory": "10000"}, {"name": "b", "cpu": "6", "memory": "10000"})
-    pods = (wants("3", "5000"),)
+    pods = (pod("new", amounts("3", "5000")),)

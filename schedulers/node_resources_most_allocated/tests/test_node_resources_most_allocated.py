@@ -1,33 +1,97 @@
-"""Fuller nodes score higher, by upstream's integers."""
+"""Fuller nodes score higher, case by case.
 
+Source of the numbers: kubernetes 1.22
+``pkg/scheduler/framework/plugins/noderesources/most_allocated_test.go``.
+"""
+
+import pytest
 from hyperkube_scheduler.node_resources_most_allocated import NodeResourcesMostAllocated
 
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.machinery.errors import UsageError
 from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube.testing.scheduling import pod_info, scores, table
+
+DEVICE = "abc.com/xyz"
+MEMORY_TWICE = [{"name": "memory", "weight": 2}, {"name": "cpu", "weight": 1}]
+EQUAL = [{"name": "memory", "weight": 1}, {"name": "cpu", "weight": 1}]
+WITH_DEVICE = [{"name": name, "weight": 1} for name in ("cpu", "memory", DEVICE)]
 
 
-def wants(cpu, memory):
-    return {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu, "memory": memory}}}]}}
+def size(cpu, memory, **more):
+    return {"cpu": str(cpu), "memory": str(memory), **more}
 
 
-def test_different_sizes_score_by_their_used_share():
-    # 3000m of 4000m and 5000 of 10000: (75 + 50) / 2 = 62; of 6000m: (50 + 50) / 2 = 50
-    nodes = table({"name": "a", "cpu": "4", "memory": "10000"}, {"name": "b", "cpu": "6", "memory": "10000"})
+def pod(*requests, on=""):
+    """Return a pod of containers with these requests, None for one that says nothing."""
+    rows = [
+        {"name": f"c{number}", "resources": {"requests": each} if each is not None else {}}
+        for number, each in enumerate(requests)
+    ]
+    return {"metadata": {"name": on or "new", "namespace": "default"}, "spec": {"containers": rows, "nodeName": on}}
 
-    scores = NodeResourcesMostAllocated(None).score(pod_info(wants("3", "5000"), nodes), nodes)
 
-    assert scores.tolist() == [62, 50]
+def found(resources, sizes, wanted, placed=()):
+    settings = {"resources": resources} if resources is not None else {}
+    nodes = table(*({"name": f"n{number}", **each} for number, each in enumerate(sizes)))
+    for number, (column, requests) in enumerate(placed):
+        one = pod(requests, on=f"n{column}")
+        one["metadata"]["name"] = f"placed{number}"
+        nodes.put_pod(one, f"n{column}")
+    plugin = NodeResourcesMostAllocated(PluginContext(name="x", settings=settings))
+    return scores(plugin, pod_info(pod(*wanted), nodes), nodes)
 
 
-def test_more_than_there_is_counts_as_full():
-    nodes = table({"name": "a", "cpu": "1", "memory": "1000"})
+CPU, BOTH, ASKING = size(3, 0), size(3, 5000), size(3, 5000, **{DEVICE: "2"})
+EVEN, UNEVEN, LARGE = (size(4, 10000),) * 2, (size(4, 10000), size(6, 10000)), (size(10, 20000),) * 2
+SMALL = {"cpu": "250m", "memory": "1000Mi"}
+HALF_HAVE_IT = (size(6, 10000), size(6, 10000, **{DEVICE: "4"}))
+BOTH_HAVE_IT = (size(6, 10000, **{DEVICE: "4"}), size(6, 10000, **{DEVICE: "10"}))
 
-    scores = NodeResourcesMostAllocated(None).score(pod_info(wants("3", "5000"), nodes), nodes)
 
-    assert scores.tolist() == [100]
+@pytest.mark.parametrize(
+    ("resources", "sizes", "wanted", "placed", "expected"),
+    [
+        pytest.param(None, EVEN, (), (), [0, 0], id="nothing placed, nothing requested"),
+        pytest.param(None, UNEVEN, (BOTH,), (), [62, 50], id="nodes of different size"),
+        pytest.param(None, LARGE, (), ((0, CPU), (0, CPU), (1, CPU), (1, BOTH)), [30, 42], id="placed pods request"),
+        pytest.param(None, LARGE, (BOTH,), ((0, CPU), (1, BOTH)), [42, 55], id="both request"),
+        pytest.param(None, (size(5, 10000), size(10, 9000)), (size(5, 9000),), (), [95, 75], id="all that there is"),
+        pytest.param(MEMORY_TWICE, UNEVEN, (BOTH,), (), [58, 50], id="weights"),
+        pytest.param(
+            EQUAL, (SMALL, SMALL), (None,), ((0, None), (0, None)), [80, 30], id="what is assumed of no requests"
+        ),
+        pytest.param(WITH_DEVICE, HALF_HAVE_IT, (BOTH,), (), [50, 50], id="a device that is not requested"),
+        pytest.param(WITH_DEVICE, BOTH_HAVE_IT, (ASKING,), (), [50, 40], id="a device that is requested"),
+    ],
+)
+def test_scores_number_by_number(resources, sizes, wanted, placed, expected):
+    assert found(resources, sizes, wanted, placed) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        pytest.param(
+            [{"name": "memory", "weight": -1}, {"name": "cpu", "weight": 1}],
+            "resources[0].weight: Invalid value: -1: resource weight of memory not in valid range (0, 100]",
+            id="negative",
+        ),
+        pytest.param(
+            [{"name": "memory", "weight": 120}],
+            "resources[0].weight: Invalid value: 120: resource weight of memory not in valid range (0, 100]",
+            id="more than a score",
+        ),
+    ],
+)
+def test_a_weight_out_of_range_is_a_mistake(rows, said):
+    with pytest.raises(UsageError) as raised:
+        found(rows, EVEN, (BOTH,))
+
+    assert str(raised.value) == said
 
 
 class TestContract(SchedulingContract):
     plugin = NodeResourcesMostAllocated
     nodes = ({"name": "a", "cpu": "4", "memory": "10000"}, {"name": "b", "cpu": "6", "memory": "10000"})
-    pods = (wants("3", "5000"),)
+    pods = (pod(BOTH),)

@@ -1,24 +1,47 @@
-"""Cordoned nodes are refused, unless tolerated."""
+"""Cordoned nodes are refused, unless tolerated, case by case.
 
+Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/nodeunschedulable/node_unschedulable_test.go``.
+"""
+
+import pytest
 from hyperkube_scheduler.node_unschedulable import REASON, NodeUnschedulable
 
 from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube.testing.scheduling import pod_info, table, verdicts
+
+KEY = "node.kubernetes.io/unschedulable"
 
 
-def test_a_cordoned_node_is_refused():
-    nodes = table({"name": "a", "unschedulable": True}, {"name": "b"})
+@pytest.mark.parametrize(
+    ("tolerations", "cordoned", "expected"),
+    [
+        pytest.param([], True, f"! {REASON}", id="cordoned"),
+        pytest.param([], False, "", id="not cordoned"),
+        pytest.param([{"key": KEY, "effect": "NoSchedule"}], True, "", id="tolerated"),
+        pytest.param([{"operator": "Exists"}], True, "", id="everything is tolerated"),
+        pytest.param([{"key": "unrelated-key", "operator": "Exists"}], True, f"! {REASON}", id="something else is"),
+    ],
+)
+def test_cordoned_nodes(tolerations, cordoned, expected):
+    nodes = table({"name": "a", "unschedulable": cordoned})
+    pod = pod_info({"spec": {"tolerations": tolerations}}, nodes)
 
-    result = NodeUnschedulable(None).filter(pod_info({"spec": {}}, nodes), nodes)
+    assert verdicts(NodeUnschedulable(None), pod, nodes) == [expected]
 
-    assert result.mask.tolist() == [False, True]
-    assert result.reasons[REASON].tolist() == [True, False]
+
+def test_the_reason_is_upstreams():
+    assert REASON == "node(s) were unschedulable"
 
 
 def test_a_pod_that_tolerates_cordoned_nodes_skips_it():
-    toleration = {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"}
+    toleration = {"key": KEY, "operator": "Exists"}
 
     assert NodeUnschedulable(None).skips(pod_info({"spec": {"tolerations": [toleration]}}, table()))
+
+
+def test_it_is_asked_again_when_a_node_changed():
+    """Upstream registers Node add and taint; a pod whose tolerations changed is always tried again here."""
+    assert NodeUnschedulable.wakes_on == {"node"}
 
 
 class TestContract(SchedulingContract):

@@ -1,13 +1,13 @@
 """Builders for tests of scheduling plugins: a node table from a few words, and a pod ready to be scheduled.
 
-And `verdicts`, which says in one word per node what a filter says in masks.
+And `verdicts`, which says in one word per node what a filter says in masks, and `scores`, which plays a score through.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from hyperkube.hookspecs.scheduling import FilterPlugin
+from hyperkube.hookspecs.scheduling import FilterPlugin, ScorePlugin
 from hyperkube.machinery.objects import Object
 from hyperkube.scheduler.node_table import Nodes
 from hyperkube.scheduler.pod_info import QueuedPod
@@ -63,3 +63,13 @@ def verdicts(plugin: FilterPlugin, pod: QueuedPod, nodes: Nodes) -> list[str]:
         helpless = left_out or (answer.unresolvable is not None and bool(answer.unresolvable[index]))
         said.append("" if answer.mask[index] and not left_out else f"{'! ' if helpless else ''}{text or 'outside'}")
     return said
+
+
+def scores(plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes) -> list[int] | None:
+    """Return each node's score, normalized as if all nodes were feasible; None where the plugin skips the pod."""
+    import numpy as np
+
+    if plugin.skips_score(pod, nodes):
+        return None
+    everywhere = np.ones(len(nodes), dtype=bool)
+    return [int(score) for score in plugin.normalize(pod, nodes, plugin.score(pod, nodes), everywhere)]

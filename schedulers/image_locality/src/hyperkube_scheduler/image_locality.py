@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MEBIBYTE = 1024 * 1024
 LEAST_BYTES = 23 * MEBIBYTE
-MOST_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
+MOST_BYTES_PER_IMAGE = 1000 * MEBIBYTE
 
 
 class ImageLocality(ScorePlugin):
@@ -38,7 +38,7 @@ class ImageLocality(ScorePlugin):
         return not any(image in self._nodes_with for image in _images(pod.pod))
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
-        """Return one integer per node, from 0 (23 MiB or less) to `MAX_SCORE` (1000 MiB per container)."""
+        """Return one integer per node, from 0 (23 MiB or less) to `MAX_SCORE` (1000 MiB per image)."""
         self._catch_up(nodes)
         sums = np.zeros(len(nodes), dtype=np.int64)
         images = _images(pod.pod)
@@ -47,7 +47,7 @@ class ImageLocality(ScorePlugin):
             share = len(holders) / max(1, len(nodes))
             for column, size in holders.items():
                 sums[column] += int(size * share)
-        most = MOST_BYTES_PER_CONTAINER * max(1, len(images))
+        most = MOST_BYTES_PER_IMAGE * max(1, len(images))
         scores: IntScores = MAX_SCORE * (sums.clip(LEAST_BYTES, most) - LEAST_BYTES) // (most - LEAST_BYTES)
         return scores
 
@@ -78,9 +78,12 @@ def _sizes(node: Object) -> dict[str, int]:
 
 
 def _images(pod: Object) -> list[str]:
+    """Return the images of all containers that the pod is made with, and those mounted as volumes."""
     spec = pod.get("spec", {})
     rows = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
-    return [normalized(row["image"]) for row in rows if row.get("image")]
+    mounted = [row["image"] for row in spec.get("volumes") or () if row.get("image") is not None]
+    named = [row.get("image") or "" for row in rows] + [row.get("reference") or "" for row in mounted]
+    return [normalized(image) for image in named]
 
 
 def normalized(image: str) -> str:

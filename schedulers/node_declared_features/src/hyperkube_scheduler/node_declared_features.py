@@ -9,11 +9,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, Scope
 from hyperkube.kinds.pods import containers
 from hyperkube.machinery.objects import Object
 
 REASON = "node(s) didn't match Pod's required features"
+GATE = "NodeDeclaredFeatures"
 
 
 def _restarts_all(pod: Object) -> bool:
@@ -37,7 +39,7 @@ Features that only a change of a running pod needs (``GuaranteedQoSPodCPUResize`
 
 
 class NodeDeclaredFeatures(FilterPlugin):
-    """Keeps the nodes that declare what the pod needs.
+    """Keeps the nodes that declare what the pod needs, unless the gate ``NodeDeclaredFeatures`` is set to false.
 
     Source: kubernetes ``pkg/scheduler/framework/plugins/nodedeclaredfeatures/nodedeclaredfeatures.go``.
     """
@@ -46,9 +48,13 @@ class NodeDeclaredFeatures(FilterPlugin):
     wakes_on = frozenset({"node"})
     skips_by_template = True
 
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._enabled = context is None or context.gates.get(GATE, True)
+
     def skips(self, pod: PodInfo) -> bool:
         """Tell that the pod needs nothing."""
-        return not needed(pod.pod)
+        return not self._enabled or not needed(pod.pod)
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes that declare all of it."""

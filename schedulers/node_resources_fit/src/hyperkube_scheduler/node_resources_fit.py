@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.resource_scores import CPU_AND_MEMORY, by_shape, least, most, shape_of, weights_of
+from hyperkube_lib.scheduling.resource_scores import by_shape, least, most, shape_of, weights_of
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, Scope, ScorePlugin
+from hyperkube.kinds.resource_lists import is_extended
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.names import qualified_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from hyperkube.hookspecs.scheduling import IntScores
 
 TOO_MANY_PODS = "Too many pods"
@@ -33,22 +37,26 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         """Read the settings.
 
         Raises:
-            UsageError: an unknown strategy, or a weight or shape that is not valid.
+            UsageError: an unknown strategy, or a name, weight or shape that is not valid.
         """
         super().__init__(context)
         settings = context.settings if context is not None else {}
-        self._ignored = frozenset(settings.get("ignoredResources") or ())
-        self._ignored_groups = tuple(f"{group}/" for group in settings.get("ignoredResourceGroups") or ())
+        self._ignored = _names("ignoredResources", settings.get("ignoredResources") or ())
+        self._ignored_groups = _names("ignoredResourceGroups", settings.get("ignoredResourceGroups") or (), whole=True)
         strategy = settings.get("scoringStrategy") or {}
         self._strategy = strategy.get("type") or STRATEGIES[0]
         if self._strategy not in STRATEGIES:
-            raise UsageError(f"scoringStrategy.type: {self._strategy!r} is none of {', '.join(STRATEGIES)}")
-        self._weights = weights_of(strategy.get("resources")) if strategy else CPU_AND_MEMORY
+            known = ", ".join(f'"{each}"' for each in STRATEGIES)
+            raise UsageError(f'scoringStrategy.type: Unsupported value: "{self._strategy}": supported values: {known}')
+        self._weights = weights_of(strategy.get("resources"), "scoringStrategy.resources")
         ratio = strategy.get("requestedToCapacityRatio") or {}
-        self._shape = shape_of(ratio.get("shape")) if self._strategy == STRATEGIES[2] else ()
+        self._shape = shape_of(ratio.get("shape"), "scoringStrategy.shape") if self._strategy == STRATEGIES[2] else ()
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
-        """Keep the nodes where every requested resource is free; a node may lack several."""
+        """Keep the nodes where every requested resource is free; a node may lack several.
+
+        A node that has less than is requested even when it is empty is hopeless; the number of pods never makes it so.
+        """
         mask = np.ones(len(nodes), dtype=bool)
         rows = len(pod.requests)
         if not np.count_nonzero(nodes.requested[:rows] + pod.requests > nodes.allocatable[:rows]):
@@ -59,15 +67,26 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
             if not wanted:
                 continue
             resource = nodes.resources[row]
-            if resource in self._ignored or resource.startswith(self._ignored_groups):
+            if self._ignores(resource):
                 continue
             allocatable = nodes.allocatable[row]
             lacking = nodes.requested[row] + wanted > allocatable
             if lacking.any():
-                reasons[TOO_MANY_PODS if resource == "pods" else f"Insufficient {resource}"] = lacking
                 mask &= ~lacking
-                unresolvable |= wanted > allocatable
+                if resource == "pods":
+                    reasons[TOO_MANY_PODS] = lacking
+                else:
+                    reasons[f"Insufficient {resource}"] = lacking
+                    unresolvable |= wanted > allocatable
         return Filtered(mask, reasons, unresolvable)
+
+    def _ignores(self, resource: str) -> bool:
+        """Tell whether the settings ask not to look at a resource; only extended ones can be left out."""
+        if not self._ignored and not self._ignored_groups:
+            return False
+        return is_extended(resource) and (
+            resource in self._ignored or resource.partition("/")[0] in self._ignored_groups
+        )
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Return one integer per node by the strategy."""
@@ -76,3 +95,13 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         if self._strategy == STRATEGIES[1]:
             return most(pod, nodes, self._weights)
         return by_shape(pod, nodes, self._weights, self._shape)
+
+
+def _names(path: str, given: Iterable[str], *, whole: bool = False) -> frozenset[str]:
+    """Return checked names of resources, or with `whole` of their domains, which have no slash."""
+    found = tuple(given)
+    for index, name in enumerate(found):
+        wrong = ["resource group name can't contain '/'"] if whole and "/" in name else qualified_name(name)
+        for said in wrong:
+            raise UsageError(f'{path}[{index}]: Invalid value: "{name}": {said}')
+    return frozenset(found)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hyperkube_lib.scheduling.resource_scores import CPU_AND_MEMORY, least
+from hyperkube_lib.scheduling.resource_scores import least, weights_of
 
+from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import Scope, ScorePlugin
 
 if TYPE_CHECKING:
@@ -13,14 +14,26 @@ if TYPE_CHECKING:
 
 
 class NodeResourcesLeastAllocated(ScorePlugin):
-    """Scores all nodes at once by the mean free share of cpu and memory once the pod runs there."""
+    """Scores all nodes at once by the mean free share of their resources once the pod runs there.
+
+    Settings: ``resources`` (name and weight, 1 to 100); cpu and memory alike if there are none.
+    Source: kubernetes 1.22 ``pkg/scheduler/framework/plugins/noderesources/least_allocated.go``.
+    """
 
     scope = Scope.NODE_AND_PODS
+
+    def __init__(self, context: PluginContext) -> None:
+        """Read the settings.
+
+        Raises:
+            UsageError: a weight that is not valid.
+        """
+        super().__init__(context)
+        self._weights = weights_of(context.settings.get("resources") if context is not None else None)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Return one integer per node, 0 (full) to `MAX_SCORE` (empty).
 
-        A resource of which a node has none does not count. Both are [2, node]: cpu and memory.
-        Source: kubernetes ``pkg/scheduler/framework/plugins/noderesources/least_allocated.go``.
+        What a node has none of does not count there, nor does an extended resource that the pod does not request.
         """
-        return least(pod, nodes, CPU_AND_MEMORY)
+        return least(pod, nodes, self._weights)

@@ -32,7 +32,7 @@ class RequestedToCapacityRatio(ScorePlugin):
         super().__init__(context)
         settings = context.settings if context is not None else {}
         self._shape = shape_of(settings.get("shape") or EMPTIEST_FIRST)
-        self._weights = weights_of(settings.get("resources"))
+        self._weights = weights_of(settings.get("resources"), greatest=None)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Return one integer per node, 0 to `MAX_SCORE`."""

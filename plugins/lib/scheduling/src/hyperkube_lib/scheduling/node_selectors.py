@@ -5,17 +5,22 @@ Source: kubernetes component-helpers ``scheduling/corev1/nodeaffinity/nodeaffini
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hyperkube.hookspecs.scheduling import NodeTable
 from hyperkube.kinds.taints import is_tolerated, keeps_off
+from hyperkube.machinery.names import label_key, label_value
 from hyperkube.machinery.objects import Object
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import Mask
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def node_affinity(pod: Object) -> Object:
@@ -55,9 +60,9 @@ def any_term(terms: Iterable[Object], nodes: NodeTable) -> Mask:
 
 
 def term(each: Object, nodes: NodeTable) -> Mask:
-    """Return the nodes that match every requirement of a term; an empty term matches none."""
+    """Return the nodes that match every requirement of a term; an empty term matches none, nor does a broken one."""
     expressions, fields = each.get("matchExpressions") or (), each.get("matchFields") or ()
-    if not expressions and not fields:
+    if (not expressions and not fields) or any(map(is_broken, expressions)):
         return np.zeros(len(nodes), dtype=bool)
     mask = np.ones(len(nodes), dtype=bool)
     for requirement in expressions:
@@ -65,6 +70,23 @@ def term(each: Object, nodes: NodeTable) -> Mask:
     for requirement in fields:
         mask &= _field(requirement, nodes)
     return mask
+
+
+def is_broken(requirement: Object) -> bool:
+    """Tell whether a requirement on labels cannot be read: its key, its operator, or its values.
+
+    Source: apimachinery ``pkg/labels/selector.go`` (NewRequirement).
+    """
+    key, operator, values = requirement.get("key", ""), requirement.get("operator"), requirement.get("values") or ()
+    return bool(label_key(key) or not _takes(operator, values) or any(map(label_value, values)))
+
+
+def _takes(operator: str | None, values: Sequence[str]) -> bool:
+    if operator in {"In", "NotIn"}:
+        return bool(values)
+    if operator in {"Gt", "Lt"}:
+        return len(values) == 1 and _integer(values[0]) is not None
+    return operator in {"Exists", "DoesNotExist"} and not values
 
 
 def _requirement(requirement: Object, nodes: NodeTable) -> Mask:
@@ -96,10 +118,7 @@ def _compared(nodes: NodeTable, key: str, operator: str, values: Iterable[str]) 
 
 
 def _integer(text: str | None) -> int | None:
-    try:
-        return int(text or "")
-    except ValueError:
-        return None
+    return int(text) if text is not None and _INTEGER.fullmatch(text) else None
 
 
 def _field(requirement: Object, nodes: NodeTable) -> Mask:

@@ -22,27 +22,33 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores
 
 CPU_AND_MEMORY: Mapping[str, int] = {"cpu": 1, "memory": 1}
-BASE = ("cpu", "memory", "ephemeral-storage", "pods")
+BASE = ("cpu", "memory", "ephemeral-storage")
 Shape = Sequence[tuple[int, int]]
 """Points (utilization in percent, score 0 to 100) by rising utilization."""
 
 
-def weights_of(rows: Sequence[Object] | None) -> Mapping[str, int]:
+def weights_of(
+    rows: Sequence[Object] | None, path: str = "resources", greatest: int | None = MAX_SCORE
+) -> Mapping[str, int]:
     """Return resource → weight of a ``resources`` list; cpu and memory alike if there is none.
 
+    A weight that is nought or left out is 1; a resource that is named twice has the sum.
+
     Raises:
-        UsageError: a weight outside 1 to 100.
+        UsageError: a weight below 1 or above `greatest`.
     """
-    if not rows:
-        return CPU_AND_MEMORY
-    weights = {row["name"]: int(row.get("weight") or 1) for row in rows}
-    for name, weight in weights.items():
-        if not 1 <= weight <= MAX_SCORE:
-            raise UsageError(f"resource weight of {name} should be in the range [1, 100], not {weight}")
-    return weights
+    weights: dict[str, int] = {}
+    for index, row in enumerate(rows or ()):
+        name, weight = row["name"], int(row.get("weight") or 1)
+        if weight < 1 or (greatest is not None and weight > greatest):
+            limits = "[1, inf)" if greatest is None else f"(0, {greatest}]"
+            said = f"resource weight of {name} not in valid range {limits}"
+            raise UsageError(f"{path}[{index}].weight: Invalid value: {weight}: {said}")
+        weights[name] = weights.get(name, 0) + weight
+    return CPU_AND_MEMORY if not weights or weights == CPU_AND_MEMORY else weights
 
 
-def shape_of(rows: Sequence[Object] | None) -> Shape:
+def shape_of(rows: Sequence[Object] | None, path: str = "shape") -> Shape:
     """Return a checked ``shape``: scores from 0 to 10 become 0 to 100.
 
     Raises:
@@ -50,13 +56,15 @@ def shape_of(rows: Sequence[Object] | None) -> Shape:
     """
     points = [(int(row.get("utilization") or 0), int(row.get("score") or 0)) for row in rows or ()]
     if not points:
-        raise UsageError("shape: at least one point must be specified")
-    if any(not 0 <= utilization <= 100 for utilization, _ in points):
-        raise UsageError("shape: utilization values must be in the range [0, 100]")
-    if any(not 0 <= score <= 10 for _, score in points):
-        raise UsageError("shape: score values must be in the range [0, 10]")
-    if any(one[0] >= other[0] for one, other in pairwise(points)):
-        raise UsageError("shape: utilization values must be sorted in increasing order")
+        raise UsageError(f"{path}: Required value: at least one point must be specified")
+    for index, (one, other) in enumerate(pairwise(points), 1):
+        if one[0] >= other[0]:
+            said = "values must be sorted in increasing order"
+            raise UsageError(f"{path}[{index}].utilization: Invalid value: {other[0]}: {said}")
+    for index, (utilization, score) in enumerate(points):
+        for name, value, most in (("utilization", utilization, 100), ("score", score, 10)):
+            if not 0 <= value <= most:
+                raise UsageError(f"{path}[{index}].{name}: Invalid value: {value}: not in valid range [0, {most}]")
     return [(utilization, score * MAX_SCORE // 10) for utilization, score in points]
 
 
@@ -118,10 +126,13 @@ def _mean(
 def _resources(
     pod: PodInfo, nodes: NodeTable, weights: Mapping[str, int]
 ) -> list[tuple[str, int, NDArray[np.int64], NDArray[np.int64]]]:
-    """Return (name, weight, requested once the pod is there, allocatable); extended ones only if asked for."""
+    """Return (name, weight, requested once the pod is there, allocatable); extended ones only if asked for.
+
+    The number of pods is none of the resources that are scored.
+    """
     rows = []
     for name, weight in weights.items():
-        if name not in nodes.resources:
+        if name not in nodes.resources or name == "pods":
             continue
         row = nodes.resources.index(name)
         wanted = int(pod.requests[row, 0]) if row < len(pod.requests) else 0
