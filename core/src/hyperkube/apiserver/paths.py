@@ -42,6 +42,7 @@ class Paths:
         pages: further paths and what answers them.
         unlisted: the same, for paths that the index does not show.
         logs: answers ``/logs`` and all below it.
+        lists_logs: whether the index shows it: Kubernetes has it only when told to.
     """
 
     def __init__(
@@ -52,8 +53,11 @@ class Paths:
         pages: Mapping[str, Page],
         unlisted: Mapping[str, Page] | None = None,
         logs: MachineLogs | None = None,
+        *,
+        lists_logs: bool = True,
     ) -> None:
         self._logs = logs
+        self._lists_logs = lists_logs
         self._unlisted = dict(unlisted or {})
         self._discovery = discovery
         self._health = health
@@ -90,11 +94,15 @@ class Paths:
         negotiation.check_accepted(request.headers.get("accept", ""), (negotiation.JSON,))
         return ok(write(VERSION, negotiation.JSON, pretty=True))
 
-    def _index(self, request: ApiRequest) -> Answer:
+    def listed(self) -> list[str]:
+        """Return the paths that the index shows."""
         found = {*self._pages, *self._discovery.paths(), *self._health.paths(), *self._openapi.paths()}
-        if self._logs is not None:
+        if self._logs is not None and self._lists_logs:
             found.add(ROOT)
-        body = {"paths": sorted(found)}
+        return sorted(found)
+
+    def _index(self, request: ApiRequest) -> Answer:
+        body = {"paths": self.listed()}
         if request.method not in {"GET", "HEAD"}:
             raise not_allowed()
         return Response(

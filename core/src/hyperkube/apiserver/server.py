@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any, cast
 
@@ -22,39 +23,35 @@ from hyperkube.apiserver.audit.options import auditor_of
 from hyperkube.apiserver.authentication import BASIC, Authentication
 from hyperkube.apiserver.authorization import ALWAYS_ALLOWED_PATHS, Authorization
 from hyperkube.apiserver.authorization_file import AuthorizersOfFile
+from hyperkube.apiserver.beginning import Beginning
 from hyperkube.apiserver.bootstrap import Bootstrap
 from hyperkube.apiserver.custom.controller import Definitions
 from hyperkube.apiserver.custom.definitions import RulesOf
-from hyperkube.apiserver.debugging import PATHS, Debugging
 from hyperkube.apiserver.decode import BodyDecoder, Kinds
-from hyperkube.apiserver.discovery import Discovery
-from hyperkube.apiserver.encode import Encoder, ok
+from hyperkube.apiserver.encode import Encoder
 from hyperkube.apiserver.encryption import EncryptedValues, live_rules
-from hyperkube.apiserver.explain.pages import ExplanationPages
 from hyperkube.apiserver.explain.reasons import Reasons
 from hyperkube.apiserver.explain.records import Explanations
-from hyperkube.apiserver.flowcontrol.configuration import FlowConfiguration, checks
+from hyperkube.apiserver.flowcontrol.configuration import FlowConfiguration
 from hyperkube.apiserver.flowcontrol.options import limits_of
-from hyperkube.apiserver.flowcontrol.pages import DebugPages
 from hyperkube.apiserver.flowcontrol.turns import FlowControl
 from hyperkube.apiserver.handler import ApiHandler
 from hyperkube.apiserver.health import Check, Health
+from hyperkube.apiserver.identity_lease import IdentityLease
 from hyperkube.apiserver.inprocess import InProcessClient
 from hyperkube.apiserver.insecure import InsecureHandler
 from hyperkube.apiserver.kinds import KnownKinds
 from hyperkube.apiserver.late import LateAuthorizer, LateClient
-from hyperkube.apiserver.machine_logs import MachineLogs
-from hyperkube.apiserver.metrics import CONTENT_TYPE, RequestMetrics
+from hyperkube.apiserver.metrics import RequestMetrics
 from hyperkube.apiserver.objects import StoredObjects
 from hyperkube.apiserver.openapi import NoDescriptions
-from hyperkube.apiserver.openapi_pages import OpenApiPages
-from hyperkube.apiserver.openid import CONFIGURATION, KEYS, OpenIdPages
-from hyperkube.apiserver.paths import VERSION, Page, Paths
 from hyperkube.apiserver.pipeline import Pipeline
 from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.rest.ownership import FieldOwnership
 from hyperkube.apiserver.rest.services import LEASE_REUSE_SECONDS, LeasePool, Services
+from hyperkube.apiserver.root import Sources, root_paths
 from hyperkube.apiserver.runtime_config import selected
+from hyperkube.apiserver.start_steps import BEGUN, Done, Part, start_checks
 from hyperkube.apiserver.storage_options import (
     HistorySizes,
     check_media_type,
@@ -82,19 +79,6 @@ from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
 from hyperkube.storage.watch_cache import CacheState, StoreCache
 
 _logger = logging.getLogger("hyperkube.apiserver")
-
-
-@dataclass(frozen=True, slots=True)
-class Beginning:
-    """What an API server need not find out anew because another one knew it of the store that its own is a fork of.
-
-    Attributes:
-        cache: what was cached.
-        bootstrapped: whether the system objects had been created and compared.
-    """
-
-    cache: CacheState
-    bootstrapped: bool
 
 
 class ApiServer:
@@ -138,7 +122,7 @@ class ApiServer:
         self._other_caches: list[StoreCache] = []
         self.registry = Registry(self.cache, root=self._root)
         self._ending, self._closed = threading.Event(), threading.Event()
-        self._started = False
+        self._begun: set[Part] = set()
         self._build()
 
     def _new_cache(self, store: Store, state: CacheState | None = None) -> StoreCache:
@@ -217,6 +201,9 @@ class ApiServer:
         self._flows = self._flow_configuration(limits, api) if isinstance(limits, FlowControl) else None
         done = self._beginning is not None and self._beginning.bootstrapped
         self._bootstrap = Bootstrap(self._services, api, authz, options, clock, _logger, done=done)
+        self._identity: IdentityLease | None = None
+        if options.get("identity-lease"):
+            self._identity = IdentityLease(self.client(LOOPBACK), clock, _logger)
 
     def _flow_configuration(self, limits: FlowControl, api: PluginHost) -> FlowConfiguration:
         return FlowConfiguration(
@@ -268,20 +255,26 @@ class ApiServer:
         limits = self._limits = limits_of(options, clock)
         metrics = RequestMetrics(limits)
         stored = StoreMetrics(self.registry, self._opened, options, clock)
-        self.health = Health(self._checks(), _logger)
-        openid = OpenIdPages(options, self._address())
-        pages = {
-            "/metrics": lambda _request: ok(metrics.text() + stored.text(), media_type=CONTENT_TYPE),
-            CONFIGURATION: openid.configuration,
-            KEYS: openid.keys,
-        }
+        self.health = Health(self._checks(), _logger, clock, grace=float(options.get("livez-grace-period") or 0))
         remotes = Remotes()
         routes = Routes(remotes, objects, options)
-        discovery = Discovery(self.registry, server_address=self._address(), remotes=remotes)
         described = RemoteOpenApi(routes, _logger)
-        openapi = OpenApiPages(self.registry, str(VERSION["gitVersion"]), self._descriptions, described)
-        logs = MachineLogs() if options.get("enable-logs-handler") is not False else None
-        self.paths = Paths(discovery, self.health, openapi, pages, self._debugging(), logs)
+        self.paths = root_paths(
+            Sources(
+                options=options,
+                gates=self._gates,
+                clock=clock,
+                logger=_logger,
+                registry=self.registry,
+                health=self.health,
+                metrics=lambda: metrics.text() + stored.text(),
+                limits=limits,
+                explanations=self._explanations,
+                remotes=remotes,
+                described=described,
+                descriptions=self._descriptions,
+            )
+        )
         self._pipeline = Pipeline(
             self._services,
             self._authorization,
@@ -308,35 +301,38 @@ class ApiServer:
         self._registrations = Registrations(self.registry, remotes, routes, described, loopback, clock, _logger)
         self._definitions = Definitions(self.registry, self.client(LOOPBACK), clock, _logger, rules_of=self._rules_of)
 
-    def _debugging(self) -> Mapping[str, Page]:
-        debugging = Debugging(self.options, self._clock, _logger)
-        flows = DebugPages(self._limits, self._clock).pages() if isinstance(self._limits, FlowControl) else {}
-        return {**dict.fromkeys(PATHS, debugging.page), **ExplanationPages(self._explanations).pages(), **flows}
-
-    def _address(self) -> str:
-        address = self.options.get("advertise-address") or self.options.get("bind-address") or ""
-        return f"{address}:{self.options.get('secure-port', 6443)}" if address else ""
-
     def _checks(self) -> list[Check]:
         return [
-            Check("ping", lambda: True),
             Check("log", lambda: True),
+            Check("loopback-serving-certificate", lambda: self._late_client.real is not None, never_ready=True),
             Check("etcd", self._store_answers("etcd-healthcheck-timeout")),
             Check("etcd-readiness", self._store_answers("etcd-readycheck-timeout"), only_ready=True),
             *(Check(*check) for check in (self._encryption.checks() if self._encryption is not None else ())),
             Check("informer-sync", self._plugins_ready, only_ready=True),
-            Check("poststarthook/rbac/bootstrap-roles", lambda: self._bootstrap.done),
-            Check("poststarthook/start-system-namespaces-controller", lambda: self._bootstrap.done),
-            *checks(lambda: self._flows is None or self._flows.synced()),
+            *start_checks(self._done()),
             Check("shutdown", lambda: not self._ending.is_set(), only_ready=True),
         ]
+
+    def _done(self) -> dict[Part, Done]:
+        """Return how each part is known to have done what it does at the start."""
+        begun: dict[Part, Done] = {part: partial(self._begun.__contains__, part) for part in BEGUN}
+        done = begun | {
+            Part.DEFINITIONS: lambda: self._definitions.synced,
+            Part.SYSTEM_OBJECTS: lambda: self._bootstrap.done,
+            Part.API_PLUGINS: lambda: Part.PLUGINS in self._begun and self._plugins_ready("api"),
+        }
+        if self.options.get("identity-lease"):
+            done[Part.IDENTITY] = lambda: self._identity is not None and self._identity.held
+        if isinstance(self._limits, FlowControl):
+            done[Part.FLOWS] = lambda: self._flows is not None and self._flows.synced()
+        return done
 
     def _store_answers(self, flag: str) -> Callable[[], bool]:
         seconds = float(self.options.get(flag, HEALTH_SECONDS))
         return StoreAnswers(self._store.revision, self._clock, seconds).passes
 
-    def _plugins_ready(self) -> bool:
-        return all(host.ready() for host in self._hosts)
+    def _plugins_ready(self, family: str = "") -> bool:
+        return all(host.ready() for host in self._hosts if family in {"", host.family})
 
     def client(self, user: UserInfo) -> Client:
         """Return the API as `user` sees it, without a socket."""
@@ -346,16 +342,20 @@ class ApiServer:
         """Begin to serve: follow the store, start the plugins, create what must exist."""
         for cache in (self.cache, *self._other_caches):
             cache.start()
+        self._begun.add(Part.STORES)
         self._bootstrap.run()
         self._definitions.start()
         self._registrations.start()
+        self._begun.add(Part.REGISTRATIONS)
         for host in self._hosts:
             host.start()
+        self._begun.add(Part.PLUGINS)
         self._authorizers.start()
         self.informers.start()
-        if self._flows is not None:
-            self._flows.start()
-        self._started = True
+        self._begun.add(Part.INFORMERS)
+        for part in (self._flows, self._identity):
+            if part is not None:
+                part.start()
 
     def beginning(self) -> Beginning:
         """Return what a server on a fork of this one's store can begin with; the fork is made afterwards.
@@ -369,7 +369,7 @@ class ApiServer:
 
     def ready(self) -> bool:
         """Tell whether all readiness checks pass."""
-        return self._started and self.health.ready()
+        return self.health.ready()
 
     def announce_end(self) -> None:
         """Say that the server is no longer ready for new clients, while it goes on serving."""
@@ -384,10 +384,9 @@ class ApiServer:
         if self._encryption is not None:
             self._encryption.close()
         self._bootstrap.close()
-        if self._flows is not None:
-            self._flows.close()
-        self._registrations.close()
-        self._definitions.close()
+        for part in (self._identity, self._flows, self._registrations, self._definitions):
+            if part is not None:
+                part.close()
         self.informers.stop()
         self._authorizers.close()
         for host in reversed(self._hosts):

@@ -1,7 +1,9 @@
 """Health checks and their endpoints: ``/healthz``, ``/livez``, ``/readyz``.
 
-Each also answers for one check alone, and knows ``verbose`` and ``exclude``.
-Source of paths and texts: kubernetes apiserver ``pkg/server/healthz/healthz.go``.
+Each also answers for one check alone, and knows ``verbose`` and ``exclude``. What the checks said is counted, for
+``/metrics/slis``.
+Source of paths and texts: kubernetes apiserver ``pkg/server/healthz/healthz.go``, component-base
+``metrics/prometheus/slis/metrics.go``.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from hyperkube.serving.wire import plain
 Check: TypeAlias = Callable[[], str]
 """Returns why it fails, or the empty string; quick, and called from several threads."""
 
+_STATUS = {True: "success", False: "error"}
 _TEXT = [("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff")]
 
 
@@ -37,6 +40,8 @@ class HealthChecks:
         self.name = name
         self._logger = logger
         self._checks: dict[str, Check] = {"ping": _ping, **dict(checks)}
+        self._counts: dict[tuple[str, bool], int] = {}
+        self._last: dict[str, bool] = {}
 
     def add(self, name: str, check: Check) -> None:
         """Add a check, or replace the one of that name."""
@@ -81,6 +86,7 @@ class HealthChecks:
                 lines.append(f"[+]{name} excluded: ok")
                 continue
             reason = self._run(check)
+            self._count(name, passed=not reason)
             if reason:
                 failed = True
                 self._logger.info("%s check %r failed: %s", self.name, name, reason)
@@ -94,9 +100,44 @@ class HealthChecks:
             return Response(headers=list(_TEXT), body=b"ok")
         return Response(headers=list(_TEXT), body="\n".join([*lines, f"{self.name} check passed", ""]).encode())
 
+    def _count(self, name: str, *, passed: bool) -> None:
+        self._last[name] = passed
+        self._counts[name, passed] = self._counts.get((name, passed), 0) + 1
+
+    def indicators(self) -> tuple[list[str], list[str]]:
+        """Return the lines of both metrics, as far as the endpoint was asked: what checks said last, and how often."""
+        last = [
+            f'kubernetes_healthcheck{{name="{name}",type="{self.name}"}} {int(passed)}'
+            for name, passed in sorted(self._last.items())
+        ]
+        totals = [
+            f'kubernetes_healthchecks_total{{name="{name}",status="{_STATUS[passed]}",type="{self.name}"}} {count}'
+            for (name, passed), count in sorted(self._counts.items())
+        ]
+        return last, totals
+
     def _run(self, check: Check) -> str:
         try:
             return check()
         except Exception as error:
             self._logger.exception("a %s check is broken", self.name)
             return f"{type(error).__name__}: {error}"
+
+
+def service_level_indicators(endpoints: Iterable[HealthChecks]) -> bytes:
+    """Return what ``/metrics/slis`` says of the endpoints, in Prometheus' text format."""
+    last: list[str] = []
+    totals: list[str] = []
+    for endpoint in endpoints:
+        now, counted = endpoint.indicators()
+        last += now
+        totals += counted
+    lines = [
+        "# HELP kubernetes_healthcheck What a health check said last: 1 for passed.",
+        "# TYPE kubernetes_healthcheck gauge",
+        *last,
+        "# HELP kubernetes_healthchecks_total How often a health check was made.",
+        "# TYPE kubernetes_healthchecks_total counter",
+        *totals,
+    ]
+    return "\n".join(lines).encode() + b"\n"

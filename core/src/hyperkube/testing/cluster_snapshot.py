@@ -26,7 +26,8 @@ from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Forkable
 
 if TYPE_CHECKING:
-    from hyperkube.apiserver.server import ApiServer, Beginning
+    from hyperkube.apiserver.beginning import Beginning
+    from hyperkube.apiserver.server import ApiServer
     from hyperkube.storage.store import Store
     from hyperkube.testing.cluster import ControlPlane
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 
 from hyperkube.apiserver.flowcontrol import mandatory
 from hyperkube.apiserver.flowcontrol.turns import FlowControl
-from hyperkube.apiserver.health import Check
 from hyperkube.apiserver.registry import Registry
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
@@ -151,16 +150,6 @@ class FlowConfiguration:
             self._client.update(resource, changed)
         except (NotFound, Conflict):
             return
-
-
-def checks(synced: Callable[[], bool]) -> list[Check]:
-    """Return the health checks, under Kubernetes' names."""
-    hook = "poststarthook/priority-and-fairness"
-    return [
-        Check(f"{hook}-config-consumer", synced),
-        Check(f"{hook}-config-producer", synced),
-        Check(f"{hook}-filter", lambda: True),
-    ]
 
 
 def wants_update(current: Object) -> bool:

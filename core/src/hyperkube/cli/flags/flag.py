@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -183,3 +183,30 @@ def insecure_to_ignore(*flags: Flag) -> tuple[Flag, ...]:
 def by_name(flags: Iterable[Flag]) -> dict[str, Flag]:
     """Index flags by name and alias."""
     return {name: flag for flag in flags for name in (flag.name, *flag.aliases)}
+
+
+SECRET_WORDS = ("password",)
+"""What is in the names of flags whose values are nobody's business."""
+
+
+def typed(flags: Iterable[Flag], values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the flags' values as Kubernetes' flag library writes them, for ``/flagz``; secrets are ``CLASSIFIED``."""
+    return {
+        flag.name: "CLASSIFIED" if any(word in flag.name for word in SECRET_WORDS) else _text(flag, values[flag.name])
+        for flag in flags
+        if flag.name in values
+    }
+
+
+def _text(flag: Flag, value: Any) -> str:
+    if flag.kind is DURATION:
+        from hyperkube.machinery.durations import format_duration
+
+        return format_duration(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Mapping):
+        return ",".join(f"{key}={_text(flag, one)}" for key, one in sorted(value.items()))
+    if isinstance(value, tuple):
+        return f"[{','.join(value)}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)

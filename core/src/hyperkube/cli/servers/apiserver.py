@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.apiserver import FLAGS
+from hyperkube.cli.flags.flag import typed
 from hyperkube.cli.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.cli.serving_certificates import ensure_pair, service_address
@@ -74,6 +75,8 @@ def complete(options: Options) -> None:
         options["service-account-signing-key-file"] = ensure_key(Path(options["cert-dir"]) / "service-account.key")
         if not options["service-account-key-file"]:
             options["service-account-key-file"] = (options["service-account-signing-key-file"],)
+    options["identity-lease"] = options["feature-gates"].get("APIServerIdentity", True)
+    options["flagz"] = typed(FLAGS, options)
     _log.info("serving %s:%s, store %s", options["bind-address"], options["secure-port"], backend)
 
 

@@ -1,0 +1,121 @@
+"""The Leases by which API servers know of each other: in kube-system, labelled ``apiserver.kubernetes.io/identity``.
+
+Each server renews its own, named after its host, every ten seconds, and once an hour deletes those that ran out.
+
+Source: kubernetes ``pkg/controlplane/apiserver/server.go`` (the identity lease and its garbage collector),
+``pkg/controlplane/controller/apiserverleasegc``, apiserver ``pkg/server/config.go`` (the name).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import logging
+import socket
+import threading
+import uuid
+from datetime import timedelta
+
+from hyperkube.client.client import Client
+from hyperkube.kinds.resources import LEASES
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.objects import Object, copy_object, name_of
+from hyperkube.machinery.times import format_micro_time, parse_micro_time
+
+NAMESPACE = "kube-system"
+LABEL, LABEL_VALUE = "apiserver.kubernetes.io/identity", "kube-apiserver"
+DURATION_SECONDS, RENEW_SECONDS, COLLECT_SECONDS = 3600, 10.0, 3600.0
+
+
+def server_id(hostname: str) -> str:
+    """Return the name of a host's API server among the others."""
+    digest = hashlib.sha256(hostname.encode()).digest()[:16]
+    return "apiserver-" + base64.b32encode(digest).decode().rstrip("=").lower()
+
+
+class IdentityLease:
+    """Keeps one server's Lease, and throws away those of servers that are gone.
+
+    Args:
+        client: the API, as the server itself sees it.
+        clock: the cluster's.
+        hostname: this machine's unless given.
+    """
+
+    def __init__(self, client: Client, clock: Clock, logger: logging.Logger, hostname: str = "") -> None:
+        self._client = client
+        self._clock = clock
+        self._logger = logger
+        self._hostname = hostname or socket.gethostname()
+        self.name = server_id(self._hostname)
+        self._holder = f"{self.name}_{uuid.uuid4()}"
+        self._collected = float("-inf")
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.held = False
+
+    def start(self) -> None:
+        """Begin to renew."""
+        self._thread = threading.Thread(target=self._work, name="identity-lease", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Renew no more; the Lease runs out. Idempotent."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _work(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self.renew()
+                self.collect()
+            except ApiError as error:
+                self._logger.warning("the identity lease could not be kept: %s", error)
+            self._clock.wait(self._stop, RENEW_SECONDS)
+
+    def renew(self) -> None:
+        """Write down that the server lives.
+
+        Raises:
+            ApiError: the store does not take it.
+        """
+        now = format_micro_time(self._clock.now())
+        spec = {"holderIdentity": self._holder, "leaseDurationSeconds": DURATION_SECONDS, "renewTime": now}
+        try:
+            lease = copy_object(self._client.get(LEASES, self.name, NAMESPACE))
+        except NotFound:
+            self._client.create(LEASES, self._new(spec), NAMESPACE)
+        else:
+            lease["spec"] = {**(lease.get("spec") or {}), **spec}
+            self._client.update(LEASES, lease)
+        self.held = True
+
+    def _new(self, spec: Object) -> Object:
+        labels = {LABEL: LABEL_VALUE, "kubernetes.io/hostname": self._hostname}
+        meta = {"name": self.name, "namespace": NAMESPACE, "labels": labels}
+        return {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": spec}
+
+    def collect(self) -> None:
+        """Delete the Leases of servers that are gone, once an hour.
+
+        Raises:
+            ApiError: the store does not answer.
+        """
+        if self._clock.monotonic() - self._collected < COLLECT_SECONDS:
+            return
+        self._collected = self._clock.monotonic()
+        for lease in self._client.list(LEASES, NAMESPACE, label_selector=f"{LABEL}={LABEL_VALUE}").items:
+            if self._has_run_out(lease):
+                try:
+                    self._client.delete(LEASES, name_of(lease), NAMESPACE)
+                except NotFound:
+                    continue
+
+    def _has_run_out(self, lease: Object) -> bool:
+        spec = lease.get("spec") or {}
+        if not spec.get("renewTime") or not spec.get("leaseDurationSeconds"):
+            return True
+        end = parse_micro_time(spec["renewTime"]) + timedelta(seconds=spec["leaseDurationSeconds"])
+        return bool(end < self._clock.now())
