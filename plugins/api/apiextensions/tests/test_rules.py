@@ -1,10 +1,16 @@
 import pytest
 from hyperkube_api.apiextensions.rules import SchemaRules
-from hyperkube_api.apiextensions.validation.rules import validate_rules
+from hyperkube_api.apiextensions.validation.costs import Bill
+from hyperkube_api.apiextensions.validation.openapi import Options, validate_openapi
 
 from hyperkube.machinery.field import Path
 
 STRING = {"type": "string"}
+
+
+def validate_rules(path, schema, *, stored=False):
+    bill = Bill(limit_each=not stored)
+    return validate_openapi(path, schema, Options(), bill) + bill.errors(path)
 
 
 def schema(spec, *rules):
@@ -139,12 +145,12 @@ def test_endless_work_is_cut():
         (
             {"rule": "true", "fieldPath": ".x"},
             "fieldPath",
-            'Invalid value: ".x": fieldPath must be a valid path: does not refer to a valid field',
+            'Invalid value: ".x": fieldPath must be a valid path',
         ),
         (
             {"rule": "true", "reason": "X"},
             "reason",
-            'Unsupported value: "X": supported values: "FieldValueRequired", "FieldValueForbidden", "FieldValueInvalid", "FieldValueDuplicate"',
+            'Unsupported value: "X": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"',
         ),
         (
             {"rule": "true", "optionalOldSelf": True},

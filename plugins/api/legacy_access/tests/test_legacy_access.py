@@ -36,6 +36,7 @@ def test_a_definition_without_a_schema_is_taken():
     }
 
     spec.strategy.default(crd)
+    spec.strategy.prepare_create(None, crd)
 
     assert spec.strategy.validate(None, crd) == []
     assert crd["spec"]["scope"] == "Namespaced"

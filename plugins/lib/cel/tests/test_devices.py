@@ -13,7 +13,7 @@ def test_a_selector_asks_about_a_device():
     ("source", "text"),
     [
         ("device.nothing", "compilation failed: ERROR: <input>:1:7: undefined field 'nothing'"),
-        ("device.driver", "must evaluate to bool but got string"),
+        ("device.driver", "must evaluate to bool or the unknown type, not string"),
     ],
 )
 def test_what_is_no_question_about_one_is_refused(source, text):
@@ -21,6 +21,13 @@ def test_what_is_no_question_about_one_is_refused(source, text):
         compile_selector(source)
 
     assert str(caught.value).startswith(text)
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_the_answer_may_be_an_attribute(value):
+    program = compile_selector("device.attributes['d'].healthy")
+
+    assert program.evaluate({"device": {"attributes": {"d": {"healthy": value}}}}) is value
 
 
 DEVICE = {

@@ -14,9 +14,9 @@ from hyperkube.apiserver.custom.conversion import ByName, ByWebhook, Convert, Fr
 from hyperkube.apiserver.custom.json_path import find, first
 from hyperkube.apiserver.custom.scale import scale_handler
 from hyperkube.apiserver.custom.strategy import CustomStrategy
-from hyperkube.apiserver.custom.validation import has_rules
 from hyperkube.client.webhooks import Caller
 from hyperkube.hookspecs.api import ApiGroupVersion, Cells, Column, ObjectRules, ResourceSpec, Subresource
+from hyperkube.kinds.custom_objects.validation import has_rules
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import TimeError, human_duration, parse_time

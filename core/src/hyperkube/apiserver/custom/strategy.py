@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 
 from hyperkube.apiserver.custom.codec import CustomCodec
 from hyperkube.apiserver.custom.scale_rules import scale_errors
-from hyperkube.apiserver.custom.validation import has_rules, validate
 from hyperkube.hookspecs.api import Call, ObjectRules, Strategy
+from hyperkube.kinds.custom_objects.validation import has_rules, validate
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object
 

@@ -9,7 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hyperkube_api.apiextensions.defaults import default_definition
-from hyperkube_api.apiextensions.validation.definitions import validate_definition, validate_definition_update
+from hyperkube_api.apiextensions.validation.definitions import (
+    validate_definition,
+    validate_definition_status,
+    validate_definition_update,
+)
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -38,6 +42,10 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that what names objects stayed."""
         return validate_definition_update(obj, old)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the names that are accepted."""
+        return validate_definition_status(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Begin without names accepted, and with the storage version among the stored ones."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from hyperkube_lib.cel import base_environment
-from hyperkube_lib.cel.admission import QUESTION, compile_as
+from hyperkube_lib.cel.admission import WrongExpression, compile_as, output_name
 from hyperkube_lib.cel.environment import Environment, Program
 from hyperkube_lib.cel.library.quantities import QuantityValue, semver
 from hyperkube_lib.cel.types import BOOL, DYN, STRING, Type, map_of, struct
@@ -37,10 +37,15 @@ def _environment() -> Environment:
 def compile_selector(source: str) -> Program:
     """Compile the selector of a device request or class: a question about ``device``.
 
+    The answer may be an attribute of the device, of which only its slice says what kind it is.
+
     Raises:
-        WrongExpression: it cannot work, or is no question (`hyperkube_lib.cel.admission.WrongExpression`).
+        WrongExpression: it cannot work, or is no question.
     """
-    return compile_as(_environment(), source, QUESTION)
+    program = compile_as(_environment(), source, ())
+    if program.result not in {BOOL, DYN}:
+        raise WrongExpression(f"must evaluate to bool or the unknown type, not {output_name(program.result)}")
+    return program
 
 
 class _Domains(dict[str, Any]):

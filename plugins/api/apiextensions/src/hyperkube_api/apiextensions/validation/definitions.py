@@ -1,246 +1,230 @@
-"""Custom resource definitions: names, versions, conversion.
+"""Custom resource definitions: names, versions, conversion, approval; and what may change.
 
-Source: kubernetes apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go.
+Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/validation.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from urllib.parse import urlsplit
 
-from hyperkube_api.apiextensions.validation.rules import validate_rules
-from hyperkube_api.apiextensions.validation.schemas import validate_structure
+from hyperkube_api.apiextensions.validation.conversion import Trust, conversion, trust_in
+from hyperkube_api.apiextensions.validation.defaults import has_unpruned
+from hyperkube_api.apiextensions.validation.internal import Spec, internal, shown_versions
+from hyperkube_api.apiextensions.validation.lists import has_other_sets, identified_items
+from hyperkube_api.apiextensions.validation.openapi import TYPES, Options
+from hyperkube_api.apiextensions.validation.schemas import SchemaOptions, validate_schema
+from hyperkube_api.apiextensions.validation.structural import unsupported, validate_structure
+from hyperkube_api.apiextensions.validation.versions import columns, deprecation, selectable, subresources
 from hyperkube_api.meta.validation import unchanged
-from hyperkube_api.meta.webhook_clients import client_config
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import (
-    ROOT,
-    FieldError,
-    Path,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-    too_many,
-)
+from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object, annotations_of, name_of
 
 _SPEC = ROOT.child("spec")
+_STATUS = ROOT.child("status")
+_SCOPES = ("Cluster", "Namespaced")
 APPROVED = "api-approved.kubernetes.io"
 _APPROVAL_URL = "https://github.com/kubernetes/enhancements/pull/1111"
-COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
-COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
-MAX_SELECTABLE = 8
 
 
-def validate_definition(obj: Object, stored: Object | None = None) -> list[FieldError]:
-    """Check a definition; `stored` is what it is to replace."""
-    spec = obj["spec"]
-    group, named = spec.get("group") or "", spec.get("names") or {}
-    errors: list[FieldError] = []
-    full = f"{named.get('plural') or ''}.{group}"
-    if name_of(obj) != full:
-        text = 'must be spec.names.plural+"."+spec.group'
-        errors.append(invalid(ROOT.child("metadata", "name"), name_of(obj), text))
-    at = _SPEC.child("group")
-    if not group:
-        errors.append(required(at))
-    else:
-        errors += [invalid(at, group, text) for text in names.dns1123_subdomain(group)]
-        if "." not in group:
-            errors.append(invalid(at, group, "should be a domain with at least one dot"))
-    scope = spec.get("scope") or ""
-    known = ("Cluster", "Namespaced")
-    if scope not in known:
-        at = _SPEC.child("scope")
-        errors.append(not_supported(at, scope, known) if scope else required(at))
-    before = {one.get("name"): _schema(one) for one in ((stored or {}).get("spec") or {}).get("versions") or ()}
-    errors += _versions(_SPEC.child("versions"), spec.get("versions") or [], before)
-    errors += _names(_SPEC.child("names"), named)
-    if spec.get("preserveUnknownFields"):
-        text = "must be set to false in order to use apiextensions.k8s.io/v1"
-        errors.append(invalid(_SPEC.child("preserveUnknownFields"), True, text))
-    errors += _conversion(_SPEC.child("conversion"), spec.get("conversion") or {})
-    return errors + _approval(obj, group)
-
-
-def _approval(obj: Object, group: str) -> list[FieldError]:
-    if not group.endswith((".k8s.io", ".kubernetes.io")) and group not in {"k8s.io", "kubernetes.io"}:
-        return []
-    path = ROOT.child("metadata", "annotations").key(APPROVED)
-    value = annotations_of(obj).get(APPROVED)
-    if value is None:
-        text = f'protected groups must have approval annotation "{APPROVED}", see {_APPROVAL_URL}'
-        return [required(path, text)]
-    if value.startswith(("unapproved", "https://", "http://")):
-        return []
-    text = (
-        f'protected groups must have approval annotation "{APPROVED}" with either a URL or a reason starting with '
-        f'"unapproved", see {_APPROVAL_URL}'
-    )
-    return [invalid(path, value, text)]
-
-
-def _names(path: Path, named: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for member in ("plural", "singular", "kind", "listKind"):
-        value, at = named.get(member) or "", path.child(member)
-        if not value:
-            errors.append(required(at))
-        else:
-            checked = value.lower() if member in {"kind", "listKind"} else value
-            wrong = names.dns1035_label(checked)
-            if wrong:
-                prefix = (
-                    "may have mixed case, but should otherwise match: " if checked != value or "ind" in member else ""
-                )
-                errors.append(invalid(at, value, prefix + ",".join(wrong)))
-    for member in ("shortNames", "categories"):
-        for index, value in enumerate(named.get(member) or ()):
-            wrong = names.dns1035_label(value)
-            if wrong:
-                errors.append(invalid(path.child(member).index(index), value, ",".join(wrong)))
-    if named.get("kind") and named.get("kind") == named.get("listKind"):
-        errors.append(invalid(path.child("listKind"), named["listKind"], "kind and listKind may not be the same"))
-    return errors
-
-
-def _schema(version: Object) -> Object | None:
-    schema: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
-    return schema
-
-
-def _versions(path: Path, versions: Sequence[Object], before: Mapping[str, Object | None]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    seen: set[str] = set()
-    unique = True
-    for index, version in enumerate(versions):
-        at, name = path.index(index), version.get("name") or ""
-        unique = unique and name not in seen
-        seen.add(name)
-        wrong = names.dns1035_label(name)
-        if wrong:
-            errors.append(invalid(at.child("name"), name, ",".join(wrong)))
-        errors += _version(at, version, before.get(name))
-    if not unique:
-        errors.append(invalid(path, versions, "must contain unique version names"))
-    if sum(bool(version.get("storage")) for version in versions) != 1:
-        errors.append(invalid(path, versions, "must have exactly one version marked as storage version"))
-    return errors
-
-
-def _version(path: Path, version: Object, stored: Object | None) -> list[FieldError]:
-    errors: list[FieldError] = []
-    warning = version.get("deprecationWarning")
-    if warning is not None:
-        at = path.child("deprecationWarning")
-        if not version.get("deprecated"):
-            errors.append(invalid(at, warning, "can only be set for deprecated versions"))
-        if not 0 < len(warning) <= 256:
-            errors.append(invalid(at, warning, "must be between 1 and 256 characters long"))
-    schema = _schema(version)
-    at = path.child("schema", "openAPIV3Schema")
-    if schema is None:
-        errors.append(required(at, "schemas are required"))
-    else:
-        wrong = validate_structure(at, schema)
-        errors += wrong or validate_rules(at, schema, stored=schema == stored)
-    for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
-        errors += _column(path.child("additionalPrinterColumns").index(index), column)
-    scale = (version.get("subresources") or {}).get("scale")
-    if scale is not None:
-        errors += _scale(path.child("subresources", "scale"), scale)
-    return errors + _selectable(path.child("selectableFields"), version.get("selectableFields") or [])
-
-
-def _column(path: Path, column: Object) -> list[FieldError]:
-    errors: list[FieldError] = [] if column.get("name") else [required(path.child("name"))]
-    kind, form, value = column.get("type") or "", column.get("format") or "", column.get("jsonPath") or ""
-    if not kind:
-        errors.append(required(path.child("type"), f"must be one of {','.join(COLUMN_TYPES)}"))
-    elif kind not in COLUMN_TYPES:
-        errors.append(invalid(path.child("type"), kind, f"must be one of {','.join(COLUMN_TYPES)}"))
-    if form and form not in COLUMN_FORMATS:
-        errors.append(invalid(path.child("format"), form, f"must be one of {','.join(COLUMN_FORMATS)}"))
-    at = path.child("JSONPath")
-    if not value:
-        errors.append(required(at))
-    elif not value.startswith("."):
-        text = "must be a simple json path starting with ."
-        errors.append(invalid(at, value, text))
-    return errors
-
-
-def _scale(path: Path, scale: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    for member, below in (("specReplicasPath", ".spec."), ("statusReplicasPath", ".status.")):
-        value = scale.get(member) or ""
-        if not value:
-            errors.append(required(path.child(member)))
-        elif not value.startswith(below):
-            text = f"should be a json path under {below.rstrip('.')}"
-            errors.append(invalid(path.child(member), value, text))
-    value = scale.get("labelSelectorPath")
-    if value and not value.startswith((".spec.", ".status.")):
-        text = "should be a json path under either .spec or .status"
-        errors.append(invalid(path.child("labelSelectorPath"), value, text))
-    return errors
-
-
-def _selectable(path: Path, fields: Sequence[Object]) -> list[FieldError]:
-    errors = [too_many(path, len(fields), MAX_SELECTABLE)] if len(fields) > MAX_SELECTABLE else []
-    seen: set[str] = set()
-    for index, field in enumerate(fields):
-        at, value = path.index(index).child("jsonPath"), field.get("jsonPath") or ""
-        if not value:
-            errors.append(required(at))
-        elif value.startswith(".metadata."):
-            errors.append(invalid(at, value, "must not point to fields in metadata"))
-        if value in seen:
-            errors.append(duplicate(at, value))
-        seen.add(value)
-    return errors
-
-
-def _conversion(path: Path, conversion: Object) -> list[FieldError]:
-    strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook")
-    known = ("None", "Webhook")
-    if not strategy:
-        return [required(path.child("strategy"))]
-    if strategy not in known:
-        return [not_supported(path.child("strategy"), strategy, known)]
-    if strategy == "None":
-        text = "should not be set when strategy is not set to Webhook"
-        return [forbidden(path.child("webhook"), text)] if webhook is not None else []
-    client = (webhook or {}).get("clientConfig")
-    if client is None:
-        return [required(path.child("webhookClientConfig"), "required when strategy is set to Webhook")]
-    errors = client_config(path.child("webhookClientConfig"), client)
-    versions = (webhook or {}).get("conversionReviewVersions") or []
-    at = path.child("conversionReviewVersions")
-    if not versions:
-        errors.append(required(at))
-    elif not {"v1", "v1beta1"} & set(versions):
-        errors.append(invalid(at, versions, "must include at least one of v1, v1beta1"))
-    return errors
+def validate_definition(obj: Object) -> list[FieldError]:
+    """Check a new definition."""
+    spec = internal(obj)
+    return [
+        *_name(obj, spec),
+        *_spec(spec, SchemaOptions(), frozenset(), Trust()),
+        *_names(_STATUS.child("acceptedNames"), (obj.get("status") or {}).get("acceptedNames") or {}),
+        *_stored_versions(obj),
+        *_approval(obj, None),
+        *_unknown_fields(spec, None),
+    ]
 
 
 def validate_definition_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check an update of a definition: its group, and once established its scope and kind, stay."""
-    spec, before = obj["spec"], old["spec"]
-    errors = [
-        error
-        for error in validate_definition(obj, old)
-        if not (error.path == "metadata.name" and spec.get("group") != before.get("group"))
-    ]
-    errors += unchanged(_SPEC.child("group"), spec.get("group"), before.get("group"))
-    now, then = spec.get("names") or {}, before.get("names") or {}
-    errors += unchanged(_SPEC.child("names", "plural"), now.get("plural"), then.get("plural"))
+    """Check a changed definition: what names its objects stays; what was wrong before may stay wrong."""
+    spec, before = internal(obj), internal(old)
+    options, same = _asked(before), _unchanged_versions(obj, old)
+    errors = list(_spec(spec, options, same, trust_in(old), schemas_required=_says_all(before)))
     if _is_established(old):
-        errors += unchanged(_SPEC.child("scope"), spec.get("scope"), before.get("scope"))
-        errors += unchanged(_SPEC.child("names", "kind"), now.get("kind"), then.get("kind"))
-    return errors + _stored_versions(obj)
+        errors += unchanged(_SPEC.child("scope"), spec.scope, before.scope)
+        errors += unchanged(_SPEC.child("names", "kind"), spec.names.get("kind"), before.names.get("kind"))
+    errors += unchanged(_SPEC.child("group"), spec.group, before.group)
+    errors += unchanged(_SPEC.child("names", "plural"), spec.names.get("plural"), before.names.get("plural"))
+    errors += _names(_STATUS.child("acceptedNames"), (obj.get("status") or {}).get("acceptedNames") or {})
+    return [*errors, *_stored_versions(obj), *_approval(obj, old), *_unknown_fields(spec, before)]
+
+
+def validate_definition_status(obj: Object) -> list[FieldError]:
+    """Check a changed status of a definition."""
+    return list(_names(_STATUS.child("acceptedNames"), (obj.get("status") or {}).get("acceptedNames") or {}))
+
+
+def _name(obj: Object, spec: Spec) -> Iterator[FieldError]:
+    name = name_of(obj)
+    if name != f"{spec.names.get('plural') or ''}.{spec.group}":
+        yield invalid(ROOT.child("metadata", "name"), name, 'must be spec.names.plural+"."+spec.group')
+
+
+def _asked(before: Spec) -> SchemaOptions:
+    """Return what is asked of schemas when those before were as they were."""
+    schemas = before.schemas()
+    structural = not any(unsupported(schema) or validate_structure(ROOT, schema) for schema in schemas)
+    levels = [level for schema in schemas for level in levels_of(schema)]
+    return SchemaOptions(
+        structural=structural or not before.keeps_unknown,
+        pruned=not any(has_unpruned(schema) for schema in schemas),
+        openapi=Options(
+            known_types=all(level.get("type") in {None, "", *TYPES} for level in levels),
+            atomic_sets=not any(has_other_sets(level) for level in levels),
+            identified=not any(any(identified_items(ROOT, level)) for level in levels),
+        ),
+    )
+
+
+def levels_of(schema: Object) -> Iterator[Object]:
+    """Return a schema and all those within it."""
+    yield schema
+    inner: list[object] = [schema.get(name) for name in ("items", "not", "additionalProperties", "additionalItems")]
+    inner += [one for name in ("allOf", "anyOf", "oneOf") for one in schema.get(name) or ()]
+    inner += [one for name in ("properties", "patternProperties", "definitions") for one in _values(schema.get(name))]
+    for one in inner:
+        if isinstance(one, dict):
+            yield from levels_of(one)
+
+
+def _values(schemas: Mapping[str, Object] | None) -> Iterable[Object]:
+    return (schemas or {}).values()
+
+
+def _unchanged_versions(obj: Object, old: Object) -> frozenset[str]:
+    """Return the names of the versions whose schema is what it was."""
+    before = {version.get("name"): version.get("schema") for version in old["spec"].get("versions") or ()}
+    now = {version.get("name") or "": version.get("schema") for version in obj["spec"].get("versions") or ()}
+    return frozenset(name for name, schema in now.items() if name in before and before[name] == schema)
+
+
+def _says_all(spec: Spec) -> bool:
+    return spec.validation is not None or all(version.get("schema") for version in spec.versions)
+
+
+def _spec(
+    spec: Spec, options: SchemaOptions, same: frozenset[str], trust: Trust, *, schemas_required: bool = True
+) -> Iterator[FieldError]:
+    yield from _group_and_scope(spec)
+    if (spec.validation or {}).get("openAPIV3Schema") is None:
+        for index, version in enumerate(spec.versions):
+            if (version.get("schema") or {}).get("openAPIV3Schema") is not None:
+                continue
+            at = _SPEC.child("versions").index(index).child("schema", "openAPIV3Schema")
+            if schemas_required:
+                yield required(at, "schemas are required")
+            elif version.get("served") and not spec.keeps_unknown:
+                yield required(at, "because otherwise all fields are pruned")
+    yield from _versions(spec, options, same)
+    yield from _required_names(_SPEC.child("names"), spec.names)
+    yield from _names(_SPEC.child("names"), spec.names)
+    yield from _shared(spec, options, same)
+    yield from conversion(_SPEC.child("conversion"), spec, trust)
+
+
+def _group_and_scope(spec: Spec) -> Iterator[FieldError]:
+    at = _SPEC.child("group")
+    if not spec.group:
+        yield required(at)
+    elif wrong := names.dns1123_subdomain(spec.group):
+        yield invalid(at, spec.group, ",".join(wrong))
+    elif "." not in spec.group:
+        yield invalid(at, spec.group, "should be a domain with at least one dot")
+    at = _SPEC.child("scope")
+    if spec.scope not in _SCOPES:
+        yield not_supported(at, spec.scope, _SCOPES) if spec.scope else required(at)
+
+
+def _versions(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Iterator[FieldError]:
+    path = _SPEC.child("versions")
+    for index, version in enumerate(spec.versions):
+        at, name = path.index(index), version.get("name") or ""
+        if wrong := names.dns1035_label(name):
+            yield invalid(at.child("name"), name, ",".join(wrong))
+        parts = version.get("subresources", spec.subresources)
+        yield from deprecation(at.child("deprecationWarning"), version)
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if schema is not None:
+            asked = _limited(options, name, same)
+            yield from validate_schema(at.child("schema", "openAPIV3Schema"), schema, asked, status=_has_status(parts))
+        yield from subresources(at.child("subresources"), version.get("subresources"))
+        yield from columns(at.child("additionalPrinterColumns"), version.get("additionalPrinterColumns") or ())
+        fields = version.get("selectableFields") or ()
+        if fields and schema is None:
+            text = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
+            yield invalid(at.child("selectableFields"), "", text)
+        elif fields:
+            yield from selectable(at, fields, schema)
+    given = [version.get("name") for version in spec.versions]
+    if len(set(given)) < len(given):
+        yield invalid(path, shown_versions(spec.versions), "must contain unique version names")
+    if sum(bool(version.get("storage")) for version in spec.versions) != 1:
+        text = "must have exactly one version marked as storage version"
+        yield invalid(path, shown_versions(spec.versions), text)
+    if spec.version and (wrong := names.dns1035_label(spec.version)):
+        yield invalid(_SPEC.child("version"), spec.version, ",".join(wrong))
+
+
+def _shared(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Iterator[FieldError]:
+    """Check what all versions share."""
+    schema = (spec.validation or {}).get("openAPIV3Schema")
+    if schema is not None:
+        status = any(_has_status(one) for one in [spec.subresources, *(v.get("subresources") for v in spec.versions)])
+        path = _SPEC.child("validation", "openAPIV3Schema")
+        yield from validate_schema(path, schema, _limited(options, spec.version, same), status=status)
+    yield from subresources(_SPEC.child("subresources"), spec.subresources)
+    yield from columns(_SPEC.child("additionalPrinterColumns"), spec.columns)
+    if spec.selectable and spec.validation is None:
+        text = "selectableFields may only be set when validations.schema is included"
+        yield invalid(_SPEC.child("selectableFields"), "", text)
+    elif spec.selectable:
+        yield from selectable(_SPEC, spec.selectable, schema or {})
+
+
+def _limited(options: SchemaOptions, name: str, same: frozenset[str]) -> SchemaOptions:
+    """Return the options for a version: a schema that is what it was may cost what it cost."""
+    if name not in same:
+        return options
+    asked = options.openapi
+    openapi = Options(asked.known_types, asked.atomic_sets, asked.identified, limit_each=False)
+    return SchemaOptions(options.structural, options.pruned, openapi)
+
+
+def _has_status(parts: Object | None) -> bool:
+    return (parts or {}).get("status") is not None
+
+
+def _required_names(path: Path, named: Object) -> Iterator[FieldError]:
+    for member in ("plural", "singular", "kind", "listKind"):
+        if not named.get(member):
+            yield required(path.child(member))
+
+
+def _names(path: Path, named: Object) -> Iterator[FieldError]:
+    for member in ("plural", "singular", "kind", "listKind"):
+        value = named.get(member) or ""
+        is_kind = member in {"kind", "listKind"}
+        wrong = names.dns1035_label(value.lower() if is_kind else value) if value else []
+        if wrong:
+            prefix = "may have mixed case, but should otherwise match: " if is_kind else ""
+            yield invalid(path.child(member), value, prefix + ",".join(wrong))
+    yield from _labels(path.child("shortNames"), named.get("shortNames") or ())
+    if named.get("kind") and named["kind"] == named.get("listKind"):
+        yield invalid(path.child("listKind"), named["listKind"], "kind and listKind may not be the same")
+    yield from _labels(path.child("categories"), named.get("categories") or ())
+
+
+def _labels(path: Path, values: Sequence[str]) -> Iterator[FieldError]:
+    for index, value in enumerate(values):
+        if wrong := names.dns1035_label(value):
+            yield invalid(path.index(index), value, ",".join(wrong))
 
 
 def _is_established(obj: Object) -> bool:
@@ -248,15 +232,17 @@ def _is_established(obj: Object) -> bool:
     return any(item.get("type") == "Established" and item.get("status") == "True" for item in conditions)
 
 
-def _stored_versions(obj: Object) -> list[FieldError]:
+def _stored_versions(obj: Object) -> Iterator[FieldError]:
     stored = (obj.get("status") or {}).get("storedVersions") or []
-    path = ROOT.child("status", "storedVersions")
-    known = {version.get("name"): bool(version.get("storage")) for version in obj["spec"].get("versions") or ()}
-    errors: list[FieldError] = []
-    if not any(known.get(name) for name in stored):
-        storage = next((name for name, is_storage in known.items() if is_storage), "")
-        text = f"must have the storage version {storage}"
-        errors.append(invalid(path, stored, text))
+    path = _STATUS.child("storedVersions")
+    if not stored:
+        yield invalid(path, stored, "must have at least one stored version")
+        return
+    versions = obj["spec"].get("versions") or ()
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            yield invalid(path, stored, f"must have the storage version {version.get('name')}")
+    known = {version.get("name") for version in versions}
     for index, name in enumerate(stored):
         if name not in known:
             text = (
@@ -264,5 +250,45 @@ def _stored_versions(obj: Object) -> list[FieldError]:
                 f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "
                 f"{name} from status.storedVersions"
             )
-            errors.append(invalid(path.index(index), name, text))
-    return errors
+            yield invalid(path.index(index), name, text)
+
+
+def approval(obj: Object) -> tuple[str, str]:
+    """Return how a definition stands to API review: ``missing``, ``bypassed``, ``approved``, ``invalid``; and why.
+
+    Source: apiextensions-apiserver ``pkg/apihelpers/helpers.go``.
+    """
+    value = annotations_of(obj).get(APPROVED) or ""
+    needed = f'protected groups must have approval annotation "{APPROVED}"'
+    if not value:
+        return "missing", f"{needed}, see {_APPROVAL_URL}"
+    if value.startswith("unapproved"):
+        return "bypassed", f'not approved: "{value}"'
+    parts = urlsplit(value)
+    if parts.scheme and parts.hostname:
+        return "approved", f"approved in {value}"
+    return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", see {_APPROVAL_URL}'
+
+
+def is_protected(group: str) -> bool:
+    """Tell whether a group belongs to the Kubernetes community."""
+    return f".{group}".endswith((".k8s.io", ".kubernetes.io"))
+
+
+def _approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
+    if not is_protected(obj["spec"].get("group") or ""):
+        return
+    state, reason = approval(obj)
+    if old is not None and approval(old)[0] == state:
+        return
+    path = ROOT.child("metadata", "annotations").key(APPROVED)
+    if state == "missing":
+        yield required(path, reason)
+    elif state == "invalid":
+        yield invalid(path, annotations_of(obj)[APPROVED], reason)
+
+
+def _unknown_fields(spec: Spec, before: Spec | None) -> Iterator[FieldError]:
+    if spec.keeps_unknown and not (before is not None and before.keeps_unknown):
+        text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        yield invalid(_SPEC.child("preserveUnknownFields"), True, text)

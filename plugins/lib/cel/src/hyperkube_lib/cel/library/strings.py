@@ -59,10 +59,24 @@ def pattern(text: str) -> Any:
         raise EvaluationError(f"error parsing regexp: {_go_words(why)}") from None
 
 
+_GO_WORDS = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "trailing \\": "trailing backslash at end of expression",
+    "invalid named capture group": "invalid named capture",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+}
+"""What RE2 calls a mistake → what Go calls it."""
+
+
 def _go_words(why: str) -> str:
     """Return RE2's complaint in the form Go's regexp package gives it: the part at fault in backquotes."""
     text, colon, part = why.rpartition(": ")
-    return f"{text}: `{part}`" if colon else why
+    text = _GO_WORDS.get(text, text) if colon else _GO_WORDS.get(why, why)
+    return f"{text}: `{part}`" if colon else text
 
 
 def _pattern_cost(text: str, expression: str, *_rest: Any) -> int:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hyperkube.apiserver.custom.formats import fits
+from hyperkube.kinds.custom_objects.formats import fits
 from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, required, too_long, type_invalid
 
 JsonSchema = Mapping[str, Any]

@@ -1,0 +1,1 @@
+"""Objects of kinds that users define: what their structural schema says about them."""

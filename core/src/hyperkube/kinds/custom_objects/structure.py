@@ -1,0 +1,121 @@
+"""What a structural schema makes of a value: it drops what is not declared, and fills in what is left out.
+
+Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/{pruning,defaulting}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hyperkube.machinery.objects import Object, copy_object
+
+JsonSchema = Mapping[str, Any]
+EMBEDDED = "x-kubernetes-embedded-resource"
+KEEPS = "x-kubernetes-preserve-unknown-fields"
+OWN = frozenset({"apiVersion", "kind", "metadata"})
+"""Members that every object has, whether its schema declares them or not."""
+
+Metadata = Callable[[Any], tuple[Object, list[str]]]
+"""Returns canonical metadata, and ``unknown field "PATH"`` for what does not belong into them."""
+
+
+def prune(value: Any, schema: JsonSchema, metadata: Metadata, *, root: bool = False) -> list[str]:
+    """Drop undeclared members in place; return ``unknown field "PATH"`` for each.
+
+    Args:
+        value: any JSON value.
+        schema: what it should be.
+        metadata: reads the metadata of embedded objects.
+        root: whether the value is an object with a kind.
+    """
+    unknown: list[str] = []
+    _prune(value, schema, "", unknown, metadata, at_root=root)
+    return unknown
+
+
+def _prune(
+    value: Any, schema: JsonSchema, path: str, unknown: list[str], metadata: Metadata, *, at_root: bool = False
+) -> None:
+    if isinstance(value, list):
+        items = schema.get("items")
+        for index, item in enumerate(value):
+            if isinstance(items, dict):
+                _prune(item, items, f"{path}[{index}]", unknown, metadata)
+        return
+    if not isinstance(value, dict):
+        return
+    embedded = bool(schema.get(EMBEDDED))
+    if embedded and isinstance(value.get("metadata"), dict):
+        value["metadata"], errors = metadata(value["metadata"])
+        unknown += [text.replace('field "', f'field "{path}.metadata.', 1) for text in errors]
+    _prune_members(value, schema, path, unknown, metadata, own=at_root or embedded)
+
+
+def _prune_members(
+    value: Object, schema: JsonSchema, path: str, unknown: list[str], metadata: Metadata, *, own: bool
+) -> None:
+    properties, values = schema.get("properties") or {}, schema.get("additionalProperties")
+    for name in list(value):
+        where = f"{path}.{name}" if path else name
+        if own and name in OWN:
+            continue
+        if name in properties:
+            _prune(value[name], properties[name], where, unknown, metadata)
+        elif isinstance(values, dict):
+            _prune(value[name], values, where, unknown, metadata)
+        elif not values and not schema.get(KEEPS):
+            del value[name]
+            unknown.append(f'unknown field "{where}"')
+
+
+def drop_nulls(value: Any, schema: JsonSchema | None) -> None:
+    """Take nulls away, in place, that are not allowed and that no default stands for."""
+    if isinstance(value, list):
+        for item in value:
+            drop_nulls(item, (schema or {}).get("items"))
+    if not isinstance(value, dict):
+        return
+    for name in list(value):
+        inner = _member(schema or {}, name)
+        if value[name] is None and inner is not None and not inner.get("nullable") and inner.get("default") is None:
+            del value[name]
+        else:
+            drop_nulls(value[name], inner)
+
+
+def _member(schema: JsonSchema, name: str) -> JsonSchema | None:
+    properties, values = schema.get("properties") or {}, schema.get("additionalProperties")
+    found: JsonSchema | None = properties.get(name, values if isinstance(values, dict) else None)
+    return found
+
+
+def fill(value: Any, schema: JsonSchema | None) -> None:
+    """Fill in declared defaults, in place; null where it is not allowed counts as absent."""
+    if schema is None:
+        return
+    if isinstance(value, list):
+        items = schema.get("items")
+        for index, item in enumerate(value):
+            if item is None and items is not None and not items.get("nullable"):
+                value[index] = _default(items)
+            fill(value[index], items)
+    if not isinstance(value, dict):
+        return
+    properties = schema.get("properties") or {}
+    for name, inner in properties.items():
+        if inner.get("default") is not None and _is_open(value, name, inner):
+            value[name] = _default(inner)
+    for name in value:
+        found = _member(schema, name)
+        if found is not None and name not in properties and value[name] is None and not found.get("nullable"):
+            value[name] = _default(found)
+        fill(value[name], found)
+
+
+def _is_open(value: Object, name: str, schema: JsonSchema) -> bool:
+    return name not in value or (value[name] is None and not schema.get("nullable"))
+
+
+def _default(schema: JsonSchema) -> Any:
+    return copy_object({"": schema.get("default")})[""]

@@ -1,0 +1,92 @@
+"""Defaults must fit the schema that declares them, as any value must.
+
+Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/defaulting/validation.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from hyperkube.kinds.custom_objects.embedded import embedded_errors
+from hyperkube.kinds.custom_objects.structure import EMBEDDED, OWN, prune
+from hyperkube.kinds.custom_objects.validation import validate
+from hyperkube.machinery.field import FieldError, Path, invalid
+from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.schema import CompiledSchema, DecodeError, compile_schema
+
+Place = tuple[str | int, ...]
+"""The members and items that lead to a value from the object around it."""
+
+
+def validate_defaults(path: Path, schema: Object, *, pruned: bool = True) -> list[FieldError]:
+    """Check all defaults of a structural schema; `pruned` insists that they have no undeclared members."""
+    return list(_check(path, {**schema, EMBEDDED: True}, (), pruned=pruned, in_meta=False))
+
+
+def has_unpruned(schema: Object) -> bool:
+    """Tell whether a default has undeclared members."""
+    default = schema.get("default")
+    if default is not None and _pruned(default, schema) != default:
+        return True
+    below = [*(schema.get("properties") or {}).values(), schema.get("items")]
+    return any(has_unpruned(inner) for inner in below if isinstance(inner, dict))
+
+
+def _meta() -> CompiledSchema:
+    return compile_schema("hyperkube_api.meta.v1:ObjectMeta")
+
+
+def _pruned(default: Any, schema: Object) -> Any:
+    copy = copy_object({"": default})[""]
+    prune(copy, {**schema, EMBEDDED: False}, _as_it_is, root=bool(schema.get(EMBEDDED)))
+    return copy
+
+
+def _as_it_is(metadata: Any) -> tuple[Object, list[str]]:
+    return metadata, []
+
+
+def _check(path: Path, schema: Object, place: Place, *, pruned: bool, in_meta: bool) -> Iterator[FieldError]:
+    if schema.get(EMBEDDED):
+        in_meta, place = False, ()
+    default = schema.get("default")
+    if default is not None:
+        at = path.child("default")
+        if in_meta:
+            yield from _inside_metadata(at, default, schema, place)
+        else:
+            yield from _outside(at, default, schema, pruned=pruned)
+    items = schema.get("items")
+    if isinstance(items, dict):
+        yield from _check(path.child("items"), items, (*place, 0), pruned=pruned, in_meta=in_meta)
+    for name, inner in sorted((schema.get("properties") or {}).items()):
+        inside = in_meta or (bool(schema.get(EMBEDDED)) and name in OWN)
+        at = path.child("properties").key(name)
+        yield from _check(at, inner, (*place, name), pruned=pruned, in_meta=inside)
+
+
+def _outside(path: Path, default: Any, schema: Object, *, pruned: bool) -> Iterator[FieldError]:
+    if pruned and _pruned(default, schema) != default:
+        yield invalid(path, default, "must not have unknown fields")
+    yield from embedded_errors(path, default, schema, _meta().decode) or validate(default, schema, path)
+
+
+def _inside_metadata(path: Path, default: Any, schema: Object, place: Place) -> Iterator[FieldError]:
+    """Check a default that becomes part of an object's metadata, in an object that has nothing else."""
+    around: Any = default
+    for step in reversed(place):
+        around = [around] if isinstance(step, int) else {step: around}
+    try:
+        _meta().decode(copy_object(around.get("metadata") or {}), report=False)
+    except DecodeError as error:
+        yield invalid(path, default, f"must result in valid metadata: metadata: Invalid value: {error}")
+        return
+    whole = {"apiVersion": "validation/v1", "kind": "Validation", **around}
+    wrong = embedded_errors(Path(""), whole, {EMBEDDED: True}, _meta().decode)
+    if wrong:
+        texts = [str(error) for error in wrong]
+        together = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        yield invalid(path, default, f"must result in valid metadata: {together}")
+        return
+    yield from validate(default, schema, path)
