@@ -8,9 +8,8 @@ from hyperkube_scheduler.default_provider import PROVIDER
 
 from hyperkube.hookspecs.scheduling import FilterPlugin, QueueSortPlugin, ReservePlugin, ScorePlugin
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.loader import installed
 from hyperkube.scheduler.configuration import POINTS, from_object, to_object
-from hyperkube.scheduler.policy import PREDICATES, PRIORITIES, from_policy
+from hyperkube.scheduler.policy import from_policy
 
 
 class Both(FilterPlugin, ScorePlugin):
@@ -105,14 +104,48 @@ def test_mistakes_are_named(profiles, message):
         read(*profiles)
 
 
-@pytest.mark.parametrize("version", ["v1beta3", "v1beta2", "v1beta1"])
-def test_older_versions_mean_the_same(version):
-    profile = {"schedulerName": "mine", "plugins": {"score": {"enabled": [{"name": "NodeAffinity", "weight": 7}]}}}
+def written(version, *profiles, **more):
     header = {"apiVersion": f"kubescheduler.config.k8s.io/{version}", "kind": "KubeSchedulerConfiguration"}
+    return from_object({**header, "profiles": list(profiles), **more}, PROVIDER, shape)
 
-    older = from_object({**header, "profiles": [profile], "percentageOfNodesToScore": 30}, PROVIDER, shape)
 
-    assert older == read(profile)
+def test_v1beta3_means_the_same_as_v1():
+    profile = {"schedulerName": "mine", "plugins": {"score": {"enabled": [{"name": "NodeAffinity", "weight": 7}]}}}
+
+    assert written("v1beta3", profile, percentageOfNodesToScore=30) == read(profile)
+
+
+@pytest.mark.parametrize(("version", "more"), [("v1beta2", {}), ("v1beta1", {"NodePreferAvoidPods": 10_000})])
+def test_the_usual_weights_of_older_versions(version, more):
+    scores = written(version).profiles["default-scheduler"].scores
+
+    assert scores == {
+        "NodeResourcesBalancedAllocation": 1,
+        "ImageLocality": 1,
+        "InterPodAffinity": 1,
+        "NodeResourcesFit": 1,
+        "NodeAffinity": 1,
+        "PodTopologySpread": 2,
+        "TaintToleration": 1,
+        "DynamicResources": PROVIDER.scores["DynamicResources"],
+        **more,
+    }
+
+
+@pytest.mark.parametrize("version", ["v1beta2", "v1beta1"])
+def test_older_versions_may_weigh_otherwise(version):
+    plugins = {"score": {"enabled": [{"name": "NodeAffinity", "weight": 7}]}}
+
+    scores = written(version, {"plugins": plugins}).profiles["default-scheduler"].scores
+
+    assert (scores["NodeAffinity"], scores["TaintToleration"]) == (7, 1)
+
+
+@pytest.mark.parametrize("point", ["score", "multiPoint"])
+def test_a_plugin_that_is_named_without_weight_weighs_one(point):
+    plugins = {point: {"enabled": [{"name": "TaintToleration"}]}}
+
+    assert read({"plugins": plugins}).profiles["default-scheduler"].scores["TaintToleration"] == 1
 
 
 def test_what_extenders_ignore_for_the_scheduler_is_not_fitted():
@@ -127,106 +160,6 @@ def test_what_extenders_ignore_for_the_scheduler_is_not_fitted():
 def test_another_kind_is_refused():
     with pytest.raises(UsageError, match="is not kind"):
         from_object({"kind": "Policy", "apiVersion": "v1"}, PROVIDER, shape)
-
-
-def test_an_empty_policy_means_the_defaults_and_empty_lists_the_least():
-    usual = from_policy({"kind": "Policy", "apiVersion": "v1"}, PROVIDER)
-    least = from_policy({"kind": "Policy", "apiVersion": "v1", "predicates": [], "priorities": []}, PROVIDER)
-
-    assert usual.filters == PROVIDER.filters
-    assert least.filters == ("NodeUnschedulable", "TaintToleration")
-    assert least.scores == {}
-
-
-def test_old_names_become_todays_plugins():
-    policy = {
-        "predicates": [{"name": "GeneralPredicates"}, {"name": "MatchInterPodAffinity"}, {"name": "PodFitsPorts"}],
-        "priorities": [
-            {"name": "LeastRequestedPriority", "weight": 2},
-            {"name": "EqualPriority", "weight": 1},
-            {"name": "ServiceSpreadingPriority", "weight": 3},
-        ],
-        "hardPodAffinitySymmetricWeight": 10,
-    }
-
-    provider = from_policy(policy, PROVIDER)
-
-    general = ("NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit")
-    assert provider.filters == ("NodeUnschedulable", *general, "InterPodAffinity")
-    assert provider.scores == {"NodeResourcesLeastAllocated": 2, "SelectorSpread": 3}
-    assert provider.settings["InterPodAffinity"]["hardPodAffinityWeight"] == 10
-
-
-@pytest.mark.parametrize("name", [*PREDICATES, *PRIORITIES])
-def test_every_old_name_has_plugins_that_are_installed(name):
-    known = installed("scheduler")
-    names = PREDICATES.get(name) or (PRIORITIES.get(name, ""),)
-
-    assert [each for each in names if each and each not in known] == []
-
-
-def test_a_policy_may_want_every_reason():
-    assert from_policy({"alwaysCheckAllPredicates": True}, PROVIDER).checks_all
-    assert not from_policy({}, PROVIDER).checks_all
-
-
-def test_a_policys_shape_and_resources_become_settings():
-    shape_of = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
-    resources = [{"name": "example.com/gpu", "weight": 3}]
-    argument = {"requestedToCapacityRatioArguments": {"shape": shape_of, "resources": resources}}
-
-    provider = from_policy({"priorities": [{"name": "pack", "weight": 2, "argument": argument}]}, PROVIDER)
-
-    assert provider.scores == {"RequestedToCapacityRatio": 2}
-    assert provider.settings["RequestedToCapacityRatio"] == {"shape": shape_of, "resources": resources}
-
-
-def test_a_policys_extender_speaks_todays_words():
-    row = {
-        "urlPrefix": "https://127.0.0.1:1/x", "filterVerb": "f", "prioritizeVerb": "p", "preemptVerb": "e",
-        "bindVerb": "b", "weight": 5, "enableHttps": True, "httpTimeout": 1_500_000_000, "nodeCacheCapable": True,
-        "tlsConfig": {"caFile": "/ca"}, "ignorable": True, "managedResources": [{"name": "example.com/gpu"}],
-    }  # fmt: skip
-
-    provider = from_policy({"extenders": [row]}, PROVIDER)
-
-    (today,) = provider.settings["Extenders"]["extenders"]
-    assert (today["enableHTTPS"], today["httpTimeout"]) == (True, "1.5s")
-    same = set(row) - {"enableHttps", "httpTimeout"}
-    assert {name: today[name] for name in same} == {name: row[name] for name in same}
-    assert provider.binds[0] == "Extenders"
-
-
-def test_arguments_of_a_policy_become_settings():
-    policy = {
-        "predicates": [
-            {"name": "zones", "argument": {"serviceAffinity": {"labels": ["zone"]}}},
-            {"name": "no-old", "argument": {"labelsPresence": {"labels": ["old"], "presence": False}}},
-        ],
-        "priorities": [
-            {"name": "spread", "weight": 2, "argument": {"serviceAntiAffinity": {"label": "rack"}}},
-            {"name": "like", "weight": 1, "argument": {"labelPreference": {"label": "ssd", "presence": True}}},
-        ],
-    }
-
-    settings = from_policy(policy, PROVIDER).settings
-
-    assert settings["ServiceAffinity"] == {"affinityLabels": ["zone"], "antiAffinityLabelsPreference": ["rack"]}
-    assert settings["NodeLabel"] == {"absentLabels": ["old"], "presentLabelsPreference": ["ssd"]}
-
-
-@pytest.mark.parametrize(
-    ("policy", "message"),
-    [
-        pytest.param({"predicates": [{"name": "Odd"}]}, "predicate type not found for 'Odd'", id="predicate"),
-        pytest.param({"priorities": [{"name": "Odd", "weight": 1}]}, "priority type not found", id="priority"),
-        pytest.param({"priorities": [{"name": "EqualPriority", "weight": 0}]}, "positive weight", id="weight"),
-        pytest.param({"hardPodAffinitySymmetricWeight": 101}, "range 1-100", id="symmetric"),
-    ],
-)
-def test_a_bad_policy_is_refused(policy, message):
-    with pytest.raises(UsageError, match=message):
-        from_policy(policy, PROVIDER)
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,14 @@ POINTS: dict[str, tuple[str, type]] = {
     "postBind": ("post_binds", scheduling.PostBindPlugin),
 }
 """Name in the file → the set's field, and the class that a plugin must be."""
+OLDER_WEIGHTS: Mapping[str, Mapping[str, int]] = {
+    "v1beta2": {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1},
+    "v1beta1": {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1, "NodePreferAvoidPods": 10_000},
+}
+"""Version → the score plugins that weighed otherwise in its usual set.
+
+Source: kubernetes ``pkg/scheduler/apis/config/v1beta2/default_plugins.go``; 1.20's ``algorithmprovider/registry.go``.
+"""
 _MEANT_BY_OTHERS = {"preFilter", "preScore"}
 """Points that our plugins do not have apart: what they name is in filter and score."""
 
@@ -66,6 +74,8 @@ def from_object(obj: Object, default: AlgorithmProvider, shapes: Shapes) -> Conf
     if obj.get("kind") != "KubeSchedulerConfiguration" or version not in {f"{GROUP}/{each}" for each in VERSIONS}:
         wanted = f"kind 'KubeSchedulerConfiguration' of '{GROUP}/v1'"
         raise UsageError(f"kind {obj.get('kind')!r} of apiVersion {version!r} is not {wanted}")
+    older = OLDER_WEIGHTS.get(version.removeprefix(f"{GROUP}/"), {})
+    default = replace(default, scores={**default.scores, **older}) if older else default
     profiles: dict[str, AlgorithmProvider] = {}
     for index, row in enumerate(obj.get("profiles") or [{}]):
         name = row.get("schedulerName") or DEFAULT_SCHEDULER
@@ -193,8 +203,7 @@ def _multi_point(sets: _Sets, wanted: Object, path: str, shapes: Shapes) -> None
         for point in points:
             if point == "queueSort":
                 sets.points[point] = {}
-            known = sets.points[point].get(each["name"])
-            sets.points[point][each["name"]] = _weight(each, f"{path}.enabled[{index}]", point, known)
+            sets.points[point][each["name"]] = _weight(each, f"{path}.enabled[{index}]", point)
 
 
 def _point(sets: _Sets, point: str, wanted: Object, path: str, shapes: Shapes) -> None:
@@ -206,13 +215,14 @@ def _point(sets: _Sets, point: str, wanted: Object, path: str, shapes: Shapes) -
             raise UsageError(f"{at}: plugin {each['name']!r} does not extend {point} plugin")
         if point == "queueSort":
             sets.points[point] = {}
-        sets.points[point][each["name"]] = _weight(each, at, point, sets.points[point].get(each["name"]))
+        sets.points[point][each["name"]] = _weight(each, at, point)
 
 
-def _weight(row: Object, path: str, point: str, known: int | None) -> int:
+def _weight(row: Object, path: str, point: str) -> int:
+    """Return a score plugin's weight; one that is named without a weight weighs 1, whatever it weighed before."""
     if point != "score":
         return 0
     weight = row.get("weight", 0)
     if not isinstance(weight, int) or weight < 0:
         raise UsageError(f"{path}.weight: invalid value {weight!r}: must be a positive number")
-    return weight or known or 1
+    return weight or 1

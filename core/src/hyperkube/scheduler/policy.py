@@ -1,70 +1,57 @@
-"""The 1.x policy: predicates and priorities by their old names, turned into a set of today's plugins.
+"""The 1.x policy: predicates and priorities by their old names, turned into a set of plugins.
 
-Source: kubernetes 1.20 ``pkg/scheduler/apis/config/legacy_types.go`` and ``framework/plugins/legacy_registry.go``.
+The priorities become today's plugins, so that a policy places pods as the same set written in another way does. With
+``scoreScale: 10``, a field of ours, they are the plugins of their own names, which score as 1.x did.
+Source: kubernetes 1.20 ``pkg/scheduler/apis/config/legacy_types.go``, ``validation/validation.go`` and
+``framework/plugins/legacy_registry.go``.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.scheduler.configuration import with_extenders
+from hyperkube.scheduler.policy_names import (
+    MANDATORY,
+    OLD_DEFAULTS,
+    OLD_PRIORITIES,
+    ORDER,
+    PREDICATES,
+    PRIORITIES,
+)
 
-GENERAL = ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity")
-PREDICATES: dict[str, tuple[str, ...]] = {
-    "CheckNodeCondition": (),
-    "CheckNodeDiskPressure": (),
-    "CheckNodeMemoryPressure": (),
-    "CheckNodePIDPressure": (),
-    "CheckNodeUnschedulable": ("NodeUnschedulable",),
-    "CheckVolumeBinding": ("VolumeBinding",),
-    "EvenPodsSpread": ("PodTopologySpread",),
-    "GeneralPredicates": GENERAL,
-    "HostName": ("NodeName",),
-    "MatchInterPodAffinity": ("InterPodAffinity",),
-    "MatchNodeSelector": ("NodeAffinity",),
-    "MaxAzureDiskVolumeCount": ("AzureDiskLimits",),
-    "MaxCSIVolumeCountPred": ("NodeVolumeLimits",),
-    "MaxCinderVolumeCount": ("CinderLimits",),
-    "MaxEBSVolumeCount": ("EBSLimits",),
-    "MaxGCEPDVolumeCount": ("GCEPDLimits",),
-    "NoDiskConflict": ("VolumeRestrictions",),
-    "NoVolumeZoneConflict": ("VolumeZone",),
-    "PodFitsHostPorts": ("NodePorts",),
-    "PodFitsPorts": ("NodePorts",),
-    "PodFitsResources": ("NodeResourcesFit",),
-    "PodToleratesNodeTaints": ("TaintToleration",),
-}
-"""What the conditions' predicates looked at is taints today, which are always looked at."""
-MANDATORY = ("NodeUnschedulable", "TaintToleration")
-ORDER = (
-    "NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit",
-    "VolumeRestrictions", "EBSLimits", "GCEPDLimits", "NodeVolumeLimits", "AzureDiskLimits", "CinderLimits",
-    "VolumeBinding", "VolumeZone", "NodeLabel", "ServiceAffinity", "PodTopologySpread", "InterPodAffinity",
-)  # fmt: skip
-"""The order in which the 1.20 framework asks the filters."""
+SCALES = (10, 100)
+"""The best score of a priority: 1.x's, and today's."""
+MOST_WEIGHT = (2**63 - 1) // 100
+SERVICE, LABEL, RATIO = "serviceAntiAffinity", "labelPreference", "requestedToCapacityRatioArguments"
+PREDICATE_ARGUMENTS = ("serviceAffinity", "labelsPresence")
+PRIORITY_ARGUMENTS = (SERVICE, LABEL, RATIO)
+SPOKEN = {SERVICE: "ServiceAntiAffinity", LABEL: "LabelPreference", RATIO: "RequestedToCapacityRatio"}
+"""What errors call the arguments."""
+Settings = dict[str, dict[str, Any]]
 
-PRIORITIES: dict[str, str] = {
-    "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
-    "EqualPriority": "",
-    "EvenPodsSpreadPriority": "PodTopologySpread",
-    "ImageLocalityPriority": "ImageLocality",
-    "InterPodAffinityPriority": "InterPodAffinity",
-    "LeastRequestedPriority": "NodeResourcesLeastAllocated",
-    "MostRequestedPriority": "NodeResourcesMostAllocated",
-    "NodeAffinityPriority": "NodeAffinity",
-    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
-    "SelectorSpreadPriority": "SelectorSpread",
-    "ServiceSpreadingPriority": "SelectorSpread",
-    "TaintTolerationPriority": "TaintToleration",
-}
+
+@dataclass(slots=True)
+class Scored:
+    """What a list of priorities comes down to: plugin → weight, and plugin → settings."""
+
+    weights: dict[str, int] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
 
 
 def from_policy(policy: Object, default: AlgorithmProvider, *, hard_affinity_weight: int = 1) -> AlgorithmProvider:
     """Turn a policy into a set: null predicates or priorities mean the usual ones, an empty list only what must be.
+
+    Args:
+        policy: the document.
+        default: the set that says what is usual.
+        hard_affinity_weight: the weight that required pod affinity implies, unless the policy gives it.
 
     Raises:
         UsageError: an unknown name, a weight that is not positive, or a bad argument.
@@ -73,86 +60,172 @@ def from_policy(policy: Object, default: AlgorithmProvider, *, hard_affinity_wei
         raise UsageError(
             f"kind {policy.get('kind')!r} of apiVersion {policy.get('apiVersion')!r} is not 'Policy' of 'v1'"
         )
-    settings: dict[str, dict[str, Any]] = {name: dict(value) for name, value in default.settings.items()}
+    settings: Settings = {name: dict(value) for name, value in default.settings.items()}
     filters = default.filters
     if policy.get("predicates") is not None:
         chosen = set(MANDATORY).union(*(_predicate(row, settings) for row in policy["predicates"]))
         filters = tuple(name for name in ORDER if name in chosen)
-    scores = dict(default.scores)
-    if policy.get("priorities") is not None:
-        scores = {}
-        for row in policy["priorities"]:
-            name, weight = _priority(row, settings)
-            if name:
-                scores[name] = scores.get(name, 0) + weight
+    extenders = [_extender(row) for row in policy.get("extenders") or ()]
+    scored = _scored(policy, default, told_by_others=any(row.get("prioritizeVerb") for row in extenders))
+    for name, given in scored.settings.items():
+        settings[name] = {**settings.get(name, {}), **given}
     weight = int(policy.get("hardPodAffinitySymmetricWeight") or hard_affinity_weight)
     if not 1 <= weight <= 100:
-        raise UsageError(f"hardPodAffinitySymmetricWeight: invalid value {weight}: must be in the range 1-100")
-    if "InterPodAffinity" in {*filters, *scores}:
-        settings["InterPodAffinity"] = {**settings.get("InterPodAffinity", {}), "hardPodAffinityWeight": weight}
-    used = {*filters, *scores}
+        raise UsageError(f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100")
+    used = {*filters, *scored.weights}
+    for name in used & {"InterPodAffinity", "InterPodAffinityPriority"}:
+        settings[name] = {**settings.get(name, {}), "hardPodAffinityWeight": weight}
     provider = replace(
         default,
         name="Policy",
         checks_all=bool(policy.get("alwaysCheckAllPredicates")),
         filters=filters,
-        scores=scores,
+        scores=scored.weights,
         reserves=tuple(name for name in default.reserves if name in used),
         pre_binds=tuple(name for name in default.pre_binds if name in used),
         settings={name: value for name, value in settings.items() if name in {*used, *default.post_filters}},
     )
-    extenders = policy.get("extenders") or ()
-    return with_extenders(provider, [_extender(row) for row in extenders]) if extenders else provider
+    return with_extenders(provider, extenders) if extenders else provider
 
 
-def _predicate(row: Object, settings: dict[str, dict[str, Any]]) -> tuple[str, ...]:
-    name, argument = row.get("name", ""), row.get("argument") or {}
-    if argument.get("serviceAffinity") is not None:
+def _scored(policy: Object, default: AlgorithmProvider, *, told_by_others: bool) -> Scored:
+    """Return what the priorities come down to on the policy's scale.
+
+    The points of extenders count tenfold, as today's upstream has it. Where 1.x's scale is asked for, they weighed as
+    much as the priorities' own: then these count tenfold too.
+    """
+    scale, rows = policy.get("scoreScale", SCALES[1]), policy.get("priorities")
+    if scale not in SCALES:
+        raise UsageError(f"scoreScale: invalid value {scale!r}: must be one of 10 (as 1.x) or 100 (as today)")
+    if scale == SCALES[1]:
+        return _today(rows) if rows is not None else Scored(dict(default.scores))
+    if rows is None:
+        rows = [{"name": name, "weight": weight} for name, weight in OLD_DEFAULTS.items()]
+    scored = _old(rows)
+    if told_by_others:
+        scored.weights = {name: 10 * weight for name, weight in scored.weights.items()}
+    return scored
+
+
+def _predicate(row: Object, settings: Settings) -> tuple[str, ...]:
+    name = row.get("name", "")
+    argument, value = _argument(row, "predicate", PREDICATE_ARGUMENTS)
+    if argument == "serviceAffinity":
         mine = settings.setdefault("ServiceAffinity", {})
-        mine["affinityLabels"] = [*mine.get("affinityLabels", ()), *argument["serviceAffinity"].get("labels", ())]
+        mine["affinityLabels"] = [*mine.get("affinityLabels", ()), *value.get("labels", ())]
         return ("ServiceAffinity",)
-    if argument.get("labelsPresence") is not None:
-        wanted = argument["labelsPresence"]
+    if argument == "labelsPresence":
         mine = settings.setdefault("NodeLabel", {})
-        key = "presentLabels" if wanted.get("presence") else "absentLabels"
-        mine[key] = [*mine.get(key, ()), *wanted.get("labels", ())]
+        key = "presentLabels" if value.get("presence") else "absentLabels"
+        mine[key] = [*mine.get(key, ()), *value.get("labels", ())]
         return ("NodeLabel",)
-    if argument:
-        raise UsageError(
-            f"predicate {name!r}: argument must be serviceAffinity or labelsPresence, not {sorted(argument)}"
-        )
     if name not in PREDICATES:
         raise UsageError(f"invalid configuration: predicate type not found for {name!r}")
     return PREDICATES[name]
 
 
-def _priority(row: Object, settings: dict[str, dict[str, Any]]) -> tuple[str, int]:
-    name, weight, argument = row.get("name", ""), row.get("weight", 1), row.get("argument") or {}
-    if not isinstance(weight, int) or weight < 1:
-        raise UsageError(f"priority {name} should have a positive weight applied to it or it has overflown")
-    if argument.get("serviceAntiAffinity") is not None:
-        mine = settings.setdefault("ServiceAffinity", {})
-        key = "antiAffinityLabelsPreference"
-        mine[key] = [*mine.get(key, ()), argument["serviceAntiAffinity"].get("label", "")]
-        return "ServiceAffinity", weight
-    if argument.get("labelPreference") is not None:
-        wanted = argument["labelPreference"]
-        mine = settings.setdefault("NodeLabel", {})
-        key = "presentLabelsPreference" if wanted.get("presence") else "absentLabelsPreference"
-        mine[key] = [*mine.get(key, ()), wanted.get("label", "")]
-        return "NodeLabel", weight
-    if argument.get("requestedToCapacityRatioArguments") is not None:
-        wanted = argument["requestedToCapacityRatioArguments"]
-        settings["RequestedToCapacityRatio"] = {
-            "shape": wanted.get("shape") or wanted.get("utilizationShape") or [],
-            "resources": wanted.get("resources") or [],
-        }
-        return "RequestedToCapacityRatio", weight
-    if argument:
-        raise UsageError(f"priority {name!r}: unknown argument {min(argument)!r}")
-    if name not in PRIORITIES:
+def _today(rows: Sequence[Object]) -> Scored:
+    """Map priorities to today's plugins; several that one plugin stands for must have one weight, which adds up."""
+    scored, firsts = Scored(), dict[str, tuple[Object, int]]()
+    for row in rows:
+        weight = _weight(row)
+        argument, value = _argument(row, "priority", PRIORITY_ARGUMENTS)
+        if not argument:
+            plugin = _named(row, PRIORITIES)
+            if plugin:
+                scored.weights[plugin] = weight
+            continue
+        first, first_weight = firsts.setdefault(argument, (row, weight))
+        if argument == RATIO:
+            _once(row, first)
+            scored.weights["RequestedToCapacityRatio"] = weight
+            scored.settings["RequestedToCapacityRatio"] = _ratio(value)
+            continue
+        if weight != first_weight:
+            names = f"priority {_quoted(row)} has a different weight with {_quoted(first)}"
+            raise UsageError(f"{SPOKEN[argument]}  {names}")
+        plugin, key = "ServiceAffinity", "antiAffinityLabelsPreference"
+        if argument == LABEL:
+            plugin = "NodeLabel"
+            key = "presentLabelsPreference" if value.get("presence") else "absentLabelsPreference"
+        scored.weights[plugin] = scored.weights.get(plugin, 0) + weight
+        scored.settings.setdefault(plugin, {}).setdefault(key, []).append(value.get("label", ""))
+    return scored
+
+
+def _old(rows: Sequence[Object]) -> Scored:
+    """Map priorities to the plugins of their own names; those with an argument may each have a weight of its own."""
+    scored, first_ratio = Scored(), None
+    services: list[Object] = []
+    labels: list[Object] = []
+    for row in rows:
+        weight = _weight(row)
+        argument, value = _argument(row, "priority", PRIORITY_ARGUMENTS)
+        if argument == SERVICE:
+            services.append({"label": value.get("label", ""), "weight": weight})
+        elif argument == LABEL:
+            presence = bool(value.get("presence"))
+            labels.append({"label": value.get("label", ""), "presence": presence, "weight": weight})
+        elif argument == RATIO:
+            first_ratio = first_ratio or row
+            _once(row, first_ratio)
+            scored.weights["RequestedToCapacityRatioPriority"] = weight
+            scored.settings["RequestedToCapacityRatioPriority"] = _ratio(value)
+        else:
+            scored.weights[_named(row, OLD_PRIORITIES)] = weight
+    for plugin, key, wishes in (
+        ("ServiceAntiAffinity", "labels", services),
+        ("LabelPreference", "preferences", labels),
+    ):
+        if wishes:
+            common = math.gcd(*(wish["weight"] for wish in wishes))
+            scored.weights[plugin] = common
+            scored.settings[plugin] = {key: [{**wish, "weight": wish["weight"] // common} for wish in wishes]}
+    return scored
+
+
+def _named(row: Object, names: Any) -> str:
+    name = row.get("name", "")
+    if name not in names:
         raise UsageError(f"invalid configuration: priority type not found for {name!r}")
-    return PRIORITIES[name], weight
+    plugin: str = names[name]
+    return plugin
+
+
+def _weight(row: Object) -> int:
+    weight = row.get("weight", 1)
+    if not isinstance(weight, int) or not 1 <= weight < MOST_WEIGHT:
+        name = row.get("name", "")
+        raise UsageError(f"priority {name} should have a positive weight applied to it or it has overflown")
+    return weight
+
+
+def _argument(row: Object, what: str, known: Iterable[str]) -> tuple[str, Any]:
+    """Return the one argument of a row by name, or two empty strings if it has none."""
+    argument = row.get("argument")
+    if argument is None:
+        return "", ""
+    given = [name for name in known if argument.get(name) is not None]
+    if len(given) != 1:
+        raise UsageError(f"exactly 1 {what} argument is required, numArgs: {len(given)}, {what} {row.get('name', '')}")
+    return given[0], argument[given[0]]
+
+
+def _once(row: Object, first: Object) -> None:
+    if first is not row:
+        again = f'redeclares custom priority "{SPOKEN[RATIO]}", from: {_quoted(first)}'
+        raise UsageError(f"priority {_quoted(row)} {again}")
+
+
+def _quoted(row: Object) -> str:
+    return f'"{row.get("name", "")}"'
+
+
+def _ratio(wanted: Object) -> dict[str, Any]:
+    return {
+        "shape": wanted.get("shape") or wanted.get("utilizationShape") or [],
+        "resources": wanted.get("resources") or [],
+    }
 
 
 def _extender(row: Object) -> Object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,14 +63,15 @@ class Source:
         default = self._provider(name)
         if self._config:
             return _about(self._config, partial(from_object, _parsed(self._config), default, _shape))
-        weight = int(self._options.get("hard-pod-affinity-symmetric-weight") or 1)
+        given = self._options.get("hard-pod-affinity-symmetric-weight")
+        weight = 1 if given is None else int(given)
         if self._configmap:
             policy = partial(from_policy, self._policy_of_configmap(), default, hard_affinity_weight=weight)
             return single(_about(f"ConfigMap {self._configmap}", policy), scheduler_name)
         if self._policy:
             policy = partial(from_policy, _parsed(self._policy), default, hard_affinity_weight=weight)
             return single(_about(self._policy, policy), scheduler_name)
-        return single(default, scheduler_name)
+        return single(_with_hard_affinity(default, weight), scheduler_name)
 
     def changed(self) -> bool:
         """Tell whether a file is another one than when it was read last; a bad one is told once."""
@@ -100,6 +102,22 @@ class Source:
 def source_of(options: Mapping[str, Any], client: Client | None) -> Source:
     """Return the source that the flags name."""
     return Source(options, client)
+
+
+def _with_hard_affinity(provider: AlgorithmProvider, weight: int) -> AlgorithmProvider:
+    """Return the set with the weight that required pod affinity implies.
+
+    Raises:
+        UsageError: a weight outside 0 to 100, with the text of 1.5.
+    """
+    if not 0 <= weight <= 100:
+        raise UsageError(f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 0-100")
+    if weight == 1:
+        return provider
+    known = provider.settings.get("InterPodAffinity", {})
+    return replace(
+        provider, settings={**provider.settings, "InterPodAffinity": {**known, "hardPodAffinityWeight": weight}}
+    )
 
 
 def _about(what: str, make: Callable[[], Made]) -> Made:

@@ -67,8 +67,8 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
         number = int(scores[feasible].sum())
         for key in self._apart:
             sums, _, codes = per_domain(nodes, key, scores, feasible)
-            one = MAX_SCORE * (number - sums[codes]) / number if number else np.full(len(nodes), float(MAX_SCORE))
-            total += np.where(nodes.label_exists(key), one, 0.0) / len(self._apart)
+            share = (number - sums[codes]) / number if number else np.ones(len(nodes))
+            total += np.where(codes >= 0, MAX_SCORE * share, 0.0) / len(self._apart)
         return total.astype(np.int64)
 
     def _services(self, pod: PodInfo) -> list[dict[str, str]]:
