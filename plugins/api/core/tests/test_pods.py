@@ -11,6 +11,7 @@ from hyperkube_api.core.defaults.pods import default_pod
 from hyperkube_api.core.qos import qos_class
 from hyperkube_api.core.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from hyperkube_api.core.tables.pods import pod as row
+from hyperkube_api.core.v1 import Lifecycle
 from hyperkube_api.core.warnings import pod_warnings
 
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
@@ -154,9 +155,21 @@ def test_a_pod_gets_time_to_end_only_if_it_runs(spec, status, requested, seconds
             {"ephemeralContainers": [{"name": "e", "image": "x"}]},
             ["spec.ephemeralContainers: Forbidden: cannot be set on create"],
         ),
+        (
+            {
+                "os": {"name": "linux"},
+                "containers": [{"name": "c", "image": "nginx:1.25", "lifecycle": {"stopSignal": "KILL"}}],
+                "securityContext": {"windowsOptions": {}},
+            },
+            [
+                'spec.containers[0].lifecycle.stopSignal: Unsupported value: "KILL": supported values: '
+                + ", ".join(f'"{name}"' for name in Lifecycle().fields["stopSignal"].enum),
+                "spec.securityContext.windowsOptions: Forbidden: windows options cannot be set for a linux pod",
+            ],
+        ),
         ({}, []),
     ],
-    ids=["no container", "restart policy", "toleration", "two sources", "ephemeral", "fine"],
+    ids=["no container", "restart policy", "toleration", "two sources", "ephemeral", "system", "fine"],
 )
 def test_a_bad_pod_is_refused_in_kubernetes_words(spec, expected):
     assert errors_of(**spec) == expected

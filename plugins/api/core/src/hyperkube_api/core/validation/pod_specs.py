@@ -21,6 +21,7 @@ from hyperkube_api.core.validation.scheduling import (
 )
 from hyperkube_api.core.validation.security import validate_pod_security
 from hyperkube_api.core.validation.volumes import validate_volumes
+from hyperkube_api.core.validation.windows import validate_host_processes, validate_system
 from hyperkube_api.meta.validation import by_rule, ip_address, labels
 
 from hyperkube.machinery import names
@@ -66,6 +67,7 @@ def validate_pod_spec(
     errors += validate_spread_constraints(
         path.child("topologySpreadConstraints"), spec.get("topologySpreadConstraints")
     )
+    errors += validate_host_processes(path, spec, privileged=privileged)
     errors += _host_users(path, spec)
     errors += _names(path, spec)
     errors += validate_tolerations(path.child("tolerations"), spec.get("tolerations"))
@@ -257,13 +259,7 @@ def _classes(path: Path, spec: Object) -> list[FieldError]:
     if policy is not None and policy not in {"PreemptLowerPriority", "Never"}:
         errors.append(not_supported(path.child("preemptionPolicy"), policy, ("PreemptLowerPriority", "Never")))
     errors += overhead(path.child("overhead"), spec.get("overhead"))
-    name = (spec.get("os") or {}).get("name")
-    if spec.get("os") is not None:
-        if not name:
-            errors.append(required(path.child("os", "name"), "cannot be empty"))
-        elif name not in {"linux", "windows"}:
-            errors.append(not_supported(path.child("os"), name, ("linux", "windows")))
-    return errors
+    return errors + validate_system(path, spec)
 
 
 def overhead(path: Path, amounts: Object | None) -> list[FieldError]:

@@ -14,6 +14,7 @@ from hyperkube.machinery.objects import Object
 ONE_HANDLER = "may not specify more than 1 handler type"
 HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc")
 HOOK_HANDLERS = ("exec", "httpGet", "tcpSocket", "sleep")
+WINDOWS_SIGNALS = ("SIGKILL", "SIGTERM")
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")
 
 
@@ -54,13 +55,17 @@ def validate_lifecycle(path: Path, lifecycle: Object | None, grace: int, pod_os:
         if lifecycle.get(member) is not None:
             errors += _handlers(path.child(member), lifecycle[member], HOOK_HANDLERS, grace)
     signal = lifecycle.get("stopSignal")
-    if signal is not None:
-        at = path.child("stopSignal")
-        if not (pod_os or {}).get("name"):
-            errors.append(forbidden(at, "may not be set for containers with empty `spec.os.name`"))
-        elif pod_os and pod_os["name"] == "windows" and signal not in {"SIGKILL", "SIGTERM"}:
-            errors.append(not_supported(at, signal, ("SIGKILL", "SIGTERM")))
-    return errors
+    return errors if signal is None else errors + _signal(path.child("stopSignal"), signal, pod_os or {})
+
+
+def _signal(path: Path, signal: str, pod_os: Object) -> list[FieldError]:
+    system = pod_os.get("name")
+    if not system:
+        return [forbidden(path, "may not be set for containers with empty `spec.os.name`")]
+    from hyperkube_api.core.v1 import Lifecycle
+
+    known = WINDOWS_SIGNALS if system == "windows" else Lifecycle().fields["stopSignal"].enum
+    return [] if signal in known else [not_supported(path, signal, known)]
 
 
 def _handlers(path: Path, holder: Object, members: tuple[str, ...], grace: int) -> list[FieldError]:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from hyperkube_api.core.validation.windows import windows_options
+
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_supported, required, too_long
 from hyperkube.machinery.objects import Object
@@ -56,6 +58,7 @@ def validate_pod_security(path: Path, context: Object | None, spec: Object) -> l
     errors += _choice(path, context, "supplementalGroupsPolicy", ("Merge", "Strict"))
     errors += _choice(path, context, "seLinuxChangePolicy", ("MountOption", "Recursive"))
     errors += _profile(path.child("seccompProfile"), context.get("seccompProfile"), "seccomp")
+    errors += windows_options(path.child("windowsOptions"), context.get("windowsOptions"))
     return errors + _profile(path.child("appArmorProfile"), context.get("appArmorProfile"), "AppArmor")
 
 
@@ -141,4 +144,5 @@ def validate_container_security(
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
             text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
             errors.append(invalid(path, shown, text))
+    errors += windows_options(path.child("windowsOptions"), context.get("windowsOptions"))
     return errors + _profile(path.child("appArmorProfile"), context.get("appArmorProfile"), "AppArmor")
