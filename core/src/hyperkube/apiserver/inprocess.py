@@ -5,8 +5,7 @@ A call runs in its caller's thread as an explicit user, through the same authori
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 from urllib.parse import urlencode, urlsplit
 
@@ -16,25 +15,17 @@ from hyperkube.apiserver.aggregation.fetch import fetch
 from hyperkube.apiserver.calls import ApiRequest, Page, Raw, Single, Watching
 from hyperkube.apiserver.encode import items_of
 from hyperkube.apiserver.handler import ApiHandler
+from hyperkube.apiserver.inprocess_watch import InProcessWatch
 from hyperkube.apiserver.pipeline import Pipeline
 from hyperkube.apiserver.request_info import parse
-from hyperkube.apiserver.watch_stream import bookmark_object
-from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH, ObjectList, RawResponse, WatchEvent
+from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH, ObjectList, RawResponse
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import ApiError, InternalError, ServiceUnavailable, from_status
+from hyperkube.machinery.errors import InternalError, ServiceUnavailable, from_status
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, copy_object, name_of, namespace_of
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import APISERVER_USER, UserInfo
 from hyperkube.serving.exchange import HttpRequest, RelayUpgrade, Response
-from hyperkube.storage.watchers import CacheEvent, CacheWatch
-
-_BOOKMARK_SECONDS = 60.0
-
-_REST_SECONDS = 0.002
-"""How long a watch rests after a batch, so that a busy time costs its thread one waking a batch and not one an event:
-each waking takes the interpreter away from the request that caused it. The first event in quiet times comes at once.
-"""
 
 Patch: TypeAlias = Object | list[Object]
 """The body of a patch."""
@@ -42,6 +33,9 @@ Patch: TypeAlias = Object | list[Object]
 
 class InProcessClient:
     """The API as one identity sees it, in the API server's own process; implements `hyperkube.client.client.Client`."""
+
+    watches_quietly = True
+    """Its watches are `hyperkube.client.client.QuietWatch`."""
 
     def __init__(self, pipeline: Pipeline, handler: ApiHandler, user: UserInfo, clock: Clock, agent: str = "") -> None:
         self._pipeline = pipeline
@@ -303,69 +297,3 @@ def _status_of(answer: Response) -> Object:
 
 def _write_query(field_manager: str, *, dry_run: bool) -> dict[str, str]:
     return {"fieldManager": field_manager, "dryRun": "All" if dry_run else ""}
-
-
-class InProcessWatch:
-    """A watch without frames: iterate it on one thread, `close` it from any."""
-
-    def __init__(self, watching: Watching, clock: Clock) -> None:
-        self._watching = watching
-        self._clock = clock
-        self._rung = threading.Event()
-        self._closed = threading.Event()
-        watching.bell.connect(self._rung.set)
-
-    def __iter__(self) -> Iterator[WatchEvent]:
-        """Yield events until the server ends the watch or `close` is called."""
-        watch = self._watching.watch
-        if watch is not None:
-            yield from self._events(watch)
-        error = self._watching.error or (watch.error if watch is not None else None)
-        if error is not None and not self._is_closed():
-            yield WatchEvent("ERROR", error.status())
-
-    def _events(self, watch: CacheWatch) -> Iterator[WatchEvent]:
-        deadline = self._clock.monotonic() + self._watching.seconds
-        next_bookmark = self._clock.monotonic() + _BOOKMARK_SECONDS
-        while not self._is_closed():
-            self._rung.clear()
-            events = watch.drain()
-            for event in events:
-                if self._is_closed():
-                    return
-                parsed = self._parsed(event)
-                yield parsed
-                if parsed.type == "ERROR":
-                    return
-            if events:
-                self._closed.wait(_REST_SECONDS)  # of the machine's time, not the cluster's
-                continue
-            now = self._clock.monotonic()
-            if watch.ended or now >= deadline:
-                return
-            if now >= next_bookmark:
-                next_bookmark = now + _BOOKMARK_SECONDS
-                mark = watch.bookmark() if self._watching.bookmarks else None
-                if mark is not None:
-                    yield self._parsed(mark)
-            self._clock.wait(self._rung, min(deadline, next_bookmark) - now)
-
-    def _parsed(self, event: CacheEvent) -> WatchEvent:
-        served = self._watching.served
-        if event.object is None:
-            mark = bookmark_object(served, event.revision, initial_end=event.initial_end)
-            return WatchEvent("BOOKMARK", mark)
-        try:
-            return WatchEvent(event.kind, served.parsed(event.object))  # type: ignore[arg-type]  # the cache's words
-        except ApiError as error:  # who converts it could not
-            return WatchEvent("ERROR", error.status())
-
-    def _is_closed(self) -> bool:
-        return self._closed.is_set()
-
-    def close(self) -> None:
-        """End the iteration, also when it is blocked; idempotent."""
-        self._closed.set()
-        if self._watching.watch is not None:
-            self._watching.watch.close()
-        self._rung.set()

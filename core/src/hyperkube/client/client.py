@@ -9,7 +9,7 @@ Every method raises `hyperkube.machinery.errors.ApiError` for a refusal and `Con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
@@ -53,6 +53,37 @@ class Watch(Protocol):
 
     def close(self) -> None:
         """End the iteration, also when it is blocked; idempotent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What a look at a `QuietWatch` brought.
+
+    Attributes:
+        ended: no more will come; the last event may be the ERROR that says why.
+        seconds: with events, how long the reader should leave the watch alone (of the machine's time); without, after
+            how many of the cluster's time to look again if it does not ring.
+    """
+
+    events: Sequence[WatchEvent]
+    ended: bool = False
+    seconds: float = 0.0
+
+
+class QuietWatch(Watch, Protocol):
+    """A watch that can be looked at in passing, so that one thread serves many.
+
+    A client whose attribute ``watches_quietly`` is true gives such watches, and answers its lists without a network.
+    """
+
+    def connect(self, ring: Callable[[], None]) -> None:
+        """Have `ring` called, from any thread, when there is something to take: at once if there is already.
+
+        It does not ring again before a look that brought nothing.
+        """
+
+    def take(self) -> Taken:
+        """Return what there is by now, without waiting; on one thread at a time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from random import Random
 from hyperkube.client.client import Client
 from hyperkube.client.object_cache import CacheMutated
 from hyperkube.client.reflector import Informer, Projection, without_managed_fields
+from hyperkube.client.turns import Turns
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.groups import GroupVersionResource
 
@@ -27,9 +28,10 @@ _Key = tuple[GroupVersionResource, str, str, str, Projection]
 class _Shared:
     """What a factory and its scopes have in common."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
         self.lock = threading.Lock()
         self.informers: dict[_Key, Informer] = {}
+        self.turns = Turns("informers", clock)
         self.started = False
 
 
@@ -51,7 +53,7 @@ class InformerFactory:
         self._random = random
         self._detect_mutations = detect_mutations
         self._projections = projections or {}
-        self._shared = _Shared()
+        self._shared = _Shared(self._clock)
         self._asked: list[Informer] = []
 
     def scoped(self) -> InformerFactory:
@@ -99,7 +101,7 @@ class InformerFactory:
                 self._asked.append(informer)
             started = self._shared.started
         if started:
-            informer.start()
+            informer.start(self._shared.turns)
         return informer
 
     def find(self, resource: GroupVersionResource) -> Informer | None:
@@ -129,7 +131,7 @@ class InformerFactory:
         with self._shared.lock:
             self._shared.started = True
         for informer in self.all():
-            informer.start()
+            informer.start(self._shared.turns)
 
     def has_synced(self) -> bool:
         """Tell whether all informers that were asked for through this factory have their first list."""
@@ -158,3 +160,4 @@ class InformerFactory:
         """Stop all informers; call it on the factory that made them, once, at the end."""
         for informer in self.all():
             informer.stop()
+        self._shared.turns.close()

@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from typing import cast
 
-from hyperkube.client.client import Client, ObjectList, Watch, WatchEvent
+from hyperkube.client.client import Client, ObjectList, QuietWatch, Taken, Watch, WatchEvent
 from hyperkube.client.object_cache import IndexFunction, ObjectCache, Objects
+from hyperkube.client.turns import Seat, Turns
 from hyperkube.machinery.backoff import Backoff
-from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.errors import ApiError, Expired, Gone, from_status
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of, resource_version_of, uid_of
@@ -52,7 +54,10 @@ class _Handlers:
 
 
 class Informer:
-    """The cache of one view of one resource, fed by a thread of its own; get it from an `InformerFactory`."""
+    """The cache of one view of one resource; get it from an `InformerFactory`.
+
+    It is fed by a thread of its own or, where the client never waits for a network, by turns on threads that it shares.
+    """
 
     def __init__(
         self,
@@ -85,7 +90,14 @@ class Informer:
         self._stopping = threading.Event()
         self._version = ""
         self._watch: Watch | None = None
+        self._watch_began = 0.0
+        self._heard = False
+        self._failures = 0
         self._thread: threading.Thread | None = None
+        self._seat: Seat | None = None
+        self._taken = Taken([])
+        self._timer: Timer | None = None
+        self._timer_due = 0.0
 
     def __len__(self) -> int:
         """Return how many objects the cache holds."""
@@ -123,8 +135,8 @@ class Informer:
     ) -> None:
         """Subscribe; what the cache holds already is delivered by `on_add` before this returns.
 
-        Handlers run on the informer's thread, one event at a time in order; they must be short (enqueue a key) and
-        must not change the object.
+        Handlers run one event at a time in order, on a thread that may be shared with other informers; they must be
+        short (enqueue a key) and must not change the object.
         """
         with self._delivery:
             handlers = _Handlers(on_add, on_update, on_delete)
@@ -158,19 +170,28 @@ class Informer:
         """Raise `CacheMutated` when somebody changed a cached object and the detector is on."""
         self._cache.check_mutations()
 
-    def start(self) -> None:
-        """Begin to list and watch on a daemon thread; idempotent."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name=f"informer-{self.resource.resource}", daemon=True)
-            self._thread.start()
+    def start(self, turns: Turns | None = None) -> None:
+        """Begin to list and watch, by `turns` if the client's watches are quiet, else on a thread; idempotent."""
+        if self._thread is not None or self._seat is not None:
+            return
+        if turns is not None and getattr(self._client, "watches_quietly", False):
+            self._seat = turns.seat(self._turn)
+            self._seat.ring()
+            return
+        self._thread = threading.Thread(target=self._run, name=f"informer-{self.resource.resource}", daemon=True)
+        self._thread.start()
 
     def stop(self) -> None:
         """End the watch and the thread; the cache stays readable; idempotent, from any thread."""
         self._stopping.set()
         self._synced_or_stopped.set()
+        if self._seat is not None:
+            self._seat.leave()
         watch = self._watch
         if watch is not None:
             watch.close()
+        if self._timer is not None:
+            self._timer.cancel()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(5)
 
@@ -226,29 +247,81 @@ class Informer:
                     self._put(new)
 
     def _run(self) -> None:
-        failures = 0
         while not self._stopping.is_set():
-            try:
-                if not self._version:
-                    self.refresh()
-                failures = 0 if self._follow() else failures + 1
-            except (Expired, Gone):
-                self._version = ""
-            except (ApiError, OSError) as error:
-                failures += 1
-                level = logging.WARNING if failures > 1 else logging.DEBUG
-                self._logger.log(level, "informer of %s: %s", self.resource.group_resource, error)
-            except Exception:  # a bug in a projection or index must not end the cache for all others
-                failures += 1
-                self._version = ""
-                self._logger.exception("informer of %s failed", self.resource.group_resource)
-            if failures:
-                self._clock.wait(self._stopping, RETRY.delay(failures, self._random))
+            pause = self._attempt(self._list_and_follow)
+            if pause:
+                self._clock.wait(self._stopping, pause)
 
-    def _follow(self) -> bool:
-        """Watch until the server ends it; tell whether that was a healthy watch."""
-        began = self._clock.monotonic()
-        watch = self._client.watch(
+    def _turn(self) -> float | None:
+        """Do what there is to do without waiting, and see to it that something rings when there is more."""
+        if self._stopping.is_set():
+            return None
+        pause = self._attempt(self._list_and_look)
+        if self._watch is not None:
+            if self._taken.events:
+                return self._taken.seconds
+            self._ring_after(self._taken.seconds)
+        elif pause:
+            self._ring_after(pause)
+        else:
+            return 0.0
+        return None
+
+    def _attempt(self, step: Callable[[], None]) -> float:
+        """Make a step; return for how many of the cluster's seconds to pause before the next."""
+        try:
+            step()
+        except (Expired, Gone):
+            self._version = ""
+        except (ApiError, OSError) as error:
+            self._failures += 1
+            level = logging.WARNING if self._failures > 1 else logging.DEBUG
+            self._logger.log(level, "informer of %s: %s", self.resource.group_resource, error)
+        except Exception:  # a bug in a projection or index must not end the cache for all others
+            self._failures += 1
+            self._version = ""
+            self._logger.exception("informer of %s failed", self.resource.group_resource)
+        return RETRY.delay(self._failures, self._random) if self._failures else 0.0
+
+    def _list_and_follow(self) -> None:
+        """List if need be, then watch until the server ends it."""
+        if not self._version:
+            self.refresh()
+        watch = self._open()
+        try:
+            for event in () if self._stopping.is_set() else watch:
+                self._apply(event)
+                if self._stopping.is_set():
+                    break
+        finally:
+            self._end_watch()
+        self._judge_watch()
+
+    def _list_and_look(self) -> None:
+        """List if need be, watch if nothing does, and take what there is."""
+        if not self._version:
+            self.refresh()
+        watch = cast("QuietWatch | None", self._watch)
+        try:
+            if watch is None:
+                watch = cast("QuietWatch", self._open())
+                watch.connect(self._ring)
+            self._taken = watch.take()
+            for event in self._taken.events:
+                if self._stopping.is_set():
+                    break
+                self._apply(event)
+        except BaseException:
+            self._end_watch()
+            raise
+        if self._taken.ended:
+            self._end_watch()
+            self._judge_watch()
+
+    def _open(self) -> Watch:
+        self._watch_began = self._clock.monotonic()
+        self._heard = False
+        self._watch = self._client.watch(
             self.resource,
             self.namespace,
             label_selector=self.label_selector,
@@ -256,20 +329,34 @@ class Informer:
             resource_version=self._version,
             timeout_seconds=self._random.randint(*WATCH_SECONDS),
         )
-        self._watch = watch
-        events = 0
-        try:
-            for event in () if self._stopping.is_set() else watch:
-                events += 1
-                self._apply(event)
-                if self._stopping.is_set():
-                    break
-        finally:
-            self._watch = None
+        return self._watch
+
+    def _end_watch(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None:
             watch.close()
-        return bool(events) or self._stopping.is_set() or self._clock.monotonic() - began >= _SHORT_WATCH
+
+    def _judge_watch(self) -> None:
+        """Count a watch that ended at once, having brought nothing, as a failure: the next one has to wait."""
+        short = self._clock.monotonic() - self._watch_began < _SHORT_WATCH
+        self._failures = self._failures + 1 if short and not self._heard and not self._stopping.is_set() else 0
+
+    def _ring(self) -> None:
+        if self._seat is not None:
+            self._seat.ring()
+
+    def _ring_after(self, seconds: float) -> None:
+        """Ring after so many of the cluster's seconds, if nothing rings before."""
+        now = self._clock.monotonic()
+        if now < self._timer_due <= now + seconds:
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_due = now + seconds
+        self._timer = self._clock.call_later(seconds, self._ring)
 
     def _apply(self, event: WatchEvent) -> None:
+        self._heard = True
         if event.type == "ERROR":
             raise from_status(event.object)
         version = resource_version_of(event.object)
