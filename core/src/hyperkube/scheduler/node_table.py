@@ -21,6 +21,7 @@ from hyperkube.scheduler.node_numbers import Numbers
 from hyperkube.scheduler.placed_pods import same_for_scheduling
 from hyperkube.scheduler.pod_groups import Group, PodGroups
 from hyperkube.scheduler.requests import BASE_RESOURCES, Requests, amount, requests_of
+from hyperkube.scheduler.resizes import is_infeasible, unlike_spec
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,7 +208,7 @@ class Nodes:
         pods = self._pods[index]
         before = pods.get(key)
         group = self._groups.group_of(pod)
-        if before is not None and before.group is group and same_for_scheduling(before.pod["spec"], pod["spec"]):
+        if before is not None and before.group is group and _same(before.pod, pod):
             before.pod = pod
             return
         placed = _Placed(pod, requests or requests_of(pod), group)
@@ -296,6 +297,14 @@ class Nodes:
         self._node_changes.reset()
         self._labels.forget()
         self._snapshot = None
+
+
+def _same(old: Object, new: Object) -> bool:
+    """Tell whether two states of a placed pod mean the same to its node."""
+    if not same_for_scheduling(old["spec"], new["spec"]):
+        return False
+    resizing = unlike_spec(new)
+    return unlike_spec(old) == resizing and (not resizing or is_infeasible(old) == is_infeasible(new))
 
 
 def _says_the_same(old: Object, new: Object) -> bool:

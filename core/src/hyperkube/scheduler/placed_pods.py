@@ -13,6 +13,7 @@ import orjson
 
 from hyperkube.client.informer import without_managed_fields
 from hyperkube.machinery.objects import Object
+from hyperkube.scheduler.resizes import unlike_spec
 
 SHARED_PARTS = 8192
 """Parts remembered for sharing; the oldest go first."""
@@ -48,11 +49,12 @@ class PlacedPods:
             "apiVersion": pod.get("apiVersion", "v1"),
             "metadata": meta,
             "spec": spec,
-            "status": self._status(pod.get("status") or {}),
+            "status": self._status(pod),
         }
 
-    def _status(self, status: Mapping[str, Any]) -> Object:
-        kept: Object = {name: status[name] for name in _STATUS_FIELDS if name in status}
+    def _status(self, pod: Object) -> Object:
+        status: Mapping[str, Any] = pod.get("status") or {}
+        kept: Object = {**{name: status[name] for name in _STATUS_FIELDS if name in status}, **unlike_spec(pod)}
         conditions = [self._shared(row) for row in status.get("conditions") or ()]
         shared: Object = self._shared({**kept, "conditions": conditions} if conditions else kept)
         return shared

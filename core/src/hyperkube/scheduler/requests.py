@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hyperkube.kinds.pods import pod_requests
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, parse
+from hyperkube.scheduler.resizes import in_force
 
 BASE_RESOURCES = ("cpu", "memory", "ephemeral-storage", "pods")
 """The first rows of every table."""
@@ -32,7 +33,8 @@ def amount(resource: str, quantity: Quantity) -> int:
 
 
 def requests_of(pod: Object) -> Requests:
-    """Return what a pod requests."""
+    """Return what a pod requests, or while it is resized what its node owes it."""
+    pod = in_force(pod)
     amounts = {name: amount(name, quantity) for name, quantity in pod_requests(pod).items()}
     cpu, memory = _non_zero(pod, amounts)
     return Requests({**amounts, "pods": 1}, cpu, memory)

@@ -1,0 +1,77 @@
+"""Pods that are resized in place: a node owes them the most of what they ask for, were allotted, and have.
+
+A container that is made smaller keeps what it has until its kubelet took it away; one that is made larger may have to
+wait for it. Source: kubernetes component-helpers ``resource/helpers.go`` (determineContainerReqs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hyperkube.kinds.pods import is_sidecar
+from hyperkube.kinds.resource_lists import raise_to, read, write
+from hyperkube.machinery.objects import Object
+
+INFEASIBLE = "Infeasible"
+_GROUPS = (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses"))
+
+
+def unlike_spec(pod: Object) -> Object:
+    """Return the statuses of containers that have, or were allotted, something else than they ask for.
+
+    Such as ``{"containerStatuses": [{"name": …, "resources": {"requests": …}, "allocatedResources": …}]}``; empty for
+    nearly all pods.
+    """
+    found: Object = {}
+    for group, statuses in _GROUPS:
+        rows = (pod.get("status") or {}).get(statuses)
+        unlike = [*_unlike(pod, group, rows)] if rows else []
+        if unlike:
+            found[statuses] = unlike
+    return found
+
+
+def is_infeasible(pod: Object) -> bool:
+    """Tell whether the kubelet said that the node can never give the pod what it asks for."""
+    rows = (pod.get("status") or {}).get("conditions") or ()
+    return any(row.get("type") == "PodResizePending" and row.get("reason") == INFEASIBLE for row in rows)
+
+
+def in_force(pod: Object) -> Object:
+    """Return the pod as one that asks for what its node owes it: itself, or a copy with other requests."""
+    unlike = unlike_spec(pod)
+    if not unlike:
+        return pod
+    hopeless = is_infeasible(pod)
+    spec = dict(pod["spec"])
+    for group, statuses in _GROUPS:
+        rows = {row["name"]: row for row in unlike.get(statuses) or ()}
+        spec[group] = [
+            _owed(each, rows[each["name"]], hopeless=hopeless) if each["name"] in rows else each
+            for each in spec.get(group) or ()
+        ]
+    return {**pod, "spec": spec}
+
+
+def _unlike(pod: Object, group: str, rows: list[Object]) -> Iterator[Object]:
+    asked = {
+        each["name"]: (each.get("resources") or {}).get("requests") or {}
+        for each in (pod.get("spec") or {}).get(group) or ()
+        if group == "containers" or is_sidecar(each)
+    }
+    for row in rows:
+        name = row.get("name")
+        if row.get("resources") is None or name not in asked:
+            continue
+        has = row["resources"].get("requests") or {}
+        allotted = row.get("allocatedResources") or {}
+        if has != asked[name] or (allotted and allotted != asked[name]):
+            yield {"name": name, "resources": {"requests": has}, "allocatedResources": allotted}
+
+
+def _owed(container: Object, status: Object, *, hopeless: bool) -> Object:
+    owed = read(status["resources"]["requests"])
+    raise_to(owed, read(status["allocatedResources"]))
+    if not hopeless:
+        raise_to(owed, read((container.get("resources") or {}).get("requests")))
+    return {**container, "resources": {**(container.get("resources") or {}), "requests": write(owed)}}
