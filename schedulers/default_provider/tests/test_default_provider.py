@@ -23,5 +23,12 @@ def test_a_gate_adds_gangs():
     assert provider.post_filters == ("DynamicResources", "DefaultPreemption", "GangScheduling")
 
 
+def test_a_gate_adds_scores_by_storage():
+    context = PluginContext(name="DefaultProvider", gates={"StorageCapacityScoring": True})
+    (provider,) = DefaultProvider(context).scheduling_providers()
+
+    assert provider.scores["VolumeBinding"] == 1
+
+
 class TestContract(ProviderContract):
     plugin = DefaultProvider

@@ -159,7 +159,9 @@ class ClusterCopy(FakeClient):
         changed = super().patch(resource, name, patch, namespace, patch_type=patch_type, subresource=subresource)
         if resource == PERSISTENT_VOLUME_CLAIMS and annotations_of(changed).get(SELECTED_NODE):
             if not changed["spec"].get("volumeName"):
-                self._bind(changed, f"pvc-{uid_of(changed)}")
+                made = {"metadata": {"name": f"pvc-{uid_of(changed)}"}, "spec": {"claimRef": {"uid": uid_of(changed)}}}
+                self.seed(PERSISTENT_VOLUMES, made)
+                self._bind(changed, name_of(made))
         elif resource == PERSISTENT_VOLUMES and changed["spec"].get("claimRef"):
             meant = changed["spec"]["claimRef"]
             claim = self.get(PERSISTENT_VOLUME_CLAIMS, meant["name"], meant["namespace"])

@@ -21,4 +21,5 @@ class DefaultProvider(Plugin):
         """Offer the set, with what the feature gates add."""
         gates = self.context.gates if self.context is not None else {}
         gangs = bool(gates.get("GangScheduling"))
-        return [usual_set("DefaultProvider", gangs=gangs)]
+        storage = bool(gates.get("StorageCapacityScoring"))
+        return [usual_set("DefaultProvider", gangs=gangs, storage=storage)]

@@ -26,6 +26,7 @@ class Migrated:
         driver: the CSI driver.
         source: the member of a volume that describes such a disk.
         handle: what the driver calls the disk, from that member and the labels of its PersistentVolume; may be empty.
+        topology: the label by which the driver tells zones apart; empty if it does not.
         always: whether it moved everywhere, or only where the CSINode's annotation says so.
     """
 
@@ -33,13 +34,16 @@ class Migrated:
     driver: str
     source: str
     handle: Callable[[Object, Mapping[str, str]], str]
+    topology: str = ""
     always: bool = True
 
     def is_on(self, csi_node: Object | None) -> bool:
         """Tell whether the driver serves these disks on a node."""
-        if csi_node is None:
-            return False
-        return self.always or self.plugin in annotations_of(csi_node).get(MIGRATED_PLUGINS, "").split(",")
+        return csi_node is not None and (self.always or self.is_listed(csi_node))
+
+    def is_listed(self, csi_node: Object | None) -> bool:
+        """Tell whether a CSINode's annotation says that the driver serves these disks there."""
+        return self.plugin in annotations_of(csi_node or {}).get(MIGRATED_PLUGINS, "").split(",")
 
 
 def of_volume(volume: Object) -> Migrated | None:
@@ -56,6 +60,32 @@ def handle_of(volume: Object, persistent: Object | None = None) -> str:
     """Return the driver's name for an inline volume, or for the spec of a `persistent` one; empty if it has none."""
     found = of_volume(volume)
     return found.handle(volume[found.source], labels_of(persistent or {})) if found is not None else ""
+
+
+def moved_terms(volume: Object) -> list[Object]:
+    """Return the node selector terms of a PersistentVolume as its driver has them: with the driver's label for zones.
+
+    Where the terms name no zone, the volume's zone label makes one.
+    """
+    required = (volume["spec"].get("nodeAffinity") or {}).get("required") or {}
+    terms = required.get("nodeSelectorTerms") or []
+    found = of_volume(volume["spec"])
+    if found is None or not found.topology:
+        return list(terms)
+    named = {row["key"] for term in terms for row in term.get("matchExpressions") or ()}
+    labels = labels_of(volume)
+    key = next((key for known in (named, labels) for key in reversed(ZONES) if key in known), ZONES[-1])
+    if key in named:
+        rows = [[_renamed(row, key, found.topology) for row in term.get("matchExpressions") or ()] for term in terms]
+        return [{**term, "matchExpressions": row} for term, row in zip(terms, rows, strict=True)]
+    if key not in labels:
+        return list(terms)
+    zone = {"key": found.topology, "operator": "In", "values": labels[key].split("__")}
+    return [{**term, "matchExpressions": [*(term.get("matchExpressions") or ()), zone]} for term in terms or [{}]]
+
+
+def _renamed(row: Object, old: str, new: str) -> Object:
+    return {**row, "key": new} if row["key"] == old else row
 
 
 def _ebs(source: Object, _labels: Mapping[str, str]) -> str:
@@ -75,10 +105,22 @@ def _gce(source: Object, labels: Mapping[str, str]) -> str:
 
 
 MIGRATED = (
-    Migrated("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "awsElasticBlockStore", _ebs),
-    Migrated("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "gcePersistentDisk", _gce),
-    Migrated("kubernetes.io/azure-disk", "disk.csi.azure.com", "azureDisk", lambda row, _: str(row.get("diskURI", ""))),
-    Migrated("kubernetes.io/cinder", "cinder.csi.openstack.org", "cinder", lambda row, _: str(row.get("volumeID", ""))),
+    Migrated("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "awsElasticBlockStore", _ebs, "topology.ebs.csi.aws.com/zone"),
+    Migrated("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "gcePersistentDisk", _gce, "topology.gke.io/zone"),
+    Migrated(
+        "kubernetes.io/azure-disk",
+        "disk.csi.azure.com",
+        "azureDisk",
+        lambda row, _: str(row.get("diskURI", "")),
+        "topology.disk.csi.azure.com/zone",
+    ),
+    Migrated(
+        "kubernetes.io/cinder",
+        "cinder.csi.openstack.org",
+        "cinder",
+        lambda row, _: str(row.get("volumeID", "")),
+        "topology.cinder.csi.openstack.org/zone",
+    ),
     Migrated(
         "kubernetes.io/portworx-volume",
         "pxd.portworx.com",

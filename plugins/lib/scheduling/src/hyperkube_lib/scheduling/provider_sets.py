@@ -10,13 +10,16 @@ from dataclasses import replace
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
 
 
-def usual_set(name: str, *, resources: str = "NodeResourcesFit", gangs: bool = False) -> AlgorithmProvider:
+def usual_set(
+    name: str, *, resources: str = "NodeResourcesFit", gangs: bool = False, storage: bool = False
+) -> AlgorithmProvider:
     """Return the usual set as a provider.
 
     Args:
         name: the provider's.
         resources: the plugin that scores how full nodes are.
         gangs: whether pods of a PodGroup are placed together or not at all.
+        storage: whether nodes are scored by how full a pod's claims would make their storage.
     """
     provider = AlgorithmProvider(
         name=name,
@@ -48,6 +51,7 @@ def usual_set(name: str, *, resources: str = "NodeResourcesFit", gangs: bool = F
             resources: 1,
             "NodeResourcesBalancedAllocation": 1,
             "ImageLocality": 1,
+            **({"VolumeBinding": 1} if storage else {}),
         },
         reserves=("VolumeBinding", "DynamicResources"),
         pre_binds=("VolumeBinding", "DynamicResources"),
