@@ -2,7 +2,7 @@
 
 import pytest
 
-from hyperkube.apiserver.custom.scale_rules import scale_errors
+from hyperkube.apiserver.custom.scale_rules import spec_errors, status_errors
 
 PATHS = {"specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n", "labelSelectorPath": ".status.selector"}
 
@@ -42,11 +42,12 @@ NO_TEXT = ".status.selector accessor error: 1 is of the type int64, expected str
     ],
 )
 def test_the_places_of_a_scale_are_checked(obj, expected):
-    assert [str(error) for error in scale_errors(obj, PATHS, status=False)] == expected
+    assert [str(error) for error in [*spec_errors(obj, PATHS), *status_errors(obj, PATHS)]] == expected
 
 
 def test_a_write_to_the_status_is_checked_for_its_own_replicas():
     obj = {"spec": {"n": -1}, "status": {"n": -2}}
 
-    assert [error.path for error in scale_errors(obj, PATHS, status=True)] == [".status.n"]
-    assert scale_errors(obj, None, status=True) == []
+    assert [error.path for error in status_errors(obj, PATHS)] == [".status.n"]
+    assert [error.path for error in spec_errors(obj, PATHS)] == [".spec.n"]
+    assert not [*status_errors(obj, None), *spec_errors(obj, None)]

@@ -64,6 +64,14 @@ class CustomCodec:
             unknown += prune(obj, self.json_schema, self._meta.decode, root=True)
         return obj, sorted(unknown, key=_path_of) if report else []
 
+    def metadata(self, value: Any) -> tuple[Object, list[str]]:
+        """Return metadata in canonical form, and ``unknown field "PATH"`` for what does not belong there.
+
+        Raises:
+            DecodeError: they have a wrong type.
+        """
+        return self._meta.decode(value)
+
     def strict_errors(self, document: Any) -> list[str]:
         """Return the texts for duplicate and unknown members, the duplicates first."""
         duplicates: list[str] = []

@@ -15,13 +15,18 @@ _INT32_MAX = 2**31 - 1
 _WANTED = {int: "int64", str: "string"}
 
 
-def scale_errors(obj: Object, paths: Object | None, *, status: bool) -> list[FieldError]:
-    """Return what is wrong with the replicas (of the status or the spec) and with the selector as text."""
+def spec_errors(obj: Object, paths: Object | None) -> list[FieldError]:
+    """Return what is wrong with the replicas that are wished for."""
+    return _replicas(obj, str(paths.get("specReplicasPath") or "")) if paths is not None else []
+
+
+def status_errors(obj: Object, paths: Object | None) -> list[FieldError]:
+    """Return what is wrong with the replicas that there are, and with the selector as text."""
     if paths is None:
         return []
-    errors = _replicas(obj, str(paths.get("statusReplicasPath" if status else "specReplicasPath") or ""))
+    errors = _replicas(obj, str(paths.get("statusReplicasPath") or ""))
     selector = str(paths.get("labelSelectorPath") or "")
-    if selector and not status:
+    if selector:
         _, problem = _read(obj, selector, str)
         errors += [invalid(Path(selector), "", problem)] if problem else []
     return errors

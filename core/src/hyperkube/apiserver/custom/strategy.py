@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from hyperkube.apiserver.custom.codec import CustomCodec
-from hyperkube.apiserver.custom.scale_rules import scale_errors
+from hyperkube.apiserver.custom.scale_rules import spec_errors, status_errors
+from hyperkube.apiserver.rest.metadata import validate_annotations, validate_labels
 from hyperkube.hookspecs.api import Call, ObjectRules, Strategy
+from hyperkube.kinds.custom_objects.embedded import embedded_errors
+from hyperkube.kinds.custom_objects.former import Former
+from hyperkube.kinds.custom_objects.lists import repeated
 from hyperkube.kinds.custom_objects.validation import has_rules, validate
-from hyperkube.machinery.field import FieldError, Path, invalid
+from hyperkube.machinery.field import ROOT, FieldError, Path, invalid
 from hyperkube.machinery.objects import Object
 
 _KEPT_BY_STATUS = frozenset({"managedFields"})
+_BLOCKING = frozenset(f"FieldValue{name}" for name in ("NotSupported", "Required", "TooLong", "TooMany", "TypeInvalid"))
+"""What is so wrong with an object that no rule can be asked about it."""
 _UNCHECKED = (
     "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
     "validation"
@@ -50,28 +56,42 @@ class CustomStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Return what is wrong with an object by its schema and its rules."""
-        return self._validate(call, obj, None)
+        return self._type_errors(obj) or self._validate(call, obj, None)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Return what is wrong with a new object by its schema and its rules; they may compare it with the old one."""
-        return self._validate(call, obj, old)
+        """Return what is wrong with what changed, by its schema and its rules; they may compare it with the old one."""
+        return self._type_errors(obj) or self._validate(call, obj, old)
+
+    def _type_errors(self, obj: Object) -> list[FieldError]:
+        kind = self._codec.kind
+        wanted = {"kind": kind.kind, "apiVersion": kind.api_version}
+        wrong = [name for name, value in wanted.items() if (obj.get(name) or "") != value]
+        return [invalid(Path(name), obj.get(name) or "", f"must be {wanted[name]}") for name in wrong]
 
     def _validate(self, call: Call, obj: Object, old: Object | None) -> list[FieldError]:
-        kind = self._codec.kind
-        if obj.get("kind") != kind.kind:
-            return [invalid(Path("kind"), obj.get("kind"), f"must be {kind.kind}")]
-        errors = validate(obj, self._codec.json_schema, Path(""))
-        errors += scale_errors(obj, self._scale, status=False)
-        if errors and self._has_rules:
-            errors.append(invalid(Path(""), None, _UNCHECKED))
-        return errors or self._ask_rules(call, obj, old)
+        schema = self._codec.json_schema
+        former = Former(obj, old, schema) if old is not None else None
+        errors = validate(obj, schema, ROOT, former=former)
+        errors += [*spec_errors(obj, self._scale), *status_errors(obj, self._scale)]
+        errors += embedded_errors(ROOT, obj, schema, self._codec.metadata, _metadata_errors)
+        return self._with_rules(call, [*errors, *self._repeated(obj, old)], obj, old)
 
-    def _ask_rules(self, call: Call, obj: Object, old: Object | None) -> list[FieldError]:
-        if self._rules is None:
+    def _repeated(self, obj: Object, old: Object | None) -> list[FieldError]:
+        """Return what occurs twice in sets and maps, unless something did before."""
+        schema = self._codec.json_schema
+        if old is not None and repeated(old, schema, ROOT):
             return []
-        errors, warnings = self._rules.check(obj, old)
+        return repeated(obj, schema, ROOT)
+
+    def _with_rules(self, call: Call, errors: list[FieldError], obj: Object, old: Object | None) -> list[FieldError]:
+        """Ask the rules, unless the object is no object that they could speak of."""
+        if not self._has_rules or self._rules is None:
+            return errors
+        if any(error.reason in _BLOCKING for error in errors):
+            return [*errors, invalid(ROOT, None, _UNCHECKED)]
+        found, warnings = self._rules.check(obj, old)
         call.warnings.extend(text for text in warnings if text not in call.warnings)
-        return errors
+        return errors + found
 
     def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
         """Keep the metadata: only the status is written."""
@@ -81,9 +101,18 @@ class CustomStrategy(Strategy):
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Return what is wrong with the status by its schema; messages name places from the status on."""
-        properties = self._codec.json_schema.get("properties") or {}
-        errors: list[FieldError] = []
-        if "status" in properties and "status" in obj:
-            errors = validate(obj["status"], properties["status"], Path("status"), "")
-        errors += scale_errors(obj, self._scale, status=True)
-        return errors or self._ask_rules(call, obj, old)
+        errors = self._type_errors(obj)
+        if errors:
+            return errors
+        schema = self._codec.json_schema
+        inner = (schema.get("properties") or {}).get("status")
+        if inner is not None and "status" in obj:
+            errors = validate(obj["status"], inner, Path("status"), "", Former(obj, old, schema).key("status"))
+        errors += [*status_errors(obj, self._scale), *self._repeated(obj, old)]
+        return self._with_rules(call, errors, obj, old)
+
+
+def _metadata_errors(metadata: Object, path: Path) -> list[FieldError]:
+    """Return what is wrong with the metadata of an object within an object."""
+    labels = validate_labels(metadata.get("labels") or {}, path.child("labels"))
+    return labels + validate_annotations(metadata.get("annotations") or {}, path.child("annotations"))

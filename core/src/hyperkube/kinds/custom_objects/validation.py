@@ -6,16 +6,18 @@ Source: k8s.io/kube-openapi ``pkg/validation/validate``, apiextensions-apiserver
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hyperkube.kinds.custom_objects.formats import fits
+from hyperkube.kinds.custom_objects.former import Former
+from hyperkube.kinds.custom_objects.patterns import matches
 from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, required, too_long, type_invalid
 
 JsonSchema = Mapping[str, Any]
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _RULES = "x-kubernetes-validations"
+_TYPE = frozenset({"apiVersion", "kind"})
 
 
 def type_of(value: Any) -> str:
@@ -33,9 +35,23 @@ def type_of(value: Any) -> str:
     return "array" if isinstance(value, list) else "object"
 
 
-def validate(value: Any, schema: JsonSchema, path: Path, shown: str | None = None) -> list[FieldError]:
-    """Return what is wrong with a value; `shown` is the place as messages name it."""
-    shown = str(path) if shown is None else shown
+def validate(
+    value: Any, schema: JsonSchema, path: Path, shown: str | None = None, former: Former | None = None
+) -> list[FieldError]:
+    """Return what is wrong with a value.
+
+    Args:
+        value: any JSON value.
+        schema: what it should be.
+        path: where it is.
+        shown: the place as messages name it.
+        former: the value beside what it was: what did not change is not held against it.
+    """
+    errors = _validate(value, schema, path, str(path) if shown is None else shown, former)
+    return [] if errors and former is not None and former.same else errors
+
+
+def _validate(value: Any, schema: JsonSchema, path: Path, shown: str, former: Former | None) -> list[FieldError]:
     if value is None and schema.get("nullable"):
         return []
     wrong = _type_error(value, schema, path, shown)
@@ -45,6 +61,10 @@ def validate(value: Any, schema: JsonSchema, path: Path, shown: str | None = Non
     check = _CHECKS.get(type_of(value))
     if check is not None:
         errors += check(value, schema, path, shown)
+    elif isinstance(value, list):
+        errors += _array(value, schema, path, shown, former)
+    elif isinstance(value, dict):
+        errors += _object(value, schema, path, shown, former)
     return errors + _combinations(value, schema, path, shown)
 
 
@@ -74,7 +94,7 @@ def _string(value: str, schema: JsonSchema, path: Path, shown: str) -> list[Fiel
         return [too_long(path, longest)]
     if shortest is not None and len(value) < shortest:
         return [invalid(path, value, f"{shown} in body should be at least {shortest} chars long")]
-    if pattern and not re.search(pattern, value):
+    if pattern and not matches(pattern, value):
         return [invalid(path, value, f"{shown} in body should match '{pattern}'")]
     form = schema.get("format")
     if form and not fits(form, value):
@@ -100,7 +120,7 @@ def _number(value: float, schema: JsonSchema, path: Path, shown: str) -> list[Fi
     return errors
 
 
-def _array(value: list[Any], schema: JsonSchema, path: Path, shown: str) -> list[FieldError]:
+def _array(value: list[Any], schema: JsonSchema, path: Path, shown: str, former: Former | None) -> list[FieldError]:
     errors: list[FieldError] = []
     most, least, items = schema.get("maxItems"), schema.get("minItems"), schema.get("items")
     if most is not None and len(value) > most:
@@ -109,8 +129,9 @@ def _array(value: list[Any], schema: JsonSchema, path: Path, shown: str) -> list
         errors.append(invalid(path, len(value), f"{shown} in body should have at least {least} items"))
     if isinstance(items, dict):
         for index, item in enumerate(value):
-            errors += validate(item, items, path.index(index), f"{shown}[{index}]")
-    return errors + _list_type(value, schema, path)
+            below = former.index(index) if former is not None else None
+            errors += validate(item, items, path.index(index), f"{shown}[{index}]", below)
+    return errors
 
 
 def _too_many(path: Path, actual: int, most: int) -> FieldError:
@@ -118,24 +139,9 @@ def _too_many(path: Path, actual: int, most: int) -> FieldError:
     return FieldError("FieldValueTooMany", path, actual, f"must have at most {most} {noun}")
 
 
-def _list_type(value: list[Any], schema: JsonSchema, path: Path) -> list[FieldError]:
-    kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
-    errors: list[FieldError] = []
-    seen: list[Any] = []
-    for index, item in enumerate(value):
-        if kind == "set":
-            identity = item
-        elif kind == "map" and isinstance(item, dict):
-            identity = {key: item.get(key) for key in keys}
-        else:
-            continue
-        if identity in seen:
-            errors.append(FieldError("FieldValueDuplicate", path.index(index), identity))
-        seen.append(identity)
-    return errors
-
-
-def _object(value: dict[str, Any], schema: JsonSchema, path: Path, shown: str) -> list[FieldError]:
+def _object(
+    value: dict[str, Any], schema: JsonSchema, path: Path, shown: str, former: Former | None
+) -> list[FieldError]:
     errors: list[FieldError] = []
     most, least = schema.get("maxProperties"), schema.get("minProperties")
     if most is not None and len(value) > most:
@@ -143,15 +149,13 @@ def _object(value: dict[str, Any], schema: JsonSchema, path: Path, shown: str) -
     if least is not None and len(value) < least:
         errors.append(invalid(path, len(value), f"{shown} in body should have at least {least} properties"))
     properties, values = schema.get("properties") or {}, schema.get("additionalProperties")
-    if schema.get("x-kubernetes-embedded-resource"):
-        errors += [required(path.child(name)) for name in ("apiVersion", "kind") if not value.get(name)]
-    for name in schema.get("required") or ():
-        if name not in value:
-            errors.append(required(path.child(name)))
+    errors += [required(path.child(name)) for name in schema.get("required") or () if name not in value]
     for name in sorted(value):
         inner = properties.get(name) or (values if isinstance(values, dict) else None)
         if inner is not None and not (not path and name == "metadata"):
-            errors += validate(value[name], inner, path.child(name), f"{shown}.{name}" if shown else name)
+            known = former is not None and (path or name not in _TYPE)
+            below = former.key(name) if former is not None and known else None
+            errors += validate(value[name], inner, path.child(name), f"{shown}.{name}" if shown else name, below)
     return errors
 
 
@@ -192,6 +196,4 @@ _CHECKS: dict[str, Callable[[Any, JsonSchema, Path, str], list[FieldError]]] = {
     "string": _string,
     "integer": _number,
     "number": _number,
-    "array": _array,
-    "object": _object,
 }
