@@ -21,7 +21,6 @@ from hyperkube.scheduler.policy_names import (
     MANDATORY,
     OLD_DEFAULTS,
     OLD_PRIORITIES,
-    ORDER,
     PREDICATES,
     PRIORITIES,
 )
@@ -34,6 +33,11 @@ PREDICATE_ARGUMENTS = ("serviceAffinity", "labelsPresence")
 PRIORITY_ARGUMENTS = (SERVICE, LABEL, RATIO)
 SPOKEN = {SERVICE: "ServiceAntiAffinity", LABEL: "LabelPreference", RATIO: "RequestedToCapacityRatio"}
 """What errors call the arguments."""
+EXTENDER_FIELDS = (
+    "urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "weight", "bindVerb", "enableHTTPS", "tlsConfig",
+    "httpTimeout", "nodeCacheCapable", "managedResources", "ignorable",
+)  # fmt: skip
+TLS_FIELDS = ("insecure", "serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData")
 Settings = dict[str, dict[str, Any]]
 
 
@@ -63,8 +67,9 @@ def from_policy(policy: Object, default: AlgorithmProvider, *, hard_affinity_wei
     settings: Settings = {name: dict(value) for name, value in default.settings.items()}
     filters = default.filters
     if policy.get("predicates") is not None:
-        chosen = set(MANDATORY).union(*(_predicate(row, settings) for row in policy["predicates"]))
-        filters = tuple(name for name in ORDER if name in chosen)
+        chosen = {*MANDATORY, *(_predicate(row, settings) for row in policy["predicates"])}
+        plugins = (plugin for name in PREDICATES if name in chosen for plugin in PREDICATES[name])
+        filters = tuple(dict.fromkeys(plugins))
     extenders = [_extender(row) for row in policy.get("extenders") or ()]
     scored = _scored(policy, default, told_by_others=any(row.get("prioritizeVerb") for row in extenders))
     for name, given in scored.settings.items():
@@ -107,21 +112,22 @@ def _scored(policy: Object, default: AlgorithmProvider, *, told_by_others: bool)
     return scored
 
 
-def _predicate(row: Object, settings: Settings) -> tuple[str, ...]:
-    name = row.get("name", "")
+def _predicate(row: Object, settings: Settings) -> str:
+    """Return the predicate that a row names, or that its argument is for, whatever its name."""
+    name: str = row.get("name", "")
     argument, value = _argument(row, "predicate", PREDICATE_ARGUMENTS)
     if argument == "serviceAffinity":
         mine = settings.setdefault("ServiceAffinity", {})
         mine["affinityLabels"] = [*mine.get("affinityLabels", ()), *value.get("labels", ())]
-        return ("ServiceAffinity",)
+        return "CheckServiceAffinity"
     if argument == "labelsPresence":
         mine = settings.setdefault("NodeLabel", {})
         key = "presentLabels" if value.get("presence") else "absentLabels"
         mine[key] = [*mine.get(key, ()), *value.get("labels", ())]
-        return ("NodeLabel",)
+        return "CheckNodeLabelPresence"
     if name not in PREDICATES:
         raise UsageError(f"invalid configuration: predicate type not found for {name!r}")
-    return PREDICATES[name]
+    return name
 
 
 def _today(rows: Sequence[Object]) -> Scored:
@@ -229,14 +235,20 @@ def _ratio(wanted: Object) -> dict[str, Any]:
 
 
 def _extender(row: Object) -> Object:
-    """Return an extender with today's names; the 1.x file gives nanoseconds and its own name for TLS."""
-    today = {key: value for key, value in row.items() if key not in {"enableHttps", "httpTimeout", "tlsConfig"}}
-    today["enableHTTPS"] = row.get("enableHTTPS", row.get("enableHttps", False))
-    timeout = row.get("httpTimeout")
+    """Return an extender with today's names.
+
+    Before 1.11 the case of letters did not matter, and TLS had the names of Go's fields; the time-out of a 1.x file is
+    in nanoseconds.
+    """
+    today = _respelt(row, EXTENDER_FIELDS)
+    timeout = today.get("httpTimeout")
     if isinstance(timeout, int):
-        today["httpTimeout"] = f"{timeout / 1e9:g}s"
-    elif timeout:
-        today["httpTimeout"] = timeout
-    if row.get("tlsConfig"):
-        today["tlsConfig"] = row["tlsConfig"]
+        today["httpTimeout"] = f"{timeout}ns"
+    if today.get("tlsConfig"):
+        today["tlsConfig"] = _respelt(today["tlsConfig"], TLS_FIELDS)
     return today
+
+
+def _respelt(row: Object, names: Iterable[str]) -> Object:
+    spelling = {name.lower(): name for name in names}
+    return {spelling.get(key.lower(), key): value for key, value in row.items()}

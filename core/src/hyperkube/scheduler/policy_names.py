@@ -10,39 +10,34 @@ from collections.abc import Mapping
 
 PREDICATES: Mapping[str, tuple[str, ...]] = {
     "CheckNodeCondition": ("CheckNodeCondition",),
-    "CheckNodeDiskPressure": ("CheckNodeDiskPressure",),
-    "CheckNodeLabelPresence": ("NodeLabel",),
-    "CheckNodeMemoryPressure": ("CheckNodeMemoryPressure",),
-    "CheckNodePIDPressure": ("CheckNodePIDPressure",),
     "CheckNodeUnschedulable": ("NodeUnschedulable",),
-    "CheckServiceAffinity": ("ServiceAffinity",),
-    "CheckVolumeBinding": ("VolumeBinding",),
-    "EvenPodsSpread": ("PodTopologySpread",),
     "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),
     "HostName": ("NodeName",),
-    "MatchInterPodAffinity": ("InterPodAffinity",),
-    "MatchNodeSelector": ("NodeAffinity",),
-    "MaxAzureDiskVolumeCount": ("AzureDiskLimits",),
-    "MaxCSIVolumeCountPred": ("NodeVolumeLimits",),
-    "MaxCinderVolumeCount": ("CinderLimits",),
-    "MaxEBSVolumeCount": ("EBSLimits",),
-    "MaxGCEPDVolumeCount": ("GCEPDLimits",),
-    "NoDiskConflict": ("VolumeRestrictions",),
-    "NoVolumeZoneConflict": ("VolumeZone",),
     "PodFitsHostPorts": ("NodePorts",),
     "PodFitsPorts": ("NodePorts",),
+    "MatchNodeSelector": ("NodeAffinity",),
     "PodFitsResources": ("NodeResourcesFit",),
+    "NoDiskConflict": ("VolumeRestrictions",),
     "PodToleratesNodeTaints": ("TaintToleration",),
+    "CheckNodeLabelPresence": ("NodeLabel",),
+    "CheckServiceAffinity": ("ServiceAffinity",),
+    "MaxEBSVolumeCount": ("EBSLimits",),
+    "MaxGCEPDVolumeCount": ("GCEPDLimits",),
+    "MaxCSIVolumeCountPred": ("NodeVolumeLimits",),
+    "MaxAzureDiskVolumeCount": ("AzureDiskLimits",),
+    "MaxCinderVolumeCount": ("CinderLimits",),
+    "NoVolumeNodeConflict": ("VolumeBinding",),
+    "CheckVolumeBinding": ("VolumeBinding",),
+    "NoVolumeZoneConflict": ("VolumeZone",),
+    "CheckNodeMemoryPressure": ("CheckNodeMemoryPressure",),
+    "CheckNodePIDPressure": ("CheckNodePIDPressure",),
+    "CheckNodeDiskPressure": ("CheckNodeDiskPressure",),
+    "EvenPodsSpread": ("PodTopologySpread",),
+    "MatchInterPodAffinity": ("InterPodAffinity",),
 }
-MANDATORY = ("NodeUnschedulable", "TaintToleration")
+"""Predicate → today's filters; in the order in which 1.x asked them, whatever their order in the file."""
+MANDATORY = ("CheckNodeUnschedulable", "PodToleratesNodeTaints")
 """What every policy has, named or not."""
-ORDER = (
-    "CheckNodeCondition", "NodeUnschedulable", "NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity",
-    "VolumeRestrictions", "TaintToleration", "NodeLabel", "ServiceAffinity", "EBSLimits", "GCEPDLimits",
-    "NodeVolumeLimits", "AzureDiskLimits", "CinderLimits", "VolumeBinding", "VolumeZone", "CheckNodeMemoryPressure",
-    "CheckNodePIDPressure", "CheckNodeDiskPressure", "PodTopologySpread", "InterPodAffinity",
-)  # fmt: skip
-"""The order in which 1.x asked its predicates, whatever their order in the file."""
 
 PRIORITIES: Mapping[str, str] = {
     "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
