@@ -128,6 +128,10 @@ def test_an_administrator_reads_configuration_flags_and_state(scheduler):
     flags = scheduler.get("/flagz", "admin-token")[1].splitlines()
     status = scheduler.get("/statusz", "admin-token")[1]
 
+    scheduler.get("/livez")
+    indicators = scheduler.get("/metrics/slis", "admin-token")[1]
+
+    assert 'kubernetes_healthcheck{name="ping",type="livez"} 1' in indicators
     assert configuration["kind"] == "KubeSchedulerConfiguration"
     assert f"secure-port={scheduler.port}" in flags
     assert "kube-scheduler statusz" in status

@@ -8,7 +8,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.scheduler.cluster_state import ClusterState
-from hyperkube.scheduler.metrics import PointTimes, SchedulerMetrics, offer_gauges
+from hyperkube.scheduler.gauges import offer_gauges
+from hyperkube.scheduler.metrics import SchedulerMetrics
+from hyperkube.scheduler.point_times import EVERY_HINT, HintTimes, PointTimes
 from hyperkube.scheduler.queue import SchedulingQueue
 
 
@@ -108,7 +110,7 @@ def test_the_queue_counts_who_comes_in_and_who_is_there(metrics, clock):
         "gated": 1,
     }
     assert found["scheduler_unschedulable_pods", ("NodeResourcesFit", "default-scheduler")] == 1
-    assert found["scheduler_scheduler_cache_size", ("nodes",)] == 0
+    assert found["scheduler_cache_size", ("nodes",)] == 0
 
 
 def test_a_move_is_counted_by_what_happened(metrics, clock):
@@ -122,3 +124,165 @@ def test_a_move_is_counted_by_what_happened(metrics, clock):
     found = samples(metrics)
     assert found["scheduler_queue_incoming_pods_total", ("AssignedPodDelete", "backoff")] == 1
     assert found["scheduler_queue_incoming_pods_total", ("BackoffComplete", "active")] == 1
+
+
+NAMES = {  # what kube-scheduler 1.36 offers by default, besides what is said of batches (there are none here)
+    "cache_size": {"type"},
+    "event_handling_duration_seconds": {"event"},
+    "framework_extension_point_duration_seconds": {"extension_point", "status", "profile"},
+    "goroutines": {"operation"},
+    "inflight_events": {"event"},
+    "pending_pods": {"queue"},
+    "permit_wait_duration_seconds": {"result"},
+    "plugin_evaluation_total": {"plugin", "extension_point", "profile"},
+    "plugin_execution_duration_seconds": {"plugin", "extension_point", "status"},
+    "pod_scheduled_after_flush_total": set(),
+    "pod_scheduling_attempts": set(),
+    "pod_scheduling_sli_duration_seconds": {"attempts"},
+    "preemption_attempts_total": set(),
+    "preemption_goroutines_duration_seconds": {"result"},
+    "preemption_goroutines_execution_total": {"result"},
+    "preemption_victims": set(),
+    "queue_incoming_pods_total": {"queue", "event"},
+    "queueing_hint_execution_duration_seconds": {"plugin", "event", "hint"},
+    "schedule_attempts_total": {"result", "profile"},
+    "scheduling_algorithm_duration_seconds": set(),
+    "scheduling_attempt_duration_seconds": {"result", "profile"},
+    "unschedulable_pods": {"plugin", "profile"},
+    "podgroup_schedule_attempts_total": {"result", "profile"},
+    "podgroup_scheduling_attempt_duration_seconds": {"result", "profile"},
+    "podgroup_scheduling_algorithm_duration_seconds": set(),
+}
+
+
+def test_names_and_labels_are_kubernetes(metrics, clock):
+    queue = SchedulingQueue(clock, lambda pod, at: at)
+    offer_gauges(metrics, queue, ClusterState())
+    queue.put(pod("a"))
+    queue.put_back(queue.get(), refused_by=["Fit"])
+    metrics.attempt("scheduled", "p", 1)
+    metrics.bound(1, 1)
+    metrics.decided(1)
+    metrics.preempted(1)
+    metrics.evicted("success", 1)
+    metrics.incoming("active", "NodeAdd")
+    metrics.point("Filter", "Success", "p", 1)
+    metrics.plugins([(("Fit", "Filter", "Success"), 1)])
+    metrics.evaluated(("Fit",), "Filter", "p")
+    metrics.hint("Fit", "NodeAdd", "Queue", 1)
+    metrics.event("NodeAdd", 1)
+    metrics.waited("scheduled", 1)
+    metrics.group("scheduled", "p", 1)
+    metrics.group_decided(1)
+
+    found = {}
+    for family in text_string_to_metric_families(metrics.text().decode()):
+        for sample in family.samples:
+            name = sample.name.removeprefix("scheduler_")
+            for end in ("_bucket", "_sum", "_count", "_created"):
+                name = name.removesuffix(end) if family.type == "histogram" else name
+            if sample.name.startswith("scheduler_"):
+                found[name] = set(sample.labels) - {"le"}
+    assert found == NAMES
+
+
+def test_a_plugins_time_is_taken_in_some_cycles_only(metrics, clock):
+    def slow(_pod, _node):
+        clock.advance(0.25)
+        return "no"
+
+    always, never = PointTimes(metrics, "mine", share=1.0), PointTimes(metrics, "mine", share=0.0)
+    for laps, plugin in ((always, "Volumes"), (never, "Other")):
+        laps.begin()
+        assert laps.ask(plugin, "PreBind", slow, None, "node") == "no"
+        laps.lap("PreBind", "Unschedulable")
+
+    found = samples(metrics)
+    name = "scheduler_plugin_execution_duration_seconds_sum"
+    assert found[name, ("PreBind", "Unschedulable", "Volumes")] == pytest.approx(0.25)
+    assert (name, ("Other", "PreBind", "Unschedulable")) not in found
+
+
+def test_a_plugin_that_fails_is_timed_as_an_error(metrics):
+    def fails(_pod, _node):
+        raise KeyError
+
+    laps = PointTimes(metrics, "mine", share=1.0)
+    laps.begin()
+    with pytest.raises(KeyError):
+        laps.ask("Volumes", "PreBind", fails, None, "node")
+    laps.lap("PreBind", "Error")
+
+    name = "scheduler_plugin_execution_duration_seconds_count"
+    assert samples(metrics)[name, ("Error", "PreBind", "Volumes")] == 1
+
+
+def test_plugins_that_are_asked_in_a_row_are_timed_from_one_to_the_next(metrics, clock):
+    import numpy as np
+
+    from hyperkube.hookspecs.scheduling import Filtered
+
+    laps = PointTimes(metrics, "mine", share=1.0)
+    laps.begin()
+    clock.advance(5)
+    laps.mark()
+    clock.advance(0.5)
+    laps.note("Fit", "Filter", Filtered(np.array([False, False])))
+    clock.advance(0.25)
+    laps.note("Taints", "Filter", Filtered(np.array([True, False])))
+    laps.lap("Filter", "Unschedulable")
+
+    found = samples(metrics)
+    name = "scheduler_plugin_execution_duration_seconds_sum"
+    assert found[name, ("Filter", "Fit", "Unschedulable")] == pytest.approx(0.5)
+    assert found[name, ("Filter", "Success", "Taints")] == pytest.approx(0.25)
+
+
+def test_every_plugin_behind_kept_answers_is_counted_each_turn(metrics):
+    laps = PointTimes(metrics, "mine")
+    for _ in range(3):
+        laps.votes(["Fit", "Taints"], ["Fit"]).filtered += 1
+    laps.votes(["Fit", "Taints"], ["Fit"]).scored += 1
+    laps.evaluated(("Affinity",), "Filter")
+
+    found = samples(metrics)
+    name = "scheduler_plugin_evaluation_total"
+    assert found[name, ("Filter", "Fit", "mine")] == 3
+    assert found[name, ("Fit", "Score", "mine")] == 1
+    assert found[name, ("Affinity", "Filter", "mine")] == 1
+    assert samples(metrics)[name, ("Filter", "Taints", "mine")] == 3, "reading counts nothing"
+
+
+def test_hints_are_answered_always_and_timed_now_and_then(metrics):
+    hints = HintTimes(lambda _plugin, change: change == "node", metrics)
+
+    answers = [hints("Fit", "node") for _ in range(EVERY_HINT)]
+
+    assert answers == [True] * EVERY_HINT
+    name = "scheduler_queueing_hint_execution_duration_seconds_count"
+    assert samples(metrics)[name, ("Fit", "NodeUpdate", "Queue")] == 1
+
+
+def test_a_pod_that_waited_in_vain_is_counted_when_it_is_bound(metrics, clock):
+    queue = SchedulingQueue(clock, lambda pod, at: at, unschedulable_seconds=300)
+    queue.put(pod("a"))
+    queue.put_back(queue.get(), refused_by=["Fit"])
+    clock.advance(301)
+    ticket = queue.get()
+    metrics.bound(ticket.attempts, 1, flushed=ticket.flushed)
+    queue.put_back(ticket, error=True)
+    clock.advance(20)
+
+    assert samples(metrics)["scheduler_pod_scheduled_after_flush_total", ()] == 1
+    assert not queue.get().flushed
+
+
+def test_events_are_in_flight_as_long_as_pods_are(metrics, clock):
+    queue = SchedulingQueue(clock, lambda pod, at: at)
+    queue.put(pod("a"))
+    ticket = queue.get()
+    queue.move("node")
+
+    assert queue.in_flight() == {"PodPopped": 1, "NodeUpdate": 1}
+    queue.done(ticket)
+    assert queue.in_flight() == {"PodPopped": 0}

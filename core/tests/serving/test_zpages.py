@@ -16,7 +16,7 @@ def clock():
 
 @pytest.fixture
 def pages(clock):
-    flags = {"v": 2, "leader-elect": True, "feature-gates": {"B": False, "A": True}, "paths": ("/a", "/b")}
+    flags = {"v": "2", "leader-elect": "true"}
     return Zpages("kube-scheduler", clock, flags, lambda: ["/healthz", "/healthz/ping", "/metrics"])
 
 
@@ -37,8 +37,8 @@ def test_the_status_tells_since_when_and_what(pages, clock):
 def test_flags_are_sorted_one_to_a_line(pages):
     lines = get(pages, "/flagz").body.decode().splitlines()
 
-    assert lines[1] == "kube-scheduler flags"
-    assert lines[4:] == ["feature-gates=A=true,B=false", "leader-elect=true", "paths=[/a,/b]", "v=2"]
+    assert lines[1] == "kube-scheduler flagz"
+    assert lines[4:] == ["leader-elect=true", "v=2"]
 
 
 @pytest.mark.parametrize(("accept", "status"), [("", 200), ("text/plain", 200), ("application/json", 406)])
@@ -48,3 +48,10 @@ def test_text_is_all_that_there_is(pages, accept, status):
 
 def test_other_paths_are_not_theirs(pages):
     assert get(pages, "/metrics") is None
+
+
+def test_a_gate_closes_a_page(clock):
+    pages = Zpages("kube-scheduler", clock, {}, list, {"ComponentFlagz": False})
+
+    assert get(pages, "/flagz") is None
+    assert get(pages, "/statusz").status == 200

@@ -14,7 +14,8 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, HyperkubeError
 from hyperkube.machinery.objects import NodeName
 from hyperkube.scheduler.bind_rate import BindRate
-from hyperkube.scheduler.metrics import SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics
+from hyperkube.scheduler.metrics import SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
+from hyperkube.scheduler.point_times import PointTimes
 from hyperkube.scheduler.profile import Profile
 
 THREADS = 16
@@ -62,6 +63,7 @@ class Binder:
         self._metrics = metrics or SchedulerMetrics(clock)
         self._lock = threading.Lock()
         self._waiting: dict[str, _Waiting] = {}
+        self._under_way = 0
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="binder")
         self._closed = False
 
@@ -74,18 +76,25 @@ class Binder:
         laps = PointTimes(self._metrics, _profile_name(pod))
         laps.begin()
         with _timed(laps, "Reserve"):
-            self._reserve(profile, pod, node)
+            self._reserve(profile, pod, node, laps)
         try:
             with _timed(laps, "Permit"):
-                waits = self._permit(profile, pod, node)
+                waits = self._permit(profile, pod, node, laps)
         except NotBound:
             self._unreserve(profile, pod, node)
             raise
+        with self._lock:
+            self._under_way += 1
         if waits is None and not any(plugin.may_wait(pod) for _, plugin in profile.pre_binds):
             self._pool.submit(self._run, profile, pod, node, finished, None)
         else:
             arguments = (profile, pod, node, finished, waits)
             threading.Thread(target=self._run, args=arguments, name=f"bind-{pod.key}", daemon=True).start()
+
+    def under_way(self) -> int:
+        """Return how many bindings were submitted and have not ended."""
+        with self._lock:
+            return self._under_way
 
     def allow(self, key: str) -> None:
         """Let a pod go on that a permit plugin made wait."""
@@ -105,14 +114,16 @@ class Binder:
             self.reject(key, "the scheduler is shutting down")
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _reserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+    def _reserve(self, profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes) -> None:
         for name, plugin in profile.reserves:
-            reason = plugin.reserve(pod, node)
+            reason = laps.ask(name, "Reserve", plugin.reserve, pod, node)
             if reason:
                 self._unreserve(profile, pod, node)
                 raise NotBound(f"reserve plugin {name!r}: {reason}", rejected=True, plugin=name)
 
-    def _permit(self, profile: Profile, pod: PodInfo, node: NodeName) -> tuple[str, float, _Waiting] | None:
+    def _permit(
+        self, profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes
+    ) -> tuple[str, float, _Waiting] | None:
         """Return the plugin that makes the pod wait, and for how long, if one does."""
         longest: tuple[str, float, _Waiting] | None = None
         for name, plugin in profile.permits:
@@ -120,7 +131,7 @@ class Binder:
             with self._lock:
                 self._waiting.setdefault(pod.key, waiting)
                 waiting = self._waiting[pod.key]
-            permission = plugin.permit(pod, node)
+            permission = laps.ask(name, "Permit", plugin.permit, pod, node)
             if permission.wait_seconds:
                 if longest is None or permission.wait_seconds < longest[1]:
                     longest = (name, permission.wait_seconds, waiting)
@@ -155,6 +166,8 @@ class Binder:
             error = NotBound(f"internal error: {bug}", rejected=False)
         if error is not None:
             self._unreserve(profile, pod, node)
+        with self._lock:
+            self._under_way -= 1
         finished(error)
 
     def _bound_after_all(self, pod: PodInfo, node: NodeName) -> bool:
@@ -204,15 +217,15 @@ def _bind(profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes) -> N
     laps.begin()
     with _timed(laps, "PreBind"):
         for name, pre_bind in profile.pre_binds:
-            reason = pre_bind.pre_bind(pod, node)
+            reason = laps.ask(name, "PreBind", pre_bind.pre_bind, pod, node)
             if reason:
                 raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
     with _timed(laps, "Bind"):
-        if not any(plugin.bind(pod, node) for _, plugin in profile.binds):
+        if not any(laps.ask(name, "Bind", plugin.bind, pod, node) for name, plugin in profile.binds):
             raise NotBound("no bind plugin bound the pod", rejected=False)
     with _timed(laps, "PostBind"):
-        for _, post_bind in profile.post_binds:
-            post_bind.post_bind(pod, node)
+        for name, post_bind in profile.post_binds:
+            laps.ask(name, "PostBind", post_bind.post_bind, pod, node)
 
 
 @contextmanager

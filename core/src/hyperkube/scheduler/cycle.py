@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, Scope, ScorePlugin
 from hyperkube.machinery.objects import NodeName
 from hyperkube.scheduler.decision import Decision, Trace, packed, shortened
+from hyperkube.scheduler.point_times import Laps, NoLaps
 from hyperkube.scheduler.refusals import first_refusals
 
 if TYPE_CHECKING:
@@ -24,26 +25,6 @@ if TYPE_CHECKING:
 
 KEPT_CELLS = 400_000
 """Nodes times templates whose answers are kept: about 20 bytes per cell and plugin."""
-
-
-class Laps(Protocol):
-    """Takes the time of the parts of a cycle, which has no clock itself."""
-
-    def begin(self) -> None:
-        """Start the first lap."""
-
-    def lap(self, point: str, status: str) -> None:
-        """End a lap, which was spent at an extension point, and start the next."""
-
-
-class NoLaps:
-    """Takes no times."""
-
-    def begin(self) -> None:
-        """Do nothing."""
-
-    def lap(self, point: str, status: str) -> None:
-        """Do nothing."""
 
 
 class Survey(NamedTuple):
@@ -110,11 +91,13 @@ class Algorithm:
         self._laps.begin()
         outside: dict[str, Filtered] = {}
         if self._pre_filters:
+            self._laps.mark()
             nowhere = self._pre_filter(pod, nodes, outside)
             self._laps.lap("PreFilter", "Unschedulable" if nowhere is not None else "Success")
             if nowhere is not None:
                 return nowhere
         kept = self._refreshed(pod, nodes)
+        kept.votes.filtered += 1
         if survey is None and nominated is None and not outside and self._is_settled(kept, pod, nodes):
             return self._decide_settled(pod, nodes, kept)
         feasible, answers = self._asked(pod, nodes, kept, outside)
@@ -154,6 +137,7 @@ class Algorithm:
         self._laps.lap("Filter", "Success")
         if kept.count == 1:
             return Decision(names[int(kept.feasible.argmax())], Trace(names, kept.refusals, {}, {}))
+        kept.votes.scored += 1
         total = kept.totals(pod, nodes)
         chosen = self._best(total)
         self._laps.lap("Score", "Success")
@@ -230,8 +214,11 @@ class Algorithm:
         plugins: list[str] = []
         for plugin, each in self._pre_filters:
             said = each.pre_filter(pod)
+            if self._laps.samples:
+                self._laps.note(plugin, "PreFilter", said)
             if said is None:
                 continue
+            self._laps.evaluated((plugin,), "PreFilter")
             if said.reason:
                 return self._nowhere(plugin, said.reason, nodes)
             if said.names is not None:
@@ -265,20 +252,30 @@ class Algorithm:
             self._kept.move_to_end(pod.template_key)
             return kept
         plugins = Plugins(self._near_filters, self._near_scores, self._wide_filters, self._wide_scores)
-        kept = self._kept[pod.template_key] = Kept(pod, nodes, plugins)
+        kept = self._kept[pod.template_key] = Kept(pod, nodes, plugins, self._laps)
         self._kept.move_to_end(pod.template_key)
         while len(self._kept) > max(4, KEPT_CELLS // len(nodes)):
             self._kept.popitem(last=False)
         return kept
 
     def _ask_wide(self, pod: QueuedPod, nodes: Nodes, filters: Filters) -> dict[str, Filtered]:
-        return {name: plugin.filter(pod, nodes) for name, plugin in filters if not plugin.skips_filter(pod, nodes)}
+        laps, asked = self._laps, {}
+        for name, plugin in filters:
+            if not plugin.skips_filter(pod, nodes):
+                if laps.samples:
+                    laps.mark()
+                answer = asked[name] = plugin.filter(pod, nodes)
+                if laps.samples:
+                    laps.note(name, "Filter", answer)
+        laps.evaluated(tuple(asked), "Filter")
+        return asked
 
     def _score(
         self, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
     ) -> tuple[IntScores, dict[str, ShortScores], dict[str, int]]:
         import numpy as np
 
+        kept.votes.scored += 1
         total = np.zeros(len(nodes), dtype=np.int64)
         said: dict[str, ShortScores] = {}
         weights: dict[str, int] = {}
@@ -286,8 +283,7 @@ class Algorithm:
             if plugin.scope is Scope.CLUSTER:
                 if plugin.skips_score(pod, nodes):
                     continue
-                raw = self._remote_score(plugin, pod, nodes, feasible) if plugin.remote else plugin.score(pod, nodes)
-                scores = plugin.normalize(pod, nodes, raw, feasible)
+                scores = self._wide_score(name, plugin, pod, nodes, feasible)
             elif name in kept.raw:
                 scores = self._normalized(name, plugin, pod, nodes, kept, feasible)
             else:
@@ -296,6 +292,19 @@ class Algorithm:
             total += scores if weight == 1 else scores * weight
         total[~feasible] = -1
         return total, said, weights
+
+    def _wide_score(self, name: str, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, feasible: Mask) -> IntScores:
+        laps = self._laps
+        laps.evaluated((name,), "Score")
+        if laps.samples:
+            laps.mark()
+        raw = self._remote_score(plugin, pod, nodes, feasible) if plugin.remote else plugin.score(pod, nodes)
+        if laps.samples:
+            laps.note(name, "Score", raw)
+        scores = plugin.normalize(pod, nodes, raw, feasible)
+        if laps.samples:
+            laps.note(name, "ScoreExtensionNormalize", scores)
+        return scores
 
     def _remote_score(self, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, feasible: Mask) -> IntScores:
         from hyperkube.scheduler.partial import scored_some

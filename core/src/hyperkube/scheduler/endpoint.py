@@ -18,12 +18,14 @@ from hyperkube.machinery.objects import Object
 from hyperkube.scheduler.metrics import SchedulerMetrics
 from hyperkube.serving.endpoints import ServerEndpoints
 from hyperkube.serving.exchange import Answer, HttpRequest, Response
+from hyperkube.serving.health import service_level_indicators
 from hyperkube.serving.zpages import Zpages
 
 if TYPE_CHECKING:
     from hyperkube.scheduler.server import Scheduler
 
 EXPLAIN_PATH = "/debug/scheduler/explain"
+SLIS_PATH = "/metrics/slis"
 METRICS_PATH = "/debug/scheduler/metrics"
 """Where `hyperkube up`, whose API server has ``/metrics`` for itself, offers the scheduler's."""
 
@@ -45,8 +47,11 @@ def explanation(scheduler: Explainer, key: str) -> Response:
 
 def measured(metrics: SchedulerMetrics) -> Response:
     """Answer with the scheduler's metrics in Prometheus' text format."""
-    headers = [("Content-Type", "text/plain; version=0.0.4; charset=utf-8")]
-    return Response(status=200, headers=headers, body=metrics.text())
+    return _text(metrics.text())
+
+
+def _text(body: bytes) -> Response:
+    return Response(headers=[("Content-Type", "text/plain; version=0.0.4; charset=utf-8")], body=body)
 
 
 def scheduler_endpoints(scheduler: Scheduler, options: Mapping[str, Any]) -> ServerEndpoints:
@@ -82,6 +87,9 @@ class WithExplanations:
         if request.path == EXPLAIN_PATH:
             wanted = parse_qs(request.query_string).get("pod", [""])
             return explanation(self._scheduler, wanted[0])
+        if request.path == SLIS_PATH:
+            checks = (self._endpoints.healthz, self._endpoints.livez, self._endpoints.readyz)
+            return _text(service_level_indicators(checks))
         page = self._pages.answer(request) if self._pages is not None else None
         return page or self._endpoints.handle(request)
 

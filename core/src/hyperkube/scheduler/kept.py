@@ -14,6 +14,7 @@ import numpy as np
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, PodInfo, Scope, ScorePlugin
 from hyperkube.scheduler.columns import Columns
 from hyperkube.scheduler.decision import shortened
+from hyperkube.scheduler.point_times import Laps, NoLaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,6 +47,7 @@ class Kept:
         raw: plugin → raw scores, likewise.
         feasible: the nodes that all of `filtered` keep.
         count: how many these are.
+        votes: the plugins that are asked.
         version: grows when `feasible`, or a raw score that depends on the nodes alone, changes: what is normalized
             from these is kept by it.
         weights: score plugin → weight.
@@ -59,6 +61,7 @@ class Kept:
     __slots__ = (
         "_filters",
         "_fixed",
+        "_laps",
         "_moving",
         "_scores",
         "_told",
@@ -74,19 +77,22 @@ class Kept:
         "raw",
         "refusals",
         "version",
+        "votes",
         "weights",
         "wide_filters",
         "wide_scores",
     )
 
-    def __init__(self, pod: PodInfo, nodes: Nodes, plugins: Plugins) -> None:
+    def __init__(self, pod: PodInfo, nodes: Nodes, plugins: Plugins, laps: Laps | None = None) -> None:
         """Ask all plugins of a narrow scope about all nodes."""
+        self._laps = laps or NoLaps()
         self._filters = [(name, plugin) for name, plugin in plugins.filters if not plugin.skips_filter(pod, nodes)]
         self._scores = [row for row in plugins.scores if not row[1].skips_score(pod, nodes)]
         self.wide_filters = [row for row in plugins.wide_filters if not _always_skips(row[1], pod)]
         self.wide_scores = [row for row in plugins.wide_scores if not _always_skips(row[1], pod)]
         self.filtered: dict[str, Filtered] = {name: plugin.filter(pod, nodes) for name, plugin in self._filters}
         self.raw: dict[str, IntScores] = {name: np.array(plugin.score(pod, nodes)) for name, plugin, _ in self._scores}
+        self.votes = self._laps.votes(self.filtered, self.raw)
         self.feasible: Mask = np.ones(len(nodes), dtype=bool)
         for answer in self.filtered.values():
             answer.mask = np.array(answer.mask)
@@ -170,10 +176,14 @@ class Kept:
 
     def _filter(self, pod: PodInfo, part: Columns, scope: Scope) -> bool:
         """Ask the filters of a scope about some columns; tell whether they keep all of these, as they did before."""
-        same = True
+        same, laps = True, self._laps
+        if laps.samples:
+            laps.mark()
         for name, plugin in self._filters:
             if plugin.scope is scope:
                 whole, answer = self.filtered[name], plugin.filter(pod, part)
+                if laps.samples:
+                    laps.note(name, "Filter", answer)
                 if not (_all(answer.mask) and _all(whole.mask[part.index])):
                     _merge(whole, answer, part.index)
                     same = False
@@ -182,9 +192,14 @@ class Kept:
     def _score(self, pod: PodInfo, part: Columns, scope: Scope) -> IntScores | int:
         """Ask the score plugins of a scope about some columns; return the weighted sum of their raw scores there."""
         total: IntScores | int = 0
+        laps = self._laps
+        if laps.samples:
+            laps.mark()
         for name, scorer, weight in self._scores:
             if scorer.scope is scope:
                 fresh = self.raw[name][part.index] = scorer.score(pod, part)
+                if laps.samples:
+                    laps.note(name, "Score", fresh)
                 total = total + (fresh if weight == 1 else fresh * weight)
         return total
 

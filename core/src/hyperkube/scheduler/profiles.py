@@ -18,7 +18,8 @@ from hyperkube.plugin import PluginNotFound
 from hyperkube.plugin.loader import installed
 from hyperkube.scheduler.configuration import Configuration
 from hyperkube.scheduler.cycle import Algorithm
-from hyperkube.scheduler.metrics import PointTimes, SchedulerMetrics
+from hyperkube.scheduler.metrics import SchedulerMetrics
+from hyperkube.scheduler.point_times import PointTimes
 from hyperkube.scheduler.profile import FAMILY, Profile, build_profile
 
 DEFAULT_NAME = "default-scheduler"

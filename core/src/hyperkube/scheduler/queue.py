@@ -40,6 +40,7 @@ class _Entry:
     changed: bool = False
     refused_by: Collection[str] = ()
     timer: Timer | None = None
+    flushed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +57,11 @@ class Ticket:
     def queued_at(self) -> float:
         """When the pod entered the queue, by the clock's monotonic time."""
         return self.entry.queued_at
+
+    @property
+    def flushed(self) -> bool:
+        """Whether this attempt is made because the pod waited too long for an event that may help it."""
+        return self.entry.flushed
 
 
 class SchedulingQueue:
@@ -159,7 +165,7 @@ class SchedulingQueue:
             entry = ticket.entry
             if self._entries.get(ticket.key) is not entry or self._closed:
                 return
-            entry.refused_by = refused_by
+            entry.refused_by, entry.flushed = refused_by, False
             if entry.changed:
                 entry.changed = False
                 self._activate(ticket.key, entry, "UnscheduledPodUpdate")
@@ -213,6 +219,16 @@ class SchedulingQueue:
                     counts[plugin, profile] = counts.get((plugin, profile), 0) + 1
             return counts
 
+    def in_flight(self) -> dict[str, int]:
+        """Return how many events are remembered for pods that are being tried, by name; these pods among them."""
+        with self._condition:
+            counts = {"PodPopped": sum(entry.state == "flying" for entry in self._entries.values())}
+            if counts["PodPopped"]:
+                for change in self._changes:
+                    name = EVENTS.get(change, change)
+                    counts[name] = counts.get(name, 0) + 1
+            return counts
+
     def has_active(self) -> bool:
         """Tell whether there may be a pod to try now."""
         return bool(self._heap)
@@ -256,7 +272,8 @@ class SchedulingQueue:
     def _due(self, key: str, entry: _Entry) -> None:
         with self._condition:
             if self._entries.get(key) is entry and entry.state in {"backoff", "unschedulable"} and not self._closed:
-                waited = "BackoffComplete" if entry.state == "backoff" else "UnschedulableTimeout"
+                entry.flushed = entry.state == "unschedulable"
+                waited = "UnschedulableTimeout" if entry.flushed else "BackoffComplete"
                 self._activate(key, entry, waited)
 
     def _activate(self, key: str, entry: _Entry, event: str) -> None:

@@ -14,15 +14,13 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
 from hyperkube.hookspecs.scheduling import Nomination, PodInfo
-from hyperkube.kinds.pods import is_terminal
-from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import (
     NodeName,
     Object,
-    is_being_deleted,
     key_of,
     name_of,
     namespace_of,
@@ -30,13 +28,15 @@ from hyperkube.machinery.objects import (
 )
 from hyperkube.scheduler.bind_rate import BindRate
 from hyperkube.scheduler.binder import Binder, NotBound
+from hyperkube.scheduler.cluster_news import ClusterNews
 from hyperkube.scheduler.cluster_state import EXPIRY_SECONDS, ClusterState
 from hyperkube.scheduler.configuration import to_object
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
-from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, PointTimes, SchedulerMetrics, offer_gauges
+from hyperkube.scheduler.gauges import offer_gauges
+from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
 from hyperkube.scheduler.placed_pods import PlacedPods
-from hyperkube.scheduler.pod_news import asks_otherwise, concerns_others
+from hyperkube.scheduler.point_times import HintTimes, PointTimes
 from hyperkube.scheduler.profiles import DEFAULT_NAME, Profiles, Running
 from hyperkube.scheduler.queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
 from hyperkube.scheduler.reports import Reports
@@ -92,7 +92,7 @@ class Scheduler:
             self._clock,
             self._profiles.sort_key,
             self._profiles.gate,
-            self._profiles.wakes,
+            HintTimes(self._profiles.wakes, self.metrics),
             first_backoff=settings.first_backoff_seconds,
             max_backoff=settings.max_backoff_seconds,
             unschedulable_seconds=float(options.get("pod-max-in-unschedulable-pods-duration") or UNSCHEDULABLE_SECONDS),
@@ -100,6 +100,7 @@ class Scheduler:
         )
         self._state = ClusterState()
         self._binder = Binder(self._clock, self.metrics, BindRate.of(options, self._clock), self._is_stored)
+        self._news = ClusterNews(self._state, self._queue, self._profiles, self.metrics)
         self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
         self._templates: Templates | None = None
         self._elector: LeaderElector | None = None
@@ -109,7 +110,7 @@ class Scheduler:
         path = str(options.get("explanations-file") or "")
         kept = ExplanationFile(Path(path)) if path else None
         self.explanations = Explanations(file=kept, busy=self._queue.has_active)
-        offer_gauges(self.metrics, self._queue, self._state)
+        offer_gauges(self.metrics, self._queue, self._state, self._binder)
 
     def start(self) -> None:
         """Start watching, and scheduling once elected; returns at once."""
@@ -205,7 +206,7 @@ class Scheduler:
 
     def _run(self) -> None:
         self._profiles.running()
-        self._watch()
+        self._news.watch(self._informers)
         if not self._closing.is_set():
             self._informers.start()
             self._informers.wait_synced()
@@ -222,42 +223,6 @@ class Scheduler:
                 self._attempted(ticket, ERROR, started)
                 self._state.forget(ticket.pod)
                 self._queue.put_back(ticket, error=True)
-
-    def _watch(self) -> None:
-        self._informers.informer(NODES).add_handler(
-            on_add=self._node,
-            on_update=lambda _old, node: self._node(node),
-            on_delete=lambda node: self._state.node_gone(NodeName(name_of(node))),
-        )
-        self._informers.informer(PODS).add_handler(
-            on_add=lambda pod: self._pod(None, pod), on_update=self._pod, on_delete=self._pod_gone
-        )
-
-    def _node(self, node: Object) -> None:
-        if self._state.node(node):
-            self._queue.move("node")
-
-    def _pod(self, old: Object | None, pod: Object) -> None:
-        ended = is_terminal(pod)
-        placed = self._state.pod(pod)
-        if placed or ended or is_being_deleted(pod):
-            if not placed or pod.get("spec", {}).get("nodeName"):
-                self._queue.remove(key_of(pod))
-            if ended and (old is None or not is_terminal(old)):
-                self._queue.move("pod gone")
-            elif old is None or concerns_others(old, pod):
-                self._queue.move("pod")
-            if old is not None and asks_otherwise(old, pod):
-                self._queue.move("pod gone")
-        elif self._profiles.handles(pod):
-            if old is None:
-                self._state.adopt(pod, int(pod["spec"].get("priority") or 0))
-            self._queue.put(pod)
-
-    def _pod_gone(self, pod: Object) -> None:
-        self._queue.remove(key_of(pod))
-        if self._state.pod_gone(pod):
-            self._queue.move("pod gone")
 
     def _reload(self) -> None:
         """Look whether the configuration's files changed; a bad one leaves everything as it was."""
@@ -329,7 +294,8 @@ class Scheduler:
             self._queue.done(ticket)
             self._reports.bound(ticket.pod, node)
             self._attempted(ticket, SCHEDULED, started)
-            self.metrics.bound(ticket.attempts, self._clock.monotonic() - ticket.queued_at)
+            waited = self._clock.monotonic() - ticket.queued_at
+            self.metrics.bound(ticket.attempts, waited, flushed=ticket.flushed)
         else:
             self._failed(ticket, error, started)
 
@@ -384,11 +350,20 @@ class Scheduler:
                     answer = plugin.post_filter(info, table, decision.refused, trial)
                 finally:
                     trial.restore()
-            outcome = answer() if callable(answer) else answer
+            outcome = self._evict(answer) if callable(answer) else answer
             self.metrics.preempted(outcome.victims)
             if outcome.node is not None:
                 break
         laps.lap("PostFilter", "Success" if outcome.node is not None else "Unschedulable")
+        return outcome
+
+    def _evict(self, act: Callable[[], Nomination]) -> Nomination:
+        since, result = self._clock.monotonic(), "error"
+        try:
+            outcome = act()
+            result = "success"
+        finally:
+            self.metrics.evicted(result, self._clock.monotonic() - since)
         return outcome
 
 

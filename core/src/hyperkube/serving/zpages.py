@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from types import MappingProxyType
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.release import GIT_VERSION, SHORT
@@ -16,6 +17,7 @@ from hyperkube.serving.exchange import HttpRequest, Response
 from hyperkube.serving.wire import plain
 
 STATUSZ, FLAGZ = "/statusz", "/flagz"
+GATES = {STATUSZ: "ComponentStatusz", FLAGZ: "ComponentFlagz"}
 _WARNING = (
     "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is for"
     " debugging purposes only."
@@ -28,25 +30,32 @@ class Zpages:
     """Both pages of one server."""
 
     def __init__(
-        self, name: str, clock: Clock, flags: Mapping[str, object], paths: Callable[[], Iterable[str]]
+        self,
+        name: str,
+        clock: Clock,
+        flags: Mapping[str, str],
+        paths: Callable[[], Iterable[str]],
+        gates: Mapping[str, bool] = MappingProxyType({}),
     ) -> None:
         """Take what they tell.
 
         Args:
             name: the server's, e.g. ``kube-scheduler``.
             clock: when it was started is now.
-            flags: values by name.
+            flags: values as they would be typed, by name.
             paths: what the server offers, asked when the page is.
+            gates: ComponentStatusz and ComponentFlagz close the pages.
         """
         self._name = name
         self._clock = clock
-        self._flags = {flag: _shown(value) for flag, value in sorted(flags.items())}
+        self._gates = gates
+        self._flags = dict(sorted(flags.items()))
         self._paths = paths
         self._started: datetime = clock.now()
 
     def answer(self, request: HttpRequest) -> Response | None:
         """Answer a request to one of the pages; None means the path is none of them."""
-        if request.path not in (STATUSZ, FLAGZ):
+        if request.path not in GATES or not self._gates.get(GATES[request.path], True):
             return None
         if not _takes_text(request.headers.get("accept", "")):
             return plain(406, "media type not acceptable, must be: text/plain")
@@ -68,18 +77,8 @@ class Zpages:
 
     def _options(self) -> str:
         lines = "".join(f"{name}={value}\n" for name, value in self._flags.items())
-        return f"\n{self._name} flags\n{_WARNING}\n\n{lines}"
+        return f"\n{self._name} flagz\n{_WARNING}\n\n{lines}"
 
 
 def _takes_text(accept: str) -> bool:
     return any(part.partition(";")[0].strip().lower() in _ACCEPTED for part in accept.split(","))
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Mapping):
-        return ",".join(f"{key}={_shown(each)}" for key, each in sorted(value.items()))
-    if isinstance(value, (list, tuple, set, frozenset)):
-        return "[" + ",".join(map(str, value)) + "]"
-    return str(value)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hyperkube.cli.flags.flag import typed
 from hyperkube.cli.flags.scheduler import FLAGS
 from hyperkube.cli.lifecycle import Lifecycle, ends, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
@@ -34,8 +35,8 @@ def handler(scheduler: Scheduler, options: Options) -> Handler:
     from hyperkube.serving.zpages import Zpages
 
     endpoints = scheduler_endpoints(scheduler, options)
-    flags = {name: value for name, value in options.items() if name != "given"}
-    return WithExplanations(scheduler, endpoints, Zpages(COMMAND.name, SystemClock(), flags, endpoints.paths))
+    pages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+    return WithExplanations(scheduler, endpoints, pages)
 
 
 def run(options: Options) -> None:
