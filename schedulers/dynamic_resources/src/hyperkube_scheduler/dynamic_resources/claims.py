@@ -1,40 +1,58 @@
-"""A pod's claims, and which devices are taken: by what the API says, and by allocations that are on their way there."""
+"""A pod's claims, and what is known of claims, classes and slices: by what the API says, and by what is under way."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from hyperkube_scheduler.dynamic_resources.pools import DeviceId
+from hyperkube_lib.scheduling.device_classes import SYNC_SECONDS, DeviceClasses
+from hyperkube_scheduler.dynamic_resources.extended import owner_index
+from hyperkube_scheduler.dynamic_resources.refusals import NoClaim
+from hyperkube_scheduler.dynamic_resources.slices import Slices
+from hyperkube_scheduler.dynamic_resources.usage import Usage
 
 from hyperkube.client.informer import Informer, InformerFactory
-from hyperkube.kinds.resources import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
-from hyperkube.machinery.errors import HyperkubeError
-from hyperkube.machinery.objects import Object, is_being_deleted, name_of, namespace_of, uid_of
+from hyperkube.kinds.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
+from hyperkube.machinery.objects import Object, controller_of, is_being_deleted, key_of, name_of, namespace_of, uid_of
 
-SYNC_SECONDS = 5.0
-CHANGES = frozenset({"resourceclaims", "resourceslices", "deviceclasses"})
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CLAIMS, SLICES, CLASSES = "resourceclaims", "resourceslices", "deviceclasses"
+CHANGES = frozenset({CLAIMS, SLICES, CLASSES})
 MOST_USERS = 256
 """Pods that may share one claim."""
-
-
-class NoClaim(HyperkubeError):
-    """A claim is not there, or not the pod's: the pod waits."""
-
-
-class CannotAllocate(HyperkubeError):
-    """A claim, class or pool is wrong, so that nothing can be allocated anywhere until somebody repairs it."""
+WAITING_PODS = 100_000
+"""Pods of which it is remembered what claims they wait for; those that waited longest are forgotten first."""
+_OWNERS = "extended resources of pod"
 
 
 class DeviceClaims:
-    """Claims, classes and slices from shared caches, asked for with the first pod that has a claim."""
+    """Claims, classes and slices from shared caches, asked for with the first pod that needs them.
 
-    def __init__(self, informers: InformerFactory, wake: Callable[[str], None]) -> None:
+    Attributes:
+        usage: what claims have, those included whose allocation is being written.
+        slices: all slices.
+        classes: all device classes.
+    """
+
+    def __init__(self, informers: InformerFactory, wake: Callable[[str], None], *, partitions: bool = True) -> None:
+        """Take what to call with the kind of a change that may help pods that were refused."""
+        self.usage = Usage()
+        self.slices = Slices(partitions=partitions)
+        self.classes = DeviceClasses(informers, lambda: wake(CLASSES))
         self._informers = informers
         self._wake = wake
-        self._known: dict[str, Informer] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._claims: Informer | None = None
+        self._has_slices = False
         self._assumed: dict[str, Object] = {}
+        self._waiting: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._awaited: dict[str, set[str]] = {}
+        self._watching: set[threading.Event] = set()
 
     def of(self, pod: Object) -> list[Object]:
         """Return the pod's claims.
@@ -49,7 +67,7 @@ class DeviceClaims:
                 raise NoClaim(f'resourceclaim.resource.k8s.io "{name}" not found')
             if is_being_deleted(claim):
                 raise NoClaim(f'resourceclaim "{name}" is being deleted')
-            if generated and not _owned(claim, pod):
+            if generated and (controller_of(claim) or {}).get("uid") != uid_of(pod):
                 what = f"ResourceClaim {namespace_of(claim)}/{name} was not created for pod"
                 raise NoClaim(f"{what} {namespace_of(pod)}/{name_of(pod)} (pod is not owner)")
             found.append(claim)
@@ -57,25 +75,23 @@ class DeviceClaims:
 
     def claim(self, namespace: str, name: str) -> Object | None:
         """Return a claim as the API has it."""
-        return self._informer(RESOURCE_CLAIMS.resource).get(namespace, name)
+        return self._claim_informer().get(namespace, name)
 
-    def device_class(self, name: str) -> Object | None:
-        """Return a device class."""
-        return self._informer(DEVICE_CLASSES.resource).get("", name)
+    def special_of(self, pod: Object) -> Object | None:
+        """Return the claim that is stored for a pod's extended resources."""
+        found = self._claim_informer().by_index(_OWNERS, uid_of(pod))
+        return found[0] if found else None
 
-    def slices(self) -> list[Object]:
-        """Return all slices."""
-        return list(self._informer(RESOURCE_SLICES.resource).list())
-
-    def taken(self) -> set[DeviceId]:
-        """Return the devices that claims have; what administrators only look at is not taken."""
+    def know_devices(self) -> None:
+        """Have all slices in `slices`, and all claims in `usage`."""
+        self._claim_informer()
         with self._lock:
-            allocations = list(self._assumed.values())
-        for claim in self._informer(RESOURCE_CLAIMS.resource).list():
-            allocation = (claim.get("status") or {}).get("allocation")
-            if allocation:
-                allocations.append(allocation)
-        return {device for allocation in allocations for device in devices_of(allocation)}
+            if self._has_slices:
+                return
+            self._has_slices = True
+            informer = self._informers.informer(RESOURCE_SLICES)
+        informer.add_handler(self._slice_seen, lambda _old, new: self._slice_seen(new), self.slices.remove)
+        informer.wait_synced(SYNC_SECONDS)
 
     def assumes(self, claim: Object) -> bool:
         """Tell whether an allocation of the claim is under way."""
@@ -86,31 +102,96 @@ class DeviceClaims:
         """Count an allocation that will be written."""
         with self._lock:
             self._assumed[uid_of(claim)] = allocation
+            self.usage.put(uid_of(claim), allocation)
 
     def forget(self, claim: Object) -> None:
         """Count it no longer: it was not written."""
         with self._lock:
-            self._assumed.pop(uid_of(claim), None)
-        self._wake("resourceclaims")
+            if self._assumed.pop(uid_of(claim), None) is None:
+                return
+            stored = self.claim(namespace_of(claim), name_of(claim))
+            same = stored is not None and uid_of(stored) == uid_of(claim)
+            self.usage.put(uid_of(claim), _allocation(stored) if same else None)
+        self._wake(CLAIMS)
 
-    def _informer(self, word: str) -> Informer:
-        informer = self._known.get(word)
-        if informer is None:
-            resource = {each.resource: each for each in (RESOURCE_CLAIMS, DEVICE_CLASSES, RESOURCE_SLICES)}[word]
-            informer = self._known[word] = self._informers.informer(resource)
-            informer.add_handler(
-                on_add=lambda obj: self._news(word, obj),
-                on_update=lambda _old, obj: self._news(word, obj),
-                on_delete=lambda obj: self._news(word, obj),
-            )
-            informer.wait_synced(SYNC_SECONDS)
+    def expect(self, pod: Object) -> None:
+        """Remember which claims a pod needs, before they are looked at: news of them may help it."""
+        keys = tuple(f"{namespace_of(pod)}/{name}" for name in known_names(pod))
+        with self._lock:
+            self.placed(pod)
+            if keys:
+                self._waiting[key_of(pod)] = keys
+                for key in keys:
+                    self._awaited.setdefault(key, set()).add(key_of(pod))
+            if len(self._waiting) > WAITING_PODS:
+                self._forget_waiting(next(iter(self._waiting)))
+
+    def placed(self, pod: Object) -> None:
+        """Forget what a pod needs: it got it."""
+        with self._lock:
+            self._forget_waiting(key_of(pod))
+
+    @contextmanager
+    def news(self) -> Iterator[threading.Event]:
+        """Give an event that is set whenever a claim changes."""
+        event = threading.Event()
+        with self._lock:
+            self._watching.add(event)
+        try:
+            yield event
+        finally:
+            with self._lock:
+                self._watching.discard(event)
+
+    def _claim_informer(self) -> Informer:
+        with self._lock:
+            if self._claims is not None:
+                return self._claims
+            informer = self._informers.informer(RESOURCE_CLAIMS)
+            informer.add_index(_OWNERS, owner_index)
+            self._claims = informer
+        informer.add_handler(lambda new: self._claim_seen(None, new), self._claim_seen, self._claim_gone)
+        informer.wait_synced(SYNC_SECONDS)
         return informer
 
-    def _news(self, word: str, obj: Object) -> None:
-        if word == RESOURCE_CLAIMS.resource and ((obj.get("status") or {}).get("allocation") or is_being_deleted(obj)):
-            with self._lock:
-                self._assumed.pop(uid_of(obj), None)
-        self._wake(word)
+    def _claim_seen(self, old: Object | None, new: Object) -> None:
+        """Take note; wake pods if devices came free, or if one of them needs the claim and its status changed."""
+        allocation = _allocation(new)
+        with self._lock:
+            if allocation is not None or is_being_deleted(new):
+                self._assumed.pop(uid_of(new), None)
+            if uid_of(new) not in self._assumed:
+                self.usage.put(uid_of(new), allocation)
+            freed = old is not None and _allocation(old) is not None and allocation is None
+            changed = old is None or (old.get("status") or {}) != (new.get("status") or {})
+            changed = changed or is_being_deleted(old or new) != is_being_deleted(new)
+            helps = freed or (changed and key_of(new) in self._awaited)
+            for event in self._watching:
+                event.set()
+        if helps:
+            self._wake(CLAIMS)
+
+    def _claim_gone(self, claim: Object) -> None:
+        with self._lock:
+            self._assumed.pop(uid_of(claim), None)
+            had = _allocation(claim) is not None
+            self.usage.put(uid_of(claim), None)
+            for event in self._watching:
+                event.set()
+        if had:
+            self._wake(CLAIMS)
+
+    def _slice_seen(self, each: Object) -> None:
+        self.slices.put(each)
+        self._wake(SLICES)
+
+    def _forget_waiting(self, pod: str) -> None:
+        for key in self._waiting.pop(pod, ()):
+            pods = self._awaited.get(key)
+            if pods is not None:
+                pods.discard(pod)
+                if not pods:
+                    del self._awaited[key]
 
 
 def claim_names(pod: Object) -> list[tuple[str, bool]]:
@@ -134,10 +215,11 @@ def claim_names(pod: Object) -> list[tuple[str, bool]]:
     return names
 
 
-def devices_of(allocation: Object) -> list[DeviceId]:
-    """Return the devices that an allocation takes from others."""
-    rows: Sequence[Mapping[str, str]] = (allocation.get("devices") or {}).get("results") or ()
-    return [DeviceId(row["driver"], row["pool"], row["device"]) for row in rows if not row.get("adminAccess")]
+def known_names(pod: Object) -> Sequence[str]:
+    """Return the names of those claims of a pod that are known by now."""
+    rows = pod.get("spec", {}).get("resourceClaims") or ()
+    made = (pod.get("status") or {}).get("resourceClaimStatuses") or ()
+    return [str(row["resourceClaimName"]) for row in (*rows, *made) if row.get("resourceClaimName")]
 
 
 def reserved_for(claim: Object, pod: Object) -> bool:
@@ -151,6 +233,6 @@ def may_share(claim: Object) -> bool:
     return len((claim.get("status") or {}).get("reservedFor") or ()) < MOST_USERS
 
 
-def _owned(claim: Object, pod: Object) -> bool:
-    owners = claim["metadata"].get("ownerReferences") or ()
-    return any(owner.get("controller") and owner.get("uid") == uid_of(pod) for owner in owners)
+def _allocation(claim: Object | None) -> Object | None:
+    found: Object | None = ((claim or {}).get("status") or {}).get("allocation") or None
+    return found

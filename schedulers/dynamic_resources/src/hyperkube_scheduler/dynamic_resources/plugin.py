@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.node_selectors import any_term
-from hyperkube_scheduler.dynamic_resources.claims import (
-    CHANGES,
-    MOST_USERS,
-    CannotAllocate,
-    DeviceClaims,
-    NoClaim,
-    may_share,
-    reserved_for,
-)
-from hyperkube_scheduler.dynamic_resources.pools import gather
+from hyperkube_scheduler.dynamic_resources.binding import LOOK_SECONDS, failure_of, has_conditions, is_late, is_ready
+from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, may_share, reserved_for
+from hyperkube_scheduler.dynamic_resources.extended import IN_MEMORY, backable, claim_for
+from hyperkube_scheduler.dynamic_resources.features import Features, Limits
+from hyperkube_scheduler.dynamic_resources.plan import Found, Plan, Surveyor, same_claims
+from hyperkube_scheduler.dynamic_resources.refusals import IN_USE, CannotAllocate, NoClaim
+from hyperkube_scheduler.dynamic_resources.requests import check_classes, requests_of
+from hyperkube_scheduler.dynamic_resources.writes import ClaimWriter, NotWritten
 
+from hyperkube.client.events import EventRecorder
+from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import (
     MAX_SCORE,
     Filtered,
@@ -29,57 +27,54 @@ from hyperkube.hookspecs.scheduling import (
     PostFilterPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
+    PreFiltered,
     ReservePlugin,
     ScorePlugin,
     Trial,
 )
-from hyperkube.kinds.resources import RESOURCE_CLAIMS
-from hyperkube.machinery.errors import ApiError, Conflict, NotFound
-from hyperkube.machinery.objects import NodeName, Object, copy_object, key_of, name_of, namespace_of, uid_of
-from hyperkube.machinery.times import format_time
+from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, namespace_of, uid_of
 
 if TYPE_CHECKING:
-    from hyperkube_scheduler.dynamic_resources.allocator import Allocation
+    from hyperkube_scheduler.dynamic_resources.allocator import Allocator
+    from hyperkube_scheduler.dynamic_resources.selectors import Selectors
 
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
-NOT_HERE = "resourceclaim not available on the node"
-NOT_ENOUGH = "cannot allocate all claims"
-IN_USE = "resourceclaim in use"
-FINALIZER = "resource.kubernetes.io/delete-protection"
-TRIES = 5
-
-
-@dataclass(slots=True)
-class _Plan:
-    """What filtering found out: the pod's claims, those to be allocated, and with what on which node."""
-
-    claims: list[Object]
-    pending: list[Object] = field(default_factory=list)
-    found: dict[NodeName, list[Allocation]] = field(default_factory=dict)
-    elsewhere: list[Object] = field(default_factory=list)
+_STATE = "DynamicResources"
 
 
 class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
-    """Allocates the devices of resource.k8s.io/v1 claims.
+    """Allocates the devices of resource.k8s.io/v1 claims, and of extended resources that stand for device classes.
 
-    Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go``. Not there: devices
-    that several claims share by capacity, binding conditions, and extended resources backed by classes.
+    Settings: ``filterTimeout`` (10s), for one pod's search over all nodes; ``bindingTimeout`` (600s), for devices to
+    get ready. Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go``.
     """
 
     wakes_on = CHANGES | {"node"}
     skips_by_template = True
     _claims: DeviceClaims | None = None
+    _selectors: Selectors | None = None
+
+    def __init__(self, context: PluginContext) -> None:
+        """Read gates and settings.
+
+        Raises:
+            UsageError: a setting that is not known or not valid.
+        """
+        super().__init__(context)
+        self._features = Features.of(context.gates if context is not None else {})
+        self._limits = Limits.of(context.settings if context is not None else {}, self._features)
 
     def connect(self, wake: Callable[[str], None]) -> None:
         """Look claims, classes and slices up in the shared caches."""
         if self.context.informers is not None:
-            self._claims = DeviceClaims(self.context.informers, wake)
+            self._claims = DeviceClaims(self.context.informers, wake, partitions=self._features.partitions)
 
     def pre_enqueue(self, pod: Object) -> str:
         """Return which claim the pod waits for."""
-        if not _has_claims(pod) or self._claims is None:
+        if not pod.get("spec", {}).get("resourceClaims") or self._claims is None:
             return ""
+        self._claims.expect(pod)
         try:
             self._claims.of(pod)
         except NoClaim as why:
@@ -87,17 +82,35 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return ""
 
     def skips(self, pod: PodInfo) -> bool:
-        """Tell that the pod has no claim."""
-        return not _has_claims(pod.pod)
+        """Tell that the pod has no claim, and asks for nothing that a device class could stand for."""
+        return not pod.pod.get("spec", {}).get("resourceClaims") and not self._backable(pod.pod)
+
+    def skips_filter(self, pod: PodInfo, nodes: NodeTable) -> bool:
+        """Tell that the pod has no claim, and that no class stands for anything it asks for."""
+        if pod.pod.get("spec", {}).get("resourceClaims"):
+            return False
+        return self._claims is None or not any(
+            self._claims.classes.standing_for(resource) for resource in self._backable(pod.pod)
+        )
 
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that no claim lists alternatives."""
-        plan = self._plan(pod)
+        plan = _plan_of(pod)
         return plan is None or not any(
             request.get("firstAvailable")
             for claim in plan.pending
-            for request in claim["spec"]["devices"].get("requests") or ()
+            for request in claim["spec"].get("devices", {}).get("requests") or ()
         )
+
+    def pre_filter(self, pod: PodInfo) -> PreFiltered | None:
+        """Look the pod's claims up; tell what is missing."""
+        if self._claims is None or self.skips(pod):
+            return None
+        try:
+            self._planned(pod, self._claims)
+        except (NoClaim, CannotAllocate) as why:
+            return PreFiltered(str(why))
+        return None
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes that reach the devices allocated already, and have those still wanted."""
@@ -106,20 +119,22 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         if known is None:
             return Filtered(everywhere)
         try:
-            plan = self._new_plan(pod, known)
-            here = self._reached(plan, nodes)
-            enough = self._allocate(plan, known, nodes, here)
+            plan = self._planned(pod, known)
+            if plan is None:
+                return Filtered(everywhere)
+            stamp = (known.usage.version, known.slices.version, known.classes.version, nodes.node_generation)
+            if plan.answer is None or plan.answer[0] != (stamp, len(nodes)):
+                plan.answer = ((stamp, len(nodes)), self._surveyor(known).ask(plan, nodes))
+            return plan.answer[1]
         except (NoClaim, CannotAllocate) as why:
             return Filtered(~everywhere, {str(why): everywhere}, everywhere)
-        rows = ((NOT_HERE, ~here), (NOT_ENOUGH, here & ~enough))
-        kept = here & enough
-        return Filtered(kept, {text: mask for text, mask in rows if mask.any()}, ~kept)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Prefer the nodes where earlier alternatives were found."""
-        plan = self._plan(pod)
+        plan = _plan_of(pod)
         found = {} if plan is None else plan.found
-        scores = [sum(each.score for each in found.get(name, ())) for name in nodes.names]
+        nothing = Found(())
+        scores = [sum(each.score for each in found.get(name, nothing).allocations) for name in nodes.names]
         return np.array(scores, dtype=np.int64)
 
     def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
@@ -130,166 +145,200 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
     def post_filter(
         self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], trial: Trial
     ) -> Callable[[], Nomination] | Nomination:
-        """Give an allocation back that nobody uses and that keeps the pod from every node."""
-        plan = self._plan(pod)
-        if plan is None or not plan.elsewhere:
-            return Nomination(None, "no new claims to deallocate" if plan is None else "still not schedulable")
-        claim = plan.elsewhere[0]
-        return lambda: self._deallocate(claim)
+        """Give an allocation back that nobody else uses and that keeps the pod from every node."""
+        plan = _plan_of(pod)
+        if plan is None:
+            return Nomination(None, "no new claims to deallocate")
+        for claim in plan.elsewhere:
+            users = (claim.get("status") or {}).get("reservedFor") or ()
+            if all(user.get("uid") == uid_of(pod.pod) for user in users):
+                return lambda: self._given_back(self._writer.deallocate, claim, "deallocation")
+        special = plan.special
+        if special is not None and name_of(special) != IN_MEMORY:
+            return lambda: self._given_back(self._writer.delete, special, "deletion")
+        return Nomination(None, "still not schedulable")
 
     def reserve(self, pod: PodInfo, node: NodeName) -> str:
         """Hold the devices that were found for the node."""
-        plan = self._plan(pod)
-        if plan is None or self._claims is None or not plan.pending:
+        plan = _plan_of(pod)
+        if plan is None or self._claims is None:
             return ""
+        self._claims.placed(pod.pod)
         found = plan.found.get(node)
         if found is None:
-            return "claim allocation not found for node"
-        from hyperkube_scheduler.dynamic_resources.allocator import result
+            return "claim allocation not found for node" if plan.pending else ""
+        from hyperkube_scheduler.dynamic_resources.results import result  # the engine, for those who need it
 
-        for claim, allocation in zip(plan.pending, found, strict=True):
-            self._claims.assume(claim, result(claim, allocation, node))
+        try:
+            plan.results = [(each.claim, result(each, node)) for each in found.allocations]
+        except CannotAllocate as why:
+            return str(why)
+        for claim, allocation in plan.results:
+            self._claims.assume(claim, allocation)
         return ""
 
     def unreserve(self, pod: PodInfo, node: NodeName) -> None:
         """Let them go, and the claims that name the pod as a user already."""
-        plan = self._plan(pod)
+        plan = _plan_of(pod)
         if plan is None or self._claims is None:
             return
-        for claim in plan.pending:
-            if self._claims.assumes(claim):
-                self._claims.forget(claim)
+        self._claims.expect(pod.pod)
+        for claim, _ in plan.results:
+            self._claims.forget(claim)
         for claim in plan.claims:
             current = self._claims.claim(namespace_of(claim), name_of(claim))
             if current is not None and reserved_for(current, pod.pod):
-                self._write(claim, lambda status: _without_user(status, pod.pod))
+                self._undo(self._writer.release, current, pod.pod)
+        special = plan.special
+        if special is not None and name_of(special) != IN_MEMORY and not plan.stale:
+            self._undo(self._writer.delete, special)
 
     def may_wait(self, pod: PodInfo) -> bool:
         """Tell that claims have to be written first."""
-        return bool(_has_claims(pod.pod))
+        plan = _plan_of(pod)
+        return plan is not None and bool(plan.claims or plan.results)
 
     def pre_bind(self, pod: PodInfo, node: NodeName) -> str:
-        """Write the allocations, and that the pod uses the claims."""
-        plan = self._plan(pod)
-        if plan is None:
+        """Write the allocations, and that the pod uses the claims; then wait until the devices are ready."""
+        plan = _plan_of(pod)
+        if plan is None or self._claims is None:
             return ""
-        from hyperkube_scheduler.dynamic_resources.allocator import result
+        try:
+            written = self._write(pod.pod, node, plan, self._claims)
+        except NotWritten as why:
+            return str(why)
+        if not self._features.binding or not any(has_conditions(claim) for claim in written):
+            return ""
+        text = f"waiting for binding conditions for device on node {node}"
+        EventRecorder(self.client, self.context.clock, "default-scheduler").event(
+            {"kind": "Pod", "apiVersion": "v1", **pod.pod}, "Normal", "BindingConditionsPending", text
+        )
+        return self._wait(written, self._claims)
 
-        for claim in plan.claims:
-            index = next((number for number, each in enumerate(plan.pending) if each is claim), None)
-            allocation = None if index is None else result(claim, plan.found[node][index], node)
-            why = self._write(claim, lambda status, fresh=allocation: self._with_user(status, pod.pod, fresh))  # type: ignore[misc]  # the default binds the loop's value
-            if why:
-                return why
-        return ""
+    def _write(self, pod: Object, node: NodeName, plan: Plan, known: DeviceClaims) -> list[Object]:
+        """Write everything; return the claims as stored."""
+        written = []
+        allocations = {uid_of(claim): allocation for claim, allocation in plan.results}
+        for index, claim in enumerate(plan.claims):
+            if reserved_for(claim, pod):
+                written.append(claim)
+                continue
+            stored = self._writer.reserve(claim, pod, allocations.get(uid_of(claim)))
+            plan.claims[index] = stored
+            written.append(stored)
+        found = plan.found.get(node)
+        if found is None or found.special is None:
+            return written
+        wanted, allocation = plan.results[-1]
+        plan.special = stored = self._writer.create(found.special)
+        known.assume(stored, allocation)
+        known.forget(wanted)
+        plan.results[-1] = (stored, allocation)
+        stored = self._writer.reserve(stored, pod, allocation)
+        plan.special = {**stored, "spec": {"devices": {}}}
+        self._writer.tell_pod(pod, stored, found.mappings)
+        return [*written, stored]
 
-    def _plan(self, pod: PodInfo) -> _Plan | None:
-        plan: _Plan | None = pod.state.get("DynamicResources")
-        return plan
+    def _wait(self, claims: list[Object], known: DeviceClaims) -> str:
+        """Wait until all devices are ready; return why they will not be, or the empty string."""
+        clock = self.context.clock
+        deadline = clock.monotonic() + self._limits.binding
+        with known.news() as news:
+            while True:
+                news.clear()
+                waiting = False
+                for claim in claims:
+                    current = known.claim(namespace_of(claim), name_of(claim))
+                    if current is None or not (current.get("status") or {}).get("allocation"):
+                        waiting = True  # what was just written is not seen yet
+                        continue
+                    failed = failure_of(current)
+                    if failed:
+                        return failed
+                    if not is_ready(current):
+                        if is_late(current, clock.now(), self._limits.binding):
+                            return f"claim {name_of(claim)} binding timeout"
+                        waiting = True
+                if not waiting:
+                    return ""
+                left = deadline - clock.monotonic()
+                if left <= 0:
+                    return "device binding timeout"
+                clock.wait(news, min(left, LOOK_SECONDS))
 
-    def _new_plan(self, pod: PodInfo, known: DeviceClaims) -> _Plan:
-        plan = _Plan(known.of(pod.pod))
-        for claim in plan.claims:
+    def _planned(self, pod: PodInfo, known: DeviceClaims) -> Plan | None:
+        """Return the plan of this cycle, made anew if claims or classes changed; None for a pod that needs none.
+
+        Raises:
+            NoClaim: a claim or class is not there, or not to be had.
+            CannotAllocate: a claim cannot be understood.
+        """
+        known.expect(pod.pod)
+        claims = known.of(pod.pod)
+        classes = {name: known.classes.standing_for(name) for name in self._backable(pod.pod)}
+        backed = {name: name_of(each) for name, each in classes.items() if each is not None}
+        if not claims and not backed:
+            pod.state.pop(_STATE, None)
+            return None
+        plan = _plan_of(pod)
+        if plan is not None and same_claims(plan, claims, backed):
+            return plan
+        pod.state.pop(_STATE, None)
+        for claim in claims:
             if (claim.get("status") or {}).get("allocation"):
                 if not may_share(claim) and not reserved_for(claim, pod.pod):
                     raise NoClaim(IN_USE)
             elif known.assumes(claim):
                 raise NoClaim(f"resource claim {key_of(claim)} is in the process of being allocated")
             else:
-                plan.pending.append(claim)
-        pod.state["DynamicResources"] = plan
+                check_classes(claim, known.classes.get)
+        plan = Plan(pod.pod, claims, backed=backed, unbacked=[name for name in classes if name not in backed])
+        if backed:
+            plan.special = known.special_of(pod.pod) or claim_for(pod.pod)
+        pod.state[_STATE] = plan
         return plan
 
-    def _reached(self, plan: _Plan, nodes: NodeTable) -> Mask:
-        """Return which nodes can use what is allocated; remember the claims that exclude some."""
-        here = np.ones(len(nodes), dtype=bool)
-        for claim in plan.claims:
-            status = claim.get("status") or {}
-            selector = (status.get("allocation") or {}).get("nodeSelector")
-            if selector:
-                mask = any_term(selector.get("nodeSelectorTerms") or (), nodes)
-                here &= mask
-                if not mask.all() and not status.get("reservedFor"):
-                    plan.elsewhere.append(claim)
-        return here
+    def _surveyor(self, known: DeviceClaims) -> Surveyor:
+        return Surveyor(
+            lambda nodes: self._allocator(nodes, known),
+            lambda claim: requests_of(claim, known.classes.get, self._features),
+            self._limits.binding if self._features.binding else None,
+            self.context.clock.now(),
+        )
 
-    def _allocate(self, plan: _Plan, known: DeviceClaims, nodes: NodeTable, here: Mask) -> Mask:
-        """Return which nodes have devices for the pending claims; remember which devices."""
-        if not plan.pending:
-            return np.ones(len(nodes), dtype=bool)
+    def _allocator(self, nodes: NodeTable, known: DeviceClaims) -> Allocator:
         from hyperkube_scheduler.dynamic_resources.allocator import Allocator  # the engine, for those who need it
+        from hyperkube_scheduler.dynamic_resources.selectors import Selectors
 
-        pools = gather(known.slices(), nodes)
-        allocator = Allocator(known.device_class, pools, known.taken())
-        requests = allocator.check(plan.pending)
-        reached = np.zeros(len(nodes), dtype=bool)
-        for pool in pools:
-            for mask in pool.masks:
-                reached |= mask
-        enough = np.zeros(len(nodes), dtype=bool)
-        for column in (reached & here).nonzero()[0].tolist():
-            found = allocator.allocate(column, plan.pending, requests)
-            if found is not None:
-                plan.found[nodes.names[column]] = found
-                enough[column] = True
-        return enough
+        known.know_devices()
+        if self._selectors is None:
+            self._selectors = Selectors()
+        monotonic, seconds = self.context.clock.monotonic, self._limits.searching
+        deadline = monotonic() + seconds
+        late = (lambda: monotonic() > deadline) if seconds else (lambda: False)
+        return Allocator(known.slices.reach(nodes), known.usage, self._selectors, self._features, late)
 
-    def _deallocate(self, claim: Object) -> Nomination:
-        why = self._write(claim, _deallocated)
-        return Nomination(None, why or "deallocation of ResourceClaim completed")
+    def _backable(self, pod: Object) -> list[str]:
+        return backable(pod) if self._features.extended else []
 
-    def _with_user(self, status: Object, pod: Object, allocation: Object | None) -> str:
-        if allocation is not None:
-            if status.get("allocation"):
-                return "claim got allocated in the meantime"
-            status["allocation"] = {**allocation, "allocationTimestamp": format_time(self.context.clock.now())}
-        elif not status.get("allocation"):
-            return "claim got deallocated in the meantime"
-        users = [user for user in status.get("reservedFor") or () if user.get("uid") != uid_of(pod)]
-        if len(users) >= MOST_USERS:
-            return IN_USE
-        status["reservedFor"] = [*users, {"resource": "pods", "name": name_of(pod), "uid": uid_of(pod)}]
-        return ""
+    @property
+    def _writer(self) -> ClaimWriter:
+        return ClaimWriter(self.client, self.context.clock)
 
-    def _write(self, claim: Object, change: Callable[[Object], str]) -> str:
-        """Change a claim's status as it is now; return why that cannot be, or the empty string."""
-        for _ in range(TRIES):
-            try:
-                current = copy_object(self.client.get(RESOURCE_CLAIMS, name_of(claim), namespace_of(claim)))
-                if uid_of(current) != uid_of(claim):
-                    return f'resourceclaim "{name_of(claim)}" is another one by now'
-                status = current.setdefault("status", {})
-                why = change(status)
-                if why:
-                    return why
-                finalizers = current["metadata"].get("finalizers") or []
-                if status.get("allocation") and FINALIZER not in finalizers:
-                    current["metadata"]["finalizers"] = [*finalizers, FINALIZER]
-                    stored = self.client.update(RESOURCE_CLAIMS, current)
-                    current["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"]
-                self.client.update(RESOURCE_CLAIMS, current, subresource="status")
-            except Conflict:
-                continue
-            except NotFound:
-                return f'resourceclaim "{name_of(claim)}" was deleted'
-            except (ApiError, OSError) as error:
-                return f"writing resourceclaim {key_of(claim)}: {error}"
-            return ""
-        return f"writing resourceclaim {key_of(claim)}: it changes all the time"
+    def _given_back(self, write: Callable[[Object], None], claim: Object, what: str) -> Nomination:
+        try:
+            write(claim)
+        except NotWritten as why:
+            return Nomination(None, str(why))
+        return Nomination(None, f"{what} of ResourceClaim completed")
+
+    def _undo(self, write: Callable[..., None], *objects: Object) -> None:
+        try:
+            write(*objects)
+        except NotWritten as why:
+            self.context.logger.warning("unreserve: %s", why)  # the next attempt at the pod comes by here again
 
 
-def _has_claims(pod: Object) -> Sequence[Object]:
-    claims: Sequence[Object] = pod.get("spec", {}).get("resourceClaims") or ()
-    return claims
-
-
-def _without_user(status: Object, pod: Object) -> str:
-    status["reservedFor"] = [user for user in status.get("reservedFor") or () if user.get("uid") != uid_of(pod)]
-    return ""
-
-
-def _deallocated(status: Object) -> str:
-    if status.get("reservedFor"):
-        return "still not schedulable"
-    status.pop("allocation", None)
-    return ""
+def _plan_of(pod: PodInfo) -> Plan | None:
+    plan: Plan | None = pod.state.get(_STATE)
+    return plan

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from hyperkube_lib.cel import base_environment
-from hyperkube_lib.cel.admission import WrongExpression, compile_as, output_name
+from hyperkube_lib.cel.admission import WrongExpression, compile_as
 from hyperkube_lib.cel.environment import Environment, Program
 from hyperkube_lib.cel.library.quantities import QuantityValue, semver
-from hyperkube_lib.cel.types import BOOL, DYN, STRING, Type, map_of, struct
+from hyperkube_lib.cel.types import BOOL, DYN, STRING, Type, map_of, output_name, struct
 
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import parse
