@@ -120,7 +120,8 @@ def a_pod(chance, number):
     return {"metadata": meta, "spec": spec}
 
 
-def placements(way, folder):
+def placements(way, folder, *, afresh=False):
+    """Return the nodes of all pods, in turn; `afresh` asks all plugins about all nodes each time."""
     client, chance, state = FakeClient(), random.Random(7), ClusterState()
     provider = source_of(options_for(way, folder), client).read().profiles["default-scheduler"]
     informers = InformerFactory(client)
@@ -132,6 +133,8 @@ def placements(way, folder):
     chosen = []
     for number in range(PODS):
         info = QueuedPod.of(a_pod(chance, number), state.table())
+        if afresh:
+            algorithm = Algorithm(built.filters, built.scores, First())
         where = algorithm.decide(info, state.table()).node
         chosen.append(where)
         if where is not None:
@@ -163,3 +166,25 @@ def test_another_set_chooses_other_nodes(tmp_path, monkeypatch):
     monkeypatch.setitem(POLICY, "priorities", [{"name": "MostRequestedPriority", "weight": 1}])
 
     assert placements("policy", tmp_path) != usual
+
+
+OLD = [
+    "LeastRequestedPriority", "BalancedResourceAllocation", "SelectorSpreadPriority", "EvenPodsSpreadPriority",
+    "InterPodAffinityPriority", "NodeAffinityPriority", "TaintTolerationPriority", "ImageLocalityPriority",
+    "NodePreferAvoidPodsPriority", "RequestedToCapacityRatioPriority", "ResourceLimitsPriority", "EqualPriority",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("named", [OLD, None], ids=["named", "usual"])
+def test_the_numbers_of_1_x_place_pods_otherwise_and_are_kept_rightly(tmp_path, monkeypatch, named):
+    custom = {"name": "zones", "weight": 3, "argument": {"serviceAntiAffinity": {"label": ZONE}}}
+    rows = None if named is None else [*({"name": name, "weight": 2} for name in named), custom]
+    usual = placements("policy", tmp_path)
+    monkeypatch.setitem(POLICY, "priorities", rows)
+    monkeypatch.setitem(POLICY, "scoreScale", 10)
+
+    old = placements("policy", tmp_path)
+
+    assert old == placements("policy", tmp_path, afresh=True)
+    assert old != usual
+    assert len(set(old)) > 25
