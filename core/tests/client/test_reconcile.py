@@ -1,12 +1,14 @@
 """The loop around decisions: when it tries again, and what it says."""
 
 import logging
+import threading
 
 import pytest
 
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
-from hyperkube.machinery.clock import FakeClock
+from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import Conflict, Forbidden, ServiceUnavailable
+from hyperkube.testing.waiting import eventually
 
 
 def run(error, clock=None):
@@ -71,3 +73,84 @@ def test_a_loop_that_never_rests_is_found_out():
 
     with pytest.raises(RuntimeError, match="does not come to rest"):
         loop.drain(limit=50)
+
+
+def names_of_threads(loop):
+    return [thread.name for thread in threading.enumerate() if thread.name.startswith(f"{loop.name}-")]
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr("hyperkube.client.reconcile.LINGER_SECONDS", 0.001)
+
+
+def test_a_loop_with_nothing_to_do_has_no_thread(impatient):
+    seen = []
+    loop = ReconcileLoop("resting", seen.append, clock=SystemClock())
+    loop.queue.add("before")
+
+    loop.begin()
+    assert eventually(lambda: seen == ["before"] and names_of_threads(loop) == [])
+    loop.queue.add("after")
+
+    assert eventually(lambda: seen == ["before", "after"] and names_of_threads(loop) == [])
+    loop.stop()
+    assert loop.wait_ended(60)
+
+
+def test_no_key_is_lost_between_a_worker_that_goes_and_one_that_comes(impatient):
+    seen = []
+    loop = ReconcileLoop("flickering", seen.append, clock=SystemClock(), workers=2)
+    loop.begin()
+
+    for number in range(500):
+        loop.queue.add(str(number))
+        SystemClock().sleep(0.001 * (number % 3))
+
+    assert eventually(lambda: len(seen) == 500)
+    loop.stop()
+    assert loop.wait_ended(60)
+
+
+def test_as_many_workers_come_as_keys_wait_and_are_allowed():
+    inside, go_on = threading.Semaphore(0), threading.Event()
+
+    def hold(_key):
+        inside.release()
+        go_on.wait(60)
+
+    loop = ReconcileLoop("crowded", hold, clock=SystemClock(), workers=3)
+    loop.begin()
+    for number in range(10):
+        loop.queue.add(str(number))
+
+    for _ in range(3):
+        assert inside.acquire(timeout=60)
+    assert len(names_of_threads(loop)) == 3
+    assert not inside.acquire(blocking=False)
+    go_on.set()
+    loop.stop()
+    assert loop.wait_ended(60)
+
+
+def test_the_end_waits_for_the_key_that_is_being_worked_on():
+    inside, go_on, log = threading.Event(), threading.Event(), []
+
+    def hold(key):
+        inside.set()
+        go_on.wait(60)
+        log.append(key)
+
+    loop = ReconcileLoop("ending", hold, clock=SystemClock())
+    loop.queue.add("a")
+    running = threading.Thread(target=loop.run)
+    running.start()
+    inside.wait(60)
+    loop.queue.add("b")
+    loop.stop()
+
+    assert not loop.wait_ended(0)
+    go_on.set()
+    running.join(60)
+    assert log == ["a"]
+    assert loop.wait_ended(0)

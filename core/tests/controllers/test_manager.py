@@ -33,6 +33,21 @@ class Counting(Plugin):
             self.client.patch(PODS, name, {"metadata": {"labels": {"seen": self.context.name}}}, namespace)
 
 
+class Waiting:
+    """A controller that needs a thread of its own."""
+
+    def __init__(self):
+        self.stopped = threading.Event()
+        self.ran_on = ""
+
+    def run(self):
+        self.ran_on = threading.current_thread().name
+        self.stopped.wait(60)
+
+    def stop(self):
+        self.stopped.set()
+
+
 @pytest.fixture
 def world(monkeypatch):
     """A fake server; the plugins `one` and `two` are installed."""
@@ -73,6 +88,26 @@ def test_controllers_work_once_started_and_stop_when_closed(world):
     time.sleep(0.05)
     assert "labels" not in world.get(PODS, "b", "d")["metadata"]
     assert threading.active_count() <= before
+
+
+def test_a_controller_that_rests_has_no_thread_and_another_has_its_own(world, monkeypatch):
+    waiting = Waiting()
+    monkeypatch.setattr(
+        Counting,
+        "controller_build",
+        hookimpl(
+            lambda self: waiting if self.context.name == "one" else ReconcileLoop("two", str, clock=SystemClock())
+        ),
+    )
+    manager = build(world)
+    manager.start()
+
+    def controllers():
+        return {thread.name for thread in threading.enumerate() if thread.name.startswith("controller-")}
+
+    assert eventually(lambda: waiting.ran_on == "controller-one" and controllers() == {"controller-one"})
+    manager.close()
+    assert controllers() == set()
 
 
 def test_each_controller_has_an_identity_of_its_own(world):

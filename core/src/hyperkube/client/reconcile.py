@@ -17,6 +17,9 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, Forbidden, HyperkubeError, NotFound
 from hyperkube.machinery.objects import Object, controller_of, key_of, namespace_of
 
+LINGER_SECONDS = 5.0
+"""How long a worker waits for another key before it ends."""
+
 Sync = Callable[[str], float | None]
 """Reconciles one key; returns the seconds after which it wants to look again by itself, or None."""
 
@@ -26,7 +29,11 @@ class NotYet(HyperkubeError):
 
 
 class ReconcileLoop:
-    """A queue of keys and the workers that reconcile them, one worker per key at a time."""
+    """A queue of keys and the workers that reconcile them, one worker per key at a time.
+
+    Workers are threads that come when keys wait for one, as many as are allowed, and go when there are no more: dozens
+    of controllers that have nothing to do cost nothing.
+    """
 
     def __init__(
         self,
@@ -39,10 +46,13 @@ class ReconcileLoop:
         backoff: Backoff = DEFAULT_BACKOFF,
     ) -> None:
         self.name = name
-        self.queue: WorkQueue[str] = WorkQueue(clock, backoff=backoff)
+        self.queue: WorkQueue[str] = WorkQueue(clock, backoff=backoff, on_unserved=self._hire)
         self._sync = sync
         self._logger = logger or logging.getLogger(f"hyperkube.controller.{name}")
         self._workers = max(1, workers)
+        self._changed = threading.Condition()
+        self._begun = False
+        self._at_work = 0
 
     def enqueue(self, obj: Object) -> None:
         """Look at this object soon: a handler for adds and deletes."""
@@ -77,21 +87,32 @@ class ReconcileLoop:
 
         informer.add_handler(handler, on_update, handler)
 
+    def begin(self) -> None:
+        """Reconcile from now on until `stop`, on threads that come and go; returns at once."""
+        with self._changed:
+            self._begun = True
+        for _ in range(min(self._workers, len(self.queue))):
+            self._hire()
+
+    def wait_ended(self, seconds: float | None = None) -> bool:
+        """Wait until `stop` was called and the last worker is done, at most so long; tell whether it is so.
+
+        Args:
+            seconds: of the machine's time; None for as long as it takes.
+        """
+        with self._changed:
+            return self._changed.wait_for(lambda: self.queue.is_shut_down and not self._at_work, seconds)
+
     def run(self) -> None:
-        """Reconcile until `stop`, on this thread and on as many more as there are workers."""
-        threads = [
-            threading.Thread(target=self._work, name=f"{self.name}-{index}", daemon=True)
-            for index in range(1, self._workers)
-        ]
-        for thread in threads:
-            thread.start()
-        self._work()
-        for thread in threads:
-            thread.join()
+        """Reconcile until `stop`: for those who have a thread that waits for it."""
+        self.begin()
+        self.wait_ended()
 
     def stop(self) -> None:
         """End the loop once the keys being worked on are done; idempotent, from any thread."""
         self.queue.shut_down()
+        with self._changed:
+            self._changed.notify_all()
 
     def drain(self, limit: int = 10_000) -> int:
         """Reconcile what is ready now on this thread; return how many keys that were.
@@ -107,9 +128,22 @@ class ReconcileLoop:
                 raise RuntimeError(f"controller {self.name!r} does not come to rest, last key {key!r}")
         return done
 
+    def _hire(self) -> None:
+        with self._changed:
+            if not self._begun or self._at_work >= self._workers or self.queue.is_shut_down:
+                return
+            self._at_work += 1
+            threading.Thread(target=self._work, name=f"{self.name}-{self._at_work}", daemon=True).start()
+
     def _work(self) -> None:
-        while (key := self.queue.get()) is not None:
-            self._reconcile(key)
+        while True:
+            while (key := self.queue.get(seconds=LINGER_SECONDS)) is not None:
+                self._reconcile(key)
+            with self._changed:  # a key that came just now was either seen by this look, or by who looked for workers
+                if not len(self.queue) or self.queue.is_shut_down:
+                    self._at_work -= 1
+                    self._changed.notify_all()
+                    return
 
     def _reconcile(self, key: str) -> None:
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from hyperkube.machinery.backoff import Backoff
@@ -22,11 +22,22 @@ DEFAULT_BACKOFF = Backoff(initial=0.005, cap=1000.0)
 
 
 class WorkQueue(Generic[Key]):
-    """A queue of distinct keys with delays and a back-off per key; all methods are thread-safe."""
+    """A queue of distinct keys with delays and a back-off per key; all methods are thread-safe.
 
-    def __init__(self, clock: Clock, *, backoff: Backoff = DEFAULT_BACKOFF) -> None:
+    Args:
+        clock: of the delays.
+        backoff: of `add_rate_limited`.
+        on_unserved: called when a key becomes ready and fewer wait in `get` than there are ready keys, with the
+            queue's lock held: it must be short and must not use the queue.
+    """
+
+    def __init__(
+        self, clock: Clock, *, backoff: Backoff = DEFAULT_BACKOFF, on_unserved: Callable[[], None] | None = None
+    ) -> None:
         self._clock = clock
         self._backoff = backoff
+        self._on_unserved = on_unserved
+        self._waiting = 0
         self._condition = threading.Condition()
         self._ready: deque[Key] = deque()
         self._dirty: set[Key] = set()
@@ -57,8 +68,13 @@ class WorkQueue(Generic[Key]):
                 return
             self._dirty.add(key)
             if key not in self._processing:
-                self._ready.append(key)
-                self._condition.notify()
+                self._offer(key)
+
+    def _offer(self, key: Key) -> None:
+        self._ready.append(key)
+        self._condition.notify()
+        if self._on_unserved is not None and len(self._ready) > self._waiting:
+            self._on_unserved()
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Add `key` once `seconds` have passed; of several delays the one that ends first counts."""
@@ -101,17 +117,24 @@ class WorkQueue(Generic[Key]):
         """Return how often `key` was added by `add_rate_limited` since it was forgotten."""
         return self._failures.get(key, 0)
 
-    def get(self, *, block: bool = True) -> Key | None:
+    def get(self, *, block: bool = True, seconds: float | None = None) -> Key | None:
         """Take the next key; call `done` with it afterwards.
 
+        Args:
+            block: wait for one.
+            seconds: of the machine's time: how long at most nothing may happen; None for as long as it takes.
+
         Returns:
-            The key, or None when the queue was shut down and is empty, or, without `block`, when nothing is ready.
+            The key, or None when the queue was shut down and is empty, or when nothing is ready by then.
         """
         with self._condition:
+            patient = block
             while not self._ready:
-                if self._shut_down or not block:
+                if self._shut_down or not patient:
                     return None
-                self._condition.wait()
+                self._waiting += 1
+                patient = self._condition.wait(seconds)
+                self._waiting -= 1
             key = self._ready.popleft()
             self._dirty.discard(key)
             self._processing.add(key)
@@ -122,8 +145,7 @@ class WorkQueue(Generic[Key]):
         with self._condition:
             self._processing.discard(key)
             if key in self._dirty and not self._shut_down:
-                self._ready.append(key)
-                self._condition.notify()
+                self._offer(key)
 
     def shut_down(self) -> None:
         """Take no more keys, drop the waiting ones and wake all who wait in `get`; idempotent."""

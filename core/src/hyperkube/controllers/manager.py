@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -18,7 +18,7 @@ from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
 from hyperkube.controllers import names
 from hyperkube.hookspecs import controller as specs
-from hyperkube.hookspecs.controller import Controller
+from hyperkube.hookspecs.controller import Controller, RestingController
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.users import UserInfo, component, service_account
 from hyperkube.plugin import PluginContext, PluginHost, load
@@ -186,7 +186,10 @@ class ControllerManager:
             if self._closed:
                 return
         try:
-            entry.controller.run()
+            if (resting := _resting(entry.controller)) is not None:
+                resting.begin()
+            else:
+                entry.controller.run()
         except Exception:  # the others go on; health tells of this one
             entry.failed = True
             self._logger.exception("controller %r has ended", entry.name)
@@ -197,6 +200,8 @@ class ControllerManager:
         for entry in self._running:
             if entry.thread is not None:
                 entry.thread.join(2)
+            if (resting := _resting(entry.controller)) is not None:
+                resting.wait_ended(2)
 
     def _stepped_down(self) -> None:
         if self._closed:
@@ -205,3 +210,7 @@ class ControllerManager:
         self._stop_controllers()
         if self._on_lost is not None:
             self._on_lost()
+
+
+def _resting(controller: Controller) -> RestingController | None:
+    return cast("RestingController", controller) if hasattr(controller, "begin") else None

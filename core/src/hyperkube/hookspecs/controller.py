@@ -1,7 +1,8 @@
 """Controllers: loops that move what is towards what is wanted.
 
-The controller manager runs each on its own thread with its own identity (the service account
-``system:serviceaccount:kube-system:NAME-controller``) and shared informers.
+The controller manager runs each with its own identity (the service account
+``system:serviceaccount:kube-system:NAME-controller``) and shared informers: on its own thread, or without one if it is
+a `RestingController`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,16 @@ class Controller(Protocol):
 
     def stop(self) -> None:
         """Make `run` return within a second; idempotent, from any thread."""
+
+
+class RestingController(Controller, Protocol):
+    """A loop that needs no thread while it has nothing to do: begun in place of `run`."""
+
+    def begin(self) -> None:
+        """Work from now on until `stop`; returns at once. Called once, after its informers have synced."""
+
+    def wait_ended(self, seconds: float | None = None) -> bool:
+        """Wait at most so many of the machine's seconds until what `stop` ended has ended; tell whether it has."""
 
 
 @hookspec

@@ -122,6 +122,14 @@ class ReplicasController:
         """Work until `stop`."""
         self.loop.run()
 
+    def begin(self) -> None:
+        """Work from now on until `stop`."""
+        self.loop.begin()
+
+    def wait_ended(self, seconds: float | None = None) -> bool:
+        """Wait for the end of what `stop` ended."""
+        return self.loop.wait_ended(seconds)
+
     def stop(self) -> None:
         """End the loop."""
         self.loop.stop()

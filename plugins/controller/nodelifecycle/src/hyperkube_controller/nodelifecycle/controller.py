@@ -6,8 +6,6 @@ that off. What counts is this process's clock at the moment of seeing it, not th
 
 from __future__ import annotations
 
-import threading
-
 from hyperkube_controller.nodelifecycle.health import no_execute, seconds_left, silenced, wanted_taints
 
 from hyperkube.client.actions import Delete, delete
@@ -179,12 +177,20 @@ class _Both:
     def __init__(self, first: ReconcileLoop, second: ReconcileLoop) -> None:
         self._first, self._second = first, second
 
+    def begin(self) -> None:
+        """Work from now on until `stop`."""
+        self._first.begin()
+        self._second.begin()
+
+    def wait_ended(self, seconds: float | None = None) -> bool:
+        """Wait for the end of what `stop` ended."""
+        ended = self._first.wait_ended(seconds)
+        return self._second.wait_ended(seconds) and ended
+
     def run(self) -> None:
-        """Run the second beside the first."""
-        other = threading.Thread(target=self._second.run, name=self._second.name, daemon=True)
-        other.start()
-        self._first.run()
-        other.join()
+        """Work until `stop`."""
+        self.begin()
+        self.wait_ended()
 
     def stop(self) -> None:
         """End both."""
