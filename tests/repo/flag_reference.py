@@ -35,7 +35,7 @@ def _row(flag: Flag) -> str:
     names = ", ".join(f"`--{name}`" for name in (flag.name, *flag.aliases))
     kind = f" {flag.kind.name}" if flag.kind is not BOOL else ""
     notes = [flag.help]
-    notes += ["*not built yet*"] if flag.accepted else []
+    notes += ["*not built yet*"] if flag.accepted and flag.idle != "no effect" else []
     notes += ["*refused until built*"] if flag.refused else []
     notes += [f"*deprecated: {flag.deprecated}*"] if flag.deprecated else []
     return f"| {names}{kind} | {_shown(flag.default)} | {_cell('; '.join(notes))} |\n"

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from hyperkube.apiserver.server import ApiServer
-from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, SECRETS
+from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES, PERSISTENT_VOLUME_CLAIMS, SECRETS, SERVICES
 from hyperkube.machinery.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
@@ -316,3 +316,61 @@ def test_whoever_creates_what_nothing_acts_on_is_warned():
     assert answer.status == 201
     warning = dict(answer.headers)["Warning"]
     assert warning == '299 - "no controller for configmaps is installed: nothing will act on this object"'
+
+
+@pytest.fixture
+def other():
+    """Start further servers with options of their own."""
+    servers = []
+
+    def start(**options):
+        given = {name.replace("_", "-"): value for name, value in options.items()}
+        servers.append(ApiServer(options={"authorization-mode": ["AlwaysAllow"], **given}, store=MemoryStore()))
+        servers[-1].start()
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        server.close()
+
+
+def test_the_kubernetes_service_has_the_node_port_it_is_given(other):
+    service = other(kubernetes_service_node_port=30123).client(LOOPBACK).get(SERVICES, "kubernetes", "default")
+
+    assert service["spec"]["type"] == "NodePort"
+    assert [port["nodePort"] for port in service["spec"]["ports"]] == [30123]
+
+
+def test_the_external_name_is_told_to_clients(other):
+    server = other(external_hostname="api.example.org", advertise_address="10.1.2.3", secure_port=7443)
+
+    versions = orjson.loads(http(server, "GET", "/api").body)
+    openid = orjson.loads(http(server, "GET", "/.well-known/openid-configuration").body)
+
+    assert versions["serverAddressByClientCIDRs"][0]["serverAddress"] == "api.example.org:7443"
+    assert openid["jwks_uri"] == "https://api.example.org:7443/openid/v1/jwks"
+
+
+def test_without_the_garbage_collector_no_deletion_waits_for_it(other):
+    client = other(enable_garbage_collector=False).client(LOOPBACK)
+    client.create(CONFIG_MAPS, config_map(), "default")
+
+    client.delete(CONFIG_MAPS, "a", "default", options={"propagationPolicy": "Foreground"})
+
+    with pytest.raises(NotFound):
+        client.get(CONFIG_MAPS, "a", "default")
+
+
+def test_paths_of_the_given_expression_run_long(other):
+    handler = other(**{"long-running": "/slow$"}).handler
+
+    assert handler.is_long_running(HttpRequest(method="GET", path="/api/v1/slow"))
+    assert not handler.is_long_running(HttpRequest(method="GET", path="/api/v1/pods"))
+
+
+def test_a_timeout_that_is_no_duration_is_a_bad_request(server):
+    answer = http(server, "GET", BASE, query="timeout=soon")
+
+    assert answer.status == 400
+    message = orjson.loads(answer.body)["message"]
+    assert message == 'invalid timeout specified in the request URL - time: invalid duration "soon"'

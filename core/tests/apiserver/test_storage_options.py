@@ -7,8 +7,10 @@ from hyperkube.apiserver.server import ApiServer
 from hyperkube.apiserver.storage_options import (
     HistorySizes,
     check_storage_versions,
+    decoded_objects,
     etcd_options,
     server_overrides,
+    sizes_for,
     storage_versions,
 )
 from hyperkube.machinery.errors import UsageError
@@ -113,3 +115,26 @@ def test_storage_versions_that_cannot_be_are_refused(options, message):
 def test_a_storage_version_that_is_not_served_is_refused():
     with pytest.raises(UsageError, match=r"'extensions/v1beta1' is not served \(see --runtime-config\)"):
         check_storage_versions([GroupVersion("extensions", "v1beta1")], {("apps", "v1")})
+
+
+def test_sizes_follow_the_memory_unless_they_are_named():
+    sizes = HistorySizes({"target-ram-mb": 12_000, "watch-cache-sizes": ["nodes#7"], "default-watch-cache-size": 50})
+
+    found = {name: sizes.of(GroupResource("", name)).events for name in ("pods", "services", "nodes", "secrets")}
+    assert found == {"pods": 2000, "services": 1000, "nodes": 7, "secrets": 50}
+
+
+def test_a_little_memory_gives_the_least_sizes():
+    assert sizes_for(600) == {
+        "replicationcontrollers": 100,
+        "endpoints": 1000,
+        "nodes": 1000,
+        "pods": 1000,
+        "services": 1000,
+    }
+    assert sizes_for(0) == {}
+
+
+@pytest.mark.parametrize(("megabytes", "wanted", "kept"), [(6000, 0, 2500), (600, 0, 1000), (600, 70, 70)])
+def test_decoded_objects_follow_the_memory(megabytes, wanted, kept):
+    assert decoded_objects(megabytes, wanted) == kept

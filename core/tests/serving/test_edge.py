@@ -300,6 +300,36 @@ def test_a_request_that_takes_too_long_times_out(toy, start, connect):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("method", "message"),
+    [
+        ("GET", "Timeout: request did not complete within the allotted timeout"),
+        ("POST", "Timeout: request did not complete within requested timeout - context deadline exceeded"),
+    ],
+)
+def test_a_client_shortens_its_own_time(toy, start, connect, method, message):
+    gate = threading.Event()
+    toy.routes["/wait"] = lambda _: (gate.wait(60), Response())[1]
+    edge = start(limits=EdgeLimits(client_timeouts=True))
+    client = connect(edge)
+    client.send(f"{method} /wait?timeout=100ms HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n".encode())
+
+    status, _, body = client.answer()
+    gate.set()
+    assert status == 504
+    assert orjson.loads(body) == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": "Timeout",
+        "details": {},
+        "code": 504,
+    }
+
+
+@pytest.mark.slow
 def test_an_idle_connection_is_closed(start, connect):
     edge = start(limits=EdgeLimits(idle_timeout=0.5))
     client = connect(edge)

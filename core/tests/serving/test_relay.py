@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 
 import orjson
 import pytest
@@ -136,6 +137,27 @@ def test_an_upgrade_passes_bytes_both_ways(relayed, edge, ws):
     assert relayed.seen[0].headers["sec-websocket-protocol"] == "v5.channel.k8s.io"
     client.send_binary(b"\xff\x00")
     assert client.recv() == ""
+
+
+def test_an_upgraded_connection_carries_no_more_than_its_rate(toy, start, connect):
+    listener = socket.create_server(("127.0.0.1", 0))
+    toy.routes["/x"] = lambda _: RelayUpgrade(host="127.0.0.1", port=listener.getsockname()[1], path="/x", tls=False)
+    client = connect(start(limits=EdgeLimits(stream_rate=400_000)))
+    client.get("/x", "Connection: Upgrade", "Upgrade: raw", method="POST")
+    far, _ = listener.accept()
+    far.recv(65536)
+    far.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: raw\r\n\r\n")
+    client.head()
+    began = time.monotonic()
+    sender = threading.Thread(target=far.sendall, args=(bytes(400_000),))
+    sender.start()
+
+    client.exactly(400_000)
+
+    sender.join()
+    far.close()
+    listener.close()
+    assert time.monotonic() - began > 0.2  # the last piece need not be waited for
 
 
 def test_stream_versions_arrive_as_lines_of_their_own(toy, edge, connect):

@@ -13,7 +13,7 @@ from cryptography import x509
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.serving import certificates
-from hyperkube.serving.tls import ServerTls, SniCertificate, TlsFiles
+from hyperkube.serving.tls import ServerTls, SniCertificate, TlsFiles, named_certificates, openssl_ciphers
 
 
 def trusting(ca_file, cert=None):
@@ -114,6 +114,56 @@ def test_the_name_asked_for_chooses_the_certificate(start, pki, name, shown):
     ):
         certificate = x509.load_der_x509_certificate(secure.getpeercert(True))
     assert certificate.subject.rfc4514_string() == f"CN={shown}"
+
+
+def test_certificates_are_named_by_the_flag_or_by_themselves(pki):
+    cert, key = pki.issue("extra", dns=["sni.example.org", "*.b.org"], server=True)
+
+    by_flag, by_itself = named_certificates([f"{cert},{key}", f"{cert},{key}:a.org, *.a.org"])
+
+    assert by_flag == SniCertificate(cert_file=cert, key_file=key, names=("a.org", "*.a.org"))
+    assert by_itself.names == ("extra", "sni.example.org", "*.b.org")
+
+
+@pytest.mark.parametrize("value", ["only.crt", ",x.key", "a.crt,a.key,more"])
+def test_half_a_pair_is_refused(value):
+    with pytest.raises(UsageError, match="is not cert,key or cert,key:names"):
+        named_certificates([value])
+
+
+def test_a_pair_whose_certificate_is_missing_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="No such file"):
+        named_certificates([f"{tmp_path}/a.crt,{tmp_path}/a.key"])
+
+
+def test_cipher_suites_have_openssl_names():
+    names = [
+        "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+        "TLS_AES_128_GCM_SHA256",
+    ]
+
+    assert openssl_ciphers(names[:2]) == "ECDHE-RSA-AES128-GCM-SHA256:ECDHE-ECDSA-CHACHA20-POLY1305"
+    assert openssl_ciphers(names[2:]) == ""
+    assert openssl_ciphers([]) == ""
+
+
+def test_an_unknown_cipher_suite_is_refused():
+    with pytest.raises(UsageError, match="Cipher suite TLS_MAGIC not supported or doesn't exist"):
+        openssl_ciphers(["TLS_MAGIC"])
+
+
+def test_only_the_named_cipher_suite_is_spoken(start, pki):
+    edge = start(tls=pki.server_tls(ciphers=openssl_ciphers(["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"])))
+    context = ssl.create_default_context(cafile=pki.ca_file)
+    context.check_hostname = False
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+
+    with (
+        socket.create_connection(("127.0.0.1", edge.port), timeout=60) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as secure,
+    ):
+        assert secure.cipher()[0] == "ECDHE-ECDSA-AES256-GCM-SHA384"
 
 
 def test_new_files_are_taken_up(pki, tmp_path):

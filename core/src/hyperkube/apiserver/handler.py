@@ -6,6 +6,7 @@ Source of the order: kubernetes apiserver ``pkg/server/config.go`` (DefaultBuild
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -69,8 +70,10 @@ class ApiHandler:
         *,
         local_store: bool,
         audit: Auditor | None = None,
+        long_running: str = "",
     ) -> None:
         self.audit = audit
+        self._long_running = re.compile(long_running) if long_running else None
         self._pipeline = pipeline
         self._encoder = encoder
         self._authentication = authentication
@@ -133,14 +136,14 @@ class ApiHandler:
         api.user = impersonated(request.headers, user, self._authorization)
         if api.trail is not None and api.user is not user:
             api.trail.acting_as = api.user
-        if api.query.get("timeout") and not _runs_long(api.info):
+        if api.query.get("timeout") and not self._runs_long(api.info):
             check_timeout(api.param("timeout"))
         return None
 
     def _begin(self, call: _Call) -> Answer | None:
         """Find out who asks what, and give it its turn."""
         self._open(call)
-        if call.api is not None and call.request.user is None:
+        if call.api is not None and call.request.user is None and not self._is_exempt(call.api.info):
             call.turn = self.limits.enter(call.api)
         return None
 
@@ -223,11 +226,14 @@ class ApiHandler:
         """Tell whether the request may stay open beyond the request timeout."""
         query = request.query() if request.query_string else {}
         info = parse(request.method, request.path, query)
-        return _runs_long(info)
+        return self._runs_long(info)
 
+    def _runs_long(self, info: RequestInfo) -> bool:
+        return info.verb in {"watch", "proxy"} or info.subresource in _LONG_RUNNING_PARTS or self._is_exempt(info)
 
-def _runs_long(info: RequestInfo) -> bool:
-    return info.verb in {"watch", "proxy"} or info.subresource in _LONG_RUNNING_PARTS
+    def _is_exempt(self, info: RequestInfo) -> bool:
+        """Tell whether ``--long-running-request-regexp`` takes a request out of all limits."""
+        return self._long_running is not None and self._long_running.search(info.path) is not None
 
 
 def check_timeout(text: str) -> None:

@@ -83,5 +83,7 @@ def _unlisted(server: Sources) -> Mapping[str, Page]:
 
 def address_of(options: Mapping[str, Any]) -> str:
     """Return the server's own host and port as clients are told, empty when nobody said where it listens."""
+    if external := str(options.get("external-hostname") or ""):
+        return external if ":" in external else f"{external}:{options.get('secure-port', 6443)}"
     address = options.get("advertise-address") or options.get("bind-address") or ""
     return f"{address}:{options.get('secure-port', 6443)}" if address else ""

@@ -294,6 +294,7 @@ class ApiServer:
             _logger,
             local_store=hasattr(self._store, "subscribe"),
             audit=self._audit,
+            long_running=str(options.get("long-running") or ""),
         )
         self.insecure_handler = InsecureHandler(self.handler)
         self._late_client.real = self.client(LOOPBACK)

@@ -112,8 +112,39 @@ def server_overrides(options: Mapping[str, Any], logger: logging.Logger) -> dict
     return found
 
 
+_RAM_SIZES = {
+    "replicationcontrollers": (5, 100),
+    "endpoints": (10, 1000),
+    "nodes": (3, 1000),
+    "pods": (10, 1000),
+    "services": (5, 1000),
+}
+"""Resource → events per node, and the least; source: kubernetes 1.5 ``pkg/registry/cachesize`` (cachesize.go)."""
+_RAM_PER_NODE = 60
+_CACHED_PER_NODE, _CACHED_LEAST = 25, 1000
+
+
+def sizes_for(megabytes: int) -> dict[str, int]:
+    """Return the events that resources keep on a machine with so much memory for the server; none for 0.
+
+    A cluster is taken to have a node per 60 MB.
+    """
+    nodes = megabytes // _RAM_PER_NODE
+    if not nodes:
+        return {}
+    return {resource: max(each * nodes, least) for resource, (each, least) in _RAM_SIZES.items()}
+
+
+def decoded_objects(megabytes: int, wanted: int) -> int:
+    """Return how many decoded objects 1.5 would have kept in memory: what it was told, else by its memory.
+
+    Source: kubernetes 1.5 ``cmd/kube-apiserver/app/server.go``.
+    """
+    return wanted or max(_CACHED_PER_NODE * (megabytes // _RAM_PER_NODE), _CACHED_LEAST)
+
+
 class HistorySizes:
-    """How many events each resource keeps, by ``--default-watch-cache-size`` and ``--watch-cache-sizes``.
+    """How many events each resource keeps: by ``--watch-cache-sizes``, else ``--target-ram-mb``, else the default size.
 
     Raises:
         UsageError: an entry is not ``resource#size``.
@@ -121,7 +152,10 @@ class HistorySizes:
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self._default = HistoryLimits(events=int(options.get("default-watch-cache-size") or HistoryLimits().events))
-        self._single: dict[str, HistoryLimits] = {}
+        self._single: dict[str, HistoryLimits] = {
+            resource: HistoryLimits(events=size)
+            for resource, size in sizes_for(int(options.get("target-ram-mb") or 0)).items()
+        }
         for entry in listed(options, "watch-cache-sizes"):
             resource, _, size = entry.partition("#")
             if not resource or not size.isdigit():

@@ -68,17 +68,20 @@ class SystemObjects:
     def _service(self) -> Object:
         address = self._first_address()
         service = _named("v1", "Service", "kubernetes", "default", labels=_SERVICE_LABELS)
-        ports = [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": self._port()}]
+        port: Object = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": self._port()}
+        node_port = int(self._options.get("kubernetes-service-node-port") or 0)
+        if node_port:
+            port["nodePort"] = node_port
         return {
             **service,
             "spec": {
-                "type": "ClusterIP",
+                "type": "NodePort" if node_port else "ClusterIP",
                 "clusterIP": address,
                 "clusterIPs": [address],
                 "ipFamilies": ["IPv6" if ":" in address else "IPv4"],
                 "ipFamilyPolicy": "SingleStack",
                 "sessionAffinity": "None",
-                "ports": ports,
+                "ports": [port],
             },
         }
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from hyperkube.cli.flags.flag import BOOL, LIST, Flag, by_name
+from hyperkube.cli.flags.flag import BOOL, LIST, REPEATED, Flag, by_name
 from hyperkube.cli.lifecycle import end_with_parent
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.release import GIT_VERSION
@@ -68,7 +68,7 @@ def _flag_help(flag: Flag, width: int) -> list[str]:
     kind = f" {flag.kind.name}" if flag.kind is not BOOL else ""
     default = f" (default {_shown(flag.default)})" if flag.default not in ("", False, 0) else ""
     alias = f" (also --{', --'.join(flag.aliases)})" if flag.aliases else ""
-    state = " (not built yet)" if flag.accepted or flag.refused else ""
+    state = " (not built yet)" if flag.idle == "not built yet" else ""
     state += f" (deprecated: {flag.deprecated})" if flag.deprecated else ""
     head = f"  -{flag.name}, --{flag.name}{kind}" if len(flag.name) == 1 else f"      --{flag.name}{kind}"
     indent = " " * 16
@@ -109,7 +109,8 @@ def parse(command: ServerCommand, args: Sequence[str]) -> Options:
             else:
                 raise UsageError(f"flag needs an argument: --{name}")
         value = _convert(flag, name, text)
-        given[flag.name] = (*given[flag.name], *value) if flag.kind is LIST and flag.name in given else value
+        adds = flag.kind in (LIST, REPEATED) and flag.name in given
+        given[flag.name] = (*given[flag.name], *value) if adds else value
         _comment(flag, name)
     options = {flag.name: flag.kind.convert(flag.default, None, None) for flag in command.flags}
     options.update(given)
@@ -137,7 +138,8 @@ def _comment(flag: Flag, name: str) -> None:
     if flag.refused:
         raise UsageError(f"--{name} is a security option that is not built yet, and ignoring it would be unsafe")
     if flag.accepted:
-        click.echo(f"warning: --{name} is accepted, but its behaviour is not built yet", err=True)
+        why = f"has {flag.help}" if flag.idle == "no effect" else "its behaviour is not built yet"
+        click.echo(f"warning: --{name} is accepted, but {why}", err=True)
     elif flag.deprecated:
         click.echo(f"warning: --{name} is deprecated: {flag.deprecated}", err=True)
 

@@ -39,6 +39,7 @@ class Edge:
         loop: EdgeLoop | None = None,
         limits: EdgeLimits | None = None,
         name: str = "edge",
+        shared: bool = False,
     ) -> None:
         """Prepare a listener; nothing is opened before `start`.
 
@@ -51,7 +52,9 @@ class Edge:
             loop: shared with other edges; by default the edge has one of its own and ends it in `close`.
             limits: the bounds; by default Kubernetes' own.
             name: of the threads.
+            shared: whether other processes may listen on the same port.
         """
+        self._shared = shared
         self._host = host
         self._wanted_port = port
         self._tls_files = tls
@@ -113,6 +116,7 @@ class Edge:
                 (self._host, self._wanted_port),
                 family=family,
                 backlog=_BACKLOG,
+                reuse_port=self._shared,
                 dualstack_ipv6=self._host == "::" and socket.has_dualstack_ipv6(),
             )
         except OSError as error:

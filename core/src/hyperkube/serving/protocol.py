@@ -14,7 +14,7 @@ from typing import cast
 
 import httptools
 
-from hyperkube.machinery.errors import InternalError, Timeout
+from hyperkube.machinery.errors import InternalError
 from hyperkube.serving.exchange import (
     Answer,
     Response,
@@ -24,7 +24,7 @@ from hyperkube.serving.pump import Body, Pump
 from hyperkube.serving.reader import BODYLESS, RequestReader
 from hyperkube.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube.serving.tls import peer_chain
-from hyperkube.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, misread, plain, refusal
+from hyperkube.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, late, misread, plain, refusal
 
 _PIPELINED = 16
 """Requests that may wait behind the one under way before reading is paused."""
@@ -337,7 +337,7 @@ class Connection(RequestReader):
                 self.abort()
         elif current is not None:
             if current.deadline and now >= current.deadline and not current.answered:
-                self.deliver(current, refusal(Timeout("Timeout: request did not complete within the allotted timeout")))
+                self.deliver(current, late(current.request))
         elif self._incoming is not None:
             if now - self._since > limits.request_timeout > 0:
                 self._close()

@@ -19,6 +19,7 @@ import httptools
 
 from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUnavailable
 from hyperkube.serving.exchange import HttpRequest, RelayUpgrade, Response
+from hyperkube.serving.pace import Pace
 from hyperkube.serving.service import Incoming
 from hyperkube.serving.takeover import Connection
 from hyperkube.serving.upgraded import Upgraded
@@ -64,6 +65,9 @@ class Relay(asyncio.Protocol):
         self._writable = True
         self._held = 0
         self._reading = True
+        rate = self._service.limits.stream_rate
+        self._down, self._up = Pace(rate), Pace(rate)
+        self._client_reads = True
 
     def start(self) -> None:
         """Connect."""
@@ -103,6 +107,7 @@ class Relay(asyncio.Protocol):
         """Part of the answer, or, after the upgrade, bytes for the client."""
         if self._client is not None:
             self._client.send(data)
+            self._rest(self._down.spend(len(data), self._now()))
             self._balance(self._client.writable)
             return
         try:
@@ -199,7 +204,11 @@ class Relay(asyncio.Protocol):
             return
         self._transport.write(data)
         if self._writable and self._client is not None:
-            self._client.took(len(data))
+            pause = self._up.spend(len(data), self._now())
+            if pause:
+                self._service.loop.asyncio.call_later(pause, self._client.took, len(data))
+            else:
+                self._client.took(len(data))
         else:
             self._held += len(data)
 
@@ -276,13 +285,28 @@ class Relay(asyncio.Protocol):
         client.begin(transport, greeting, early)
 
     def _balance(self, writable: bool) -> None:
-        """Read from the other server only while the client reads from us."""
-        if self._transport is not None and writable != self._reading:
-            self._reading = writable
-            if writable:
+        """Read from the other server only while the client reads from us, and no faster than may be."""
+        self._client_reads = writable
+        wanted = writable and not self._down.resting
+        if self._transport is not None and wanted != self._reading:
+            self._reading = wanted
+            if wanted:
                 self._transport.resume_reading()
             else:
                 self._transport.pause_reading()
+
+    def _now(self) -> float:
+        return self._service.loop.asyncio.time()
+
+    def _rest(self, seconds: float) -> None:
+        """Read nothing from the other server for a while."""
+        if seconds:
+            self._down.resting = True
+            self._service.loop.asyncio.call_later(seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        self._down.resting = False
+        self._balance(self._client_reads)
 
     def _complete(self, *, broken: bool) -> None:
         self._over = True

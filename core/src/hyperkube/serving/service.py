@@ -32,6 +32,8 @@ Refuse = Callable[[HttpRequest], Response | None]
 
 IDLE, BUSY, STREAM = "idle", "busy", "stream"
 _MOST_CONTEXTS = 64
+_PRECISE, _LATE = 5.0, 0.002
+"""Deadlines nearer than so many seconds do not wait for the second's tick; a timer may be that much early."""
 READ_ONLY = frozenset(("GET", "HEAD", "OPTIONS"))
 
 
@@ -119,12 +121,18 @@ class Service:
             refused = _too_many()
         if refused is not None:
             connection.deliver(incoming, refused)
+        elif incoming.deadline and incoming.deadline - self.loop.asyncio.time() < _PRECISE:
+            self.loop.asyncio.call_at(incoming.deadline + _LATE, self._look, connection)
+
+    def _look(self, connection: Connected) -> None:
+        connection.tick(self.loop.asyncio.time())
 
     def _count(self, incoming: Incoming) -> Response | None:
         if incoming.long_running:
             return None
         limits = self.limits
-        incoming.deadline = self.loop.asyncio.time() + limits.request_timeout if limits.request_timeout else 0.0
+        seconds = limits.allotted(incoming.request.query_string)
+        incoming.deadline = self.loop.asyncio.time() + seconds if seconds else 0.0
         if incoming.request.method in READ_ONLY:
             if limits.read_only_inflight and self._read_only >= limits.read_only_inflight:
                 return _too_many()

@@ -11,6 +11,7 @@ import os
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
@@ -182,3 +183,77 @@ def peer_chain(connection: Any) -> tuple[bytes, ...]:
 
 def _der(certificate: Any) -> bytes:
     return ssl.PEM_cert_to_DER_cert(certificate.public_bytes())
+
+
+def named_certificates(values: Sequence[str]) -> tuple[SniCertificate, ...]:
+    """Read values of ``--tls-sni-cert-key``: ``cert,key`` or ``cert,key:name,*.name``.
+
+    Without names the certificate's own count. The last value comes first, as in Kubernetes: it wins.
+
+    Raises:
+        UsageError: a value is not like that, or its certificate cannot be read.
+    """
+    return tuple(_named(value) for value in reversed(values))
+
+
+def _named(value: str) -> SniCertificate:
+    files, _, names = value.partition(":")
+    cert_file, _, key_file = files.partition(",")
+    if not cert_file or not key_file or "," in key_file:
+        raise UsageError(f"--tls-sni-cert-key={value!r} is not cert,key or cert,key:names")
+    found = tuple(name.strip() for name in names.split(",") if name.strip()) or names_in(cert_file)
+    return SniCertificate(cert_file=cert_file, key_file=key_file, names=found)
+
+
+def names_in(cert_file: str) -> tuple[str, ...]:
+    """Return the host names of a certificate: its common name and its alternative names.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    from cryptography import x509
+
+    try:
+        certificate = x509.load_pem_x509_certificate(Path(cert_file).read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {cert_file!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{cert_file!r} is no certificate: {error}") from error
+    common = [str(one.value) for one in certificate.subject.get_attributes_for_oid(x509.oid.NameOID.COMMON_NAME)]
+    try:
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return tuple(common)
+    return tuple(dict.fromkeys([*common, *extension.value.get_values_for_type(x509.DNSName)]))
+
+
+_TLS13 = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+
+
+def openssl_ciphers(names: Sequence[str]) -> str:
+    """Return OpenSSL's cipher string for suites by their IANA names; empty for none.
+
+    The suites of TLS 1.3 may be named, but are always on, as in Go.
+
+    Raises:
+        UsageError: a suite is not known.
+    """
+    known = {each["name"] for each in ssl.create_default_context().get_ciphers()}
+    found = []
+    for name in names:
+        if name in _TLS13:
+            continue
+        wanted = _openssl_name(name)
+        if wanted not in known:
+            raise UsageError(f"Cipher suite {name} not supported or doesn't exist")
+        found.append(wanted)
+    return ":".join(found)
+
+
+def _openssl_name(name: str) -> str:
+    """Return ``ECDHE-RSA-AES128-GCM-SHA256`` for ``TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256``."""
+    exchange, _, cipher = name.removeprefix("TLS_").partition("_WITH_")
+    for long, short in (("AES_", "AES"), ("_CBC_", "_"), ("POLY1305_SHA256", "POLY1305")):
+        cipher = cipher.replace(long, short)
+    words = [*([] if exchange == "RSA" else [exchange]), cipher]
+    return "-".join(words).replace("_", "-")

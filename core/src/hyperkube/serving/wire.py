@@ -9,8 +9,8 @@ from http import HTTPStatus
 
 import orjson
 
-from hyperkube.machinery.errors import ApiError, EmptyDetails, MethodNotAllowed
-from hyperkube.serving.exchange import Response
+from hyperkube.machinery.errors import ApiError, EmptyDetails, MethodNotAllowed, Timeout
+from hyperkube.serving.exchange import HttpRequest, Response
 
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -18,6 +18,7 @@ CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_TEXT = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for status in HTTPStatus}
 _STATUS_TEXT[413] = "HTTP/1.1 413 Request Entity Too Large\r\n"  # Python 3.13 says "Content Too Large"
 _NO_BODY = frozenset((204, 304))
+_WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
 _REQUEST_LINE = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+ /[^ ]* HTTP/1")
 
 
@@ -77,6 +78,15 @@ def refusal(error: ApiError, *headers: tuple[str, str]) -> Response:
     if error.retry_after_seconds:
         fields.append(("Retry-After", str(error.retry_after_seconds)))
     return Response(status=error.status_code, headers=fields, body=orjson.dumps(error.status()) + b"\n")
+
+
+def late(request: HttpRequest) -> Response:
+    """Return the answer to a request whose time is up; Kubernetes' writes say so in other words than its reads.
+
+    Source: kubernetes apiserver ``pkg/server/filters/timeout.go``, ``pkg/endpoints/handlers/finisher/finisher.go``.
+    """
+    what = "requested timeout - context deadline exceeded" if request.method in _WRITES else "the allotted timeout"
+    return refusal(Timeout(f"Timeout: request did not complete within {what}", details=EmptyDetails()))
 
 
 def plain(status: int, text: str, *headers: tuple[str, str]) -> Response:

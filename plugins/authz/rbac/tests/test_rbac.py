@@ -114,6 +114,18 @@ def test_a_binding_to_a_missing_role_is_named_in_the_reason(world):
     assert decision.reason == 'RBAC: role.rbac.authorization.k8s.io "gone" not found'
 
 
+def test_the_super_user_is_allowed_everything(world):
+    options = {"authorization-rbac-super-user": "root"}
+    plugin = RBAC(PluginContext(name="RBAC", client=world.client, informers=world.informers, options=options))
+
+    root, bob = (
+        plugin.authz_authorize(Attributes(UserInfo(name), "delete", resource="nodes")) for name in ("root", "bob")
+    )
+
+    assert root.allowed
+    assert not bob.allowed
+
+
 def test_rules_are_listed(world):
     world.seed(CLUSTER_ROLES, role("cr", [READ, {"verbs": ["get"], "nonResourceURLs": ["/x"]}]))
     world.seed(CLUSTER_ROLE_BINDINGS, binding("b", "ClusterRole", "cr", [user("bob")]))

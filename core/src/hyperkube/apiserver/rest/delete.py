@@ -113,7 +113,8 @@ def mark(services: Services, call: Call, target: Target, old: Object, options: O
     if meta.get("deletionTimestamp") and strategy.blocks_deletion(obj):
         return Marked(obj, gone=False, written=False)
     finalizers = meta.get("finalizers") or []
-    wanted = gc_finalizers(strategy, finalizers, options)
+    collected = services.options.get("enable-garbage-collector") is not False
+    wanted = gc_finalizers(strategy, finalizers, options) if collected else finalizers
     grace = strategy.grace_seconds(call, old, options.get("gracePeriodSeconds"))
     shortened = _grace(services, meta, grace, options)
     if wanted:

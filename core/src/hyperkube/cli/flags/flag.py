@@ -59,6 +59,17 @@ class _List(click.ParamType[tuple[str, ...]]):
         return tuple(value)
 
 
+class _Repeated(_List):
+    """A string that has commas of its own; a repeated flag adds to the list."""
+
+    name = "string"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, str):
+            return (value,) if value else ()
+        return tuple(value)
+
+
 class _Map(click.ParamType[dict[str, str]]):
     """Comma-separated ``key=value`` pairs; a bare key means an empty value."""
 
@@ -128,9 +139,10 @@ class _PortRange(click.ParamType[str]):
 
 
 BOOL, INT, FLOAT, STRING = _Bool(), click.INT, click.FLOAT, click.STRING
-DURATION, LIST, MAP, GATES, ADDRESS, CIDRS, PORT_RANGE = (
+DURATION, LIST, REPEATED, MAP, GATES, ADDRESS, CIDRS, PORT_RANGE = (
     _Duration(),
     _List(),
+    _Repeated(),
     _Map(),
     _Gates(),
     _Address(),
@@ -149,7 +161,8 @@ class Flag:
         default: as it would be typed, or already converted.
         help: one line, lower case, no full stop.
         aliases: deprecated spellings that mean the same.
-        accepted: its behaviour is not built yet; giving it prints a warning line.
+        accepted: it does nothing: its behaviour is not built yet or, where the help begins with ``no effect``, there
+            is nothing here that it could mean; giving it prints a warning line.
         refused: a security option whose behaviour is not built yet; giving it is an error.
         deprecated: what to use instead; giving it prints a warning line.
     """
@@ -163,6 +176,13 @@ class Flag:
     refused: bool = False
     deprecated: str = ""
     section: str = ""
+
+    @property
+    def idle(self) -> str:
+        """Why the flag does nothing, as far as its help does not say so; empty for one that does something."""
+        if not (self.accepted or self.refused):
+            return ""
+        return "no effect" if self.help.startswith("no effect") else "not built yet"
 
 
 def section(title: str, *flags: Flag) -> tuple[Flag, ...]:

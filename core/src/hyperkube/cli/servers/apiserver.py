@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,7 @@ def complete(options: Options) -> None:
     Raises:
         UsageError: options that contradict each other, or a folder that cannot be written.
     """
-    from hyperkube.apiserver.storage_options import etcd_options
+    from hyperkube.apiserver.storage_options import decoded_objects, etcd_options
 
     apply_compat(options)
     backend = options["storage-backend"]
@@ -75,9 +76,29 @@ def complete(options: Options) -> None:
         options["service-account-signing-key-file"] = ensure_key(Path(options["cert-dir"]) / "service-account.key")
         if not options["service-account-key-file"]:
             options["service-account-key-file"] = (options["service-account-signing-key-file"],)
+    if options["target-ram-mb"]:
+        kept = decoded_objects(options["target-ram-mb"], options["deserialization-cache-size"])
+        _log.info("target memory %d MB: deserialization cache size %d", options["target-ram-mb"], kept)
+    options["long-running"] = long_running(options)
     options["identity-lease"] = options["feature-gates"].get("APIServerIdentity", True)
     options["flagz"] = typed(FLAGS, options)
     _log.info("serving %s:%s, store %s", options["bind-address"], options["secure-port"], backend)
+
+
+def long_running(options: Options) -> str:
+    """Return the regular expression of paths that no limit counts; empty unless one was given.
+
+    Raises:
+        UsageError: it is none.
+    """
+    if "long-running-request-regexp" not in options["given"]:
+        return ""
+    pattern = str(options["long-running-request-regexp"])
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise UsageError(f"--long-running-request-regexp={pattern!r} is no regular expression: {error}") from error
+    return pattern
 
 
 def start(
@@ -97,10 +118,14 @@ def start(
     from hyperkube.machinery.clock import SystemClock
     from hyperkube.serving.edge import Edge
     from hyperkube.serving.limits import EdgeLimits
-    from hyperkube.serving.tls import TlsFiles
+    from hyperkube.serving.tls import TlsFiles, named_certificates, openssl_ciphers
 
     allowed = origins(options["cors-allowed-origins"])
-    limits = EdgeLimits(request_timeout=options["request-timeout"])
+    limits = EdgeLimits(
+        request_timeout=options["request-timeout"],
+        client_timeouts=True,
+        stream_rate=options["max-connection-bytes-per-sec"],
+    )
     server = ApiServer(options=options)
     life.start("the API server", server)
     handler = CrossOrigin(server.handler, allowed) if allowed else server.handler
@@ -111,9 +136,13 @@ def start(
             key_file=options["tls-private-key-file"],
             client_ca_file=options["client-ca-file"],
             request_header_ca_file=options["requestheader-client-ca-file"],
+            sni=named_certificates(options["tls-sni-cert-key"]),
+            min_version=options["tls-min-version"] or "VersionTLS12",
+            ciphers=openssl_ciphers(options["tls-cipher-suites"]),
         )
         host, port = options["bind-address"], options["secure-port"]
-        edges.append(Edge(handler, host=host, port=port, tls=tls, loop=loop, limits=limits))
+        shared = options["permit-port-sharing"]
+        edges.append(Edge(handler, host=host, port=port, tls=tls, loop=loop, limits=limits, shared=shared))
         life.start("the HTTPS listener", edges[-1])
     if options["insecure-port"]:
         _log.warning("HTTP port %d lets everybody do everything", options["insecure-port"])
