@@ -10,10 +10,19 @@ import numpy as np
 from hyperkube_lib.scheduling.pod_counts import per_domain, per_node
 
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, NodeTable, PodGroup, PodInfo, ScorePlugin
+from hyperkube.hookspecs.scheduling import (
+    MAX_SCORE,
+    Filtered,
+    FilterPlugin,
+    NodeTable,
+    PodGroup,
+    PodInfo,
+    PreFiltered,
+    ScorePlugin,
+)
 from hyperkube.kinds.resources import NAMESPACES
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.labels import IN, NOT_IN, Requirement, Selector, from_label_selector
+from hyperkube.machinery.labels import IN, NOT_IN, Requirement, Selector, SelectorError, from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, namespace_of
 
 if TYPE_CHECKING:
@@ -24,6 +33,13 @@ ANTI_AFFINITY_REASON = "node(s) didn't match pod anti-affinity rules"
 EXISTING_REASON = "node(s) didn't satisfy existing pods anti-affinity rules"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+KINDS_OF_TERMS = (
+    ("requiredAffinityTerms", "podAffinity", REQUIRED),
+    ("requiredAntiAffinityTerms", "podAntiAffinity", REQUIRED),
+    ("preferredAffinityTerms", "podAffinity", PREFERRED),
+    ("preferredAntiAffinityTerms", "podAntiAffinity", PREFERRED),
+)
+"""The terms of a pod, by the words of upstream's messages."""
 SYNC_SECONDS = 5.0
 BEST_OF_OLD = 10
 """The greatest score of 1.x."""
@@ -97,6 +113,16 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         if not 0 <= self._hard_weight <= MAX_SCORE:
             raise UsageError(f"hardPodAffinityWeight: {self._hard_weight} is not in the range 0-100")
         self._ignore_preferred = bool(settings.get("ignorePreferredTermsOfExistingPods"))
+
+    def pre_filter(self, pod: PodInfo) -> PreFiltered | None:
+        """Tell that a term of the pod cannot be read."""
+        affinity = _affinity(pod.pod)
+        for word, kind, rule in KINDS_OF_TERMS if affinity else ():
+            try:
+                terms_of(affinity, kind, rule, namespace_of(pod.pod), labels_of(pod.pod))
+            except SelectorError as error:
+                return PreFiltered(f"parsing pod: {word}: {error}")
+        return None
 
     def skips_filter(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that neither the pod nor one that is placed requires anything."""
