@@ -174,11 +174,11 @@ class DeviceClaims:
     def _claim_gone(self, claim: Object) -> None:
         with self._lock:
             self._assumed.pop(uid_of(claim), None)
-            had = _allocation(claim) is not None
+            helps = _allocation(claim) is not None or any(owner_index(claim))
             self.usage.put(uid_of(claim), None)
             for event in self._watching:
                 event.set()
-        if had:
+        if helps:
             self._wake(CLAIMS)
 
     def _slice_seen(self, each: Object) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hyperkube_lib.scheduling.device_classes import may_stand_for_class
 
 from hyperkube.kinds.workloads import controller_reference
-from hyperkube.machinery.objects import Object, annotations_of, controller_of, name_of, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, annotations_of, controller_of, name_of, namespace_of
 from hyperkube.machinery.quantity import parse
 
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
@@ -30,12 +30,6 @@ def backable(pod: Object) -> list[str]:
         if may_stand_for_class(name) and parse(str(amount))
     }
     return sorted(found)
-
-
-def is_claim_for(claim: Object, pod: Object) -> bool:
-    """Tell whether a claim was made for a pod's extended resources."""
-    owner = controller_of(claim) or {}
-    return annotations_of(claim).get(ANNOTATION) == "true" and owner.get("uid") == uid_of(pod)
 
 
 def owner_index(claim: Object) -> Iterator[str]:

@@ -40,7 +40,9 @@ class Plan:
     Attributes:
         pod: the pod.
         claims: the claims that it names.
-        special: the claim for its extended resources: in memory, or stored by an earlier attempt.
+        special: the claim for its extended resources, before a node is looked at.
+        leftover: one that an earlier attempt stored, which must go first.
+        created: the one that this attempt stored.
         backed: extended resources that it requests, and the class that stands for each.
         unbacked: those for which none stands.
         found: node → devices.
@@ -52,6 +54,8 @@ class Plan:
     pod: Object
     claims: list[Object]
     special: Object | None = None
+    leftover: Object | None = None
+    created: Object | None = None
     backed: Mapping[str, str] = field(default_factory=dict)
     unbacked: Sequence[str] = ()
     found: dict[NodeName, Found] = field(default_factory=dict)
@@ -63,11 +67,6 @@ class Plan:
     def pending(self) -> list[Object]:
         """The named claims that are not allocated."""
         return [claim for claim in self.claims if not (claim.get("status") or {}).get("allocation")]
-
-    @property
-    def stale(self) -> bool:
-        """Whether an earlier attempt left a claim behind, which must go first."""
-        return self.special is not None and bool((self.special["spec"].get("devices") or {}).get("requests"))
 
 
 class _Group(NamedTuple):
@@ -101,7 +100,7 @@ class Surveyor:
             CannotAllocate: something is wrong with a claim, class or pool.
         """
         everywhere = np.ones(len(nodes), dtype=bool)
-        if plan.stale:
+        if plan.leftover is not None:
             return Filtered(~everywhere, {refusals.STALE: everywhere}, everywhere)
         plan.found.clear()
         plan.elsewhere.clear()
@@ -200,8 +199,8 @@ def _lack(resource: str, nodes: NodeTable) -> Mask:
     return nodes.allocatable[list(nodes.resources).index(resource)] == 0
 
 
-def same_claims(plan: Plan, claims: Sequence[Object], backed: Mapping[str, str]) -> bool:
+def same_claims(plan: Plan, claims: Sequence[Object], backed: Mapping[str, str], leftover: Object | None) -> bool:
     """Tell whether a plan is about these claims as they are, and these classes."""
-    if len(claims) != len(plan.claims) or plan.backed != backed:
+    if len(claims) != len(plan.claims) or plan.backed != backed or plan.leftover is not leftover:
         return False
     return all(one is other for one, other in zip(claims, plan.claims, strict=True))

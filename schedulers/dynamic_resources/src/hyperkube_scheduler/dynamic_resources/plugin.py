@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hyperkube_scheduler.dynamic_resources.binding import LOOK_SECONDS, failure_of, has_conditions, is_late, is_ready
 from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, may_share, reserved_for
-from hyperkube_scheduler.dynamic_resources.extended import IN_MEMORY, backable, claim_for
+from hyperkube_scheduler.dynamic_resources.extended import backable, claim_for
 from hyperkube_scheduler.dynamic_resources.features import Features, Limits
 from hyperkube_scheduler.dynamic_resources.plan import Found, Plan, Surveyor, same_claims
 from hyperkube_scheduler.dynamic_resources.refusals import IN_USE, CannotAllocate, NoClaim
@@ -153,9 +153,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
             users = (claim.get("status") or {}).get("reservedFor") or ()
             if all(user.get("uid") == uid_of(pod.pod) for user in users):
                 return lambda: self._given_back(self._writer.deallocate, claim, "deallocation")
-        special = plan.special
-        if special is not None and name_of(special) != IN_MEMORY:
-            return lambda: self._given_back(self._writer.delete, special, "deletion")
+        leftover = plan.leftover
+        if leftover is not None:
+            return lambda: self._given_back(self._writer.delete, leftover, "deletion")
         return Nomination(None, "still not schedulable")
 
     def reserve(self, pod: PodInfo, node: NodeName) -> str:
@@ -189,9 +189,8 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
             current = self._claims.claim(namespace_of(claim), name_of(claim))
             if current is not None and reserved_for(current, pod.pod):
                 self._undo(self._writer.release, current, pod.pod)
-        special = plan.special
-        if special is not None and name_of(special) != IN_MEMORY and not plan.stale:
-            self._undo(self._writer.delete, special)
+        if plan.created is not None:
+            self._undo(self._writer.delete, plan.created)
 
     def may_wait(self, pod: PodInfo) -> bool:
         """Tell that claims have to be written first."""
@@ -230,12 +229,12 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         if found is None or found.special is None:
             return written
         wanted, allocation = plan.results[-1]
-        plan.special = stored = self._writer.create(found.special)
+        plan.created = stored = self._writer.create(found.special)
         known.assume(stored, allocation)
         known.forget(wanted)
         plan.results[-1] = (stored, allocation)
         stored = self._writer.reserve(stored, pod, allocation)
-        plan.special = {**stored, "spec": {"devices": {}}}
+        plan.created = stored
         self._writer.tell_pod(pod, stored, found.mappings)
         return [*written, stored]
 
@@ -280,8 +279,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         if not claims and not backed:
             pod.state.pop(_STATE, None)
             return None
+        leftover = known.special_of(pod.pod) if backed else None
         plan = _plan_of(pod)
-        if plan is not None and same_claims(plan, claims, backed):
+        if plan is not None and same_claims(plan, claims, backed, leftover):
             return plan
         pod.state.pop(_STATE, None)
         for claim in claims:
@@ -292,9 +292,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
                 raise NoClaim(f"resource claim {key_of(claim)} is in the process of being allocated")
             else:
                 check_classes(claim, known.classes.get)
-        plan = Plan(pod.pod, claims, backed=backed, unbacked=[name for name in classes if name not in backed])
-        if backed:
-            plan.special = known.special_of(pod.pod) or claim_for(pod.pod)
+        unbacked = [name for name in classes if name not in backed]
+        special = claim_for(pod.pod) if backed else None
+        plan = Plan(pod.pod, claims, special, leftover, backed=backed, unbacked=unbacked)
         pod.state[_STATE] = plan
         return plan
 
