@@ -17,6 +17,7 @@ from hyperkube.kinds.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, SER
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.scheduler import SchedulingContract
 from hyperkube.testing.scheduling import pod_info, table
+from hyperkube.testing.waiting import eventually
 
 HERE, DEFAULT, ONE, TWO = "here", "default", "ns1", "ns2"
 FOO_BAZ, BAR_BAZ, BOTH = {"foo": "bar", "baz": "blah"}, {"bar": "foo", "baz": "blah"}, {"foo": "bar", "bar": "foo"}
@@ -204,6 +205,27 @@ def test_zones_spread(key, labels, placed, services, controllers, expected):
     found = scores(SelectorSpreadPriority, zoned(key), pod("new", labels), placed, known, controllers)
 
     assert found == expected
+
+
+def test_a_service_that_comes_later_counts_from_then_on():
+    client = FakeClient()
+    informers = InformerFactory(client)
+    informers.start()
+    plugin = SelectorSpreadPriority(PluginContext(name="x", client=client, informers=informers))
+    nodes = machines({}, {})
+    placed_on(nodes, ((0, FOO),))
+    every = np.ones(2, dtype=bool)
+
+    def now():
+        info = pod_info(pod("new", FOO), nodes)
+        return plugin.normalize(info, nodes, plugin.score(info, nodes), every).tolist()
+
+    before = now()
+    client.create(SERVICES, {"metadata": {"name": "s", "namespace": HERE}, "spec": {"selector": FOO}})
+
+    assert before == [10, 10]
+    eventually(lambda: now() == [0, 10])
+    informers.stop()
 
 
 def test_zones_of_one_name_in_two_regions_are_two_zones_whichever_label_says_so():

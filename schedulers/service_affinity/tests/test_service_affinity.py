@@ -1,7 +1,7 @@
 """A service's pods stay under one value of a label, or spread over its values."""
 
 import numpy as np
-from hyperkube_scheduler.service_affinity import REASON, ServiceAffinity
+from hyperkube_scheduler.service_affinity import REASON, SERVICE, ServiceAffinity
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -9,6 +9,7 @@ from hyperkube.kinds.resources import SERVICES
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.scheduler import SchedulingContract
 from hyperkube.testing.scheduling import pod_info, table
+from hyperkube.testing.waiting import eventually
 
 WEB = {"app": "web"}
 
@@ -58,6 +59,23 @@ def test_spreading_scores_values_with_fewer_pods_higher():
     scores = plugin.normalize(info, nodes, plugin.score(info, nodes), np.ones(4, dtype=bool))
 
     assert scores.tolist() == [0, 0, 100, 0]
+
+
+def test_a_change_of_a_service_wakes_the_pods_that_were_refused():
+    client = FakeClient()
+    informers = InformerFactory(client)
+    informers.start()
+    settings = {"affinityLabels": ["rack"]}
+    plugin = ServiceAffinity(PluginContext(name="x", client=client, informers=informers, settings=settings))
+    heard, nodes = [], world()
+    plugin.connect(heard.append)
+    plugin.filter(pod_info(pod("new"), nodes), nodes)
+
+    client.create(SERVICES, {"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": WEB}})
+
+    eventually(lambda: heard == [SERVICE])
+    assert SERVICE in plugin.wakes_on
+    informers.stop()
 
 
 class TestContract(SchedulingContract):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
 REASON = "node(s) didn't match service affinity"
+SERVICE = "service"
+"""What a change of a service is called."""
 
 
 class ServiceAffinity(FilterPlugin, ScorePlugin):
@@ -24,7 +27,7 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
     Source: kubernetes 1.20 ``pkg/scheduler/framework/plugins/serviceaffinity/service_affinity.go``.
     """
 
-    wakes_on = frozenset({"node", "pod", "pod gone"})
+    wakes_on = frozenset({"node", "pod", "pod gone", SERVICE})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
@@ -33,6 +36,11 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
         self._together = tuple(settings.get("affinityLabels") or ())
         self._apart = tuple(settings.get("antiAffinityLabelsPreference") or ())
         self._owners = Owners(informers) if informers is not None else None
+
+    def connect(self, wake: Callable[[str], None]) -> None:
+        """Let pods that were refused be tried again when services come, go or select others."""
+        if self._owners is not None and self._together:
+            self._owners.on_change(lambda: wake(SERVICE))
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes with the labels' values that the pod selects, or else that the service's first pod has."""

@@ -26,6 +26,8 @@ ZONE_SHARE = 2.0 / 3.0
 ZONES = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 REGIONS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
 """The old label is asked first, as 1.x did that knew both."""
+TEMPLATES = 1024
+"""Templates whose selectors are remembered."""
 
 
 class _ByOwners(ScorePlugin):
@@ -57,6 +59,10 @@ class _ByOwners(ScorePlugin):
 class SelectorSpreadPriority(_ByOwners):
     """The fewer pods a node and its zone have of the services and controllers that select this pod, the better."""
 
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._known: dict[str, tuple[int, Sequence[Selector]]] = {}
+
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that nothing selects the pod."""
         return not self._selectors(pod)
@@ -74,22 +80,25 @@ class SelectorSpreadPriority(_ByOwners):
         return np.where(feasible, turned, 0).astype(np.int64)
 
     def _selectors(self, pod: PodInfo) -> Sequence[Selector]:
-        name = type(self).__name__
-        if name not in pod.state:
-            pod.state[name] = self._found(pod)
-        found: Sequence[Selector] = pod.state[name]
-        return found
+        """Return what selects the pod, looked up once for a template until a service or controller changes."""
+        if self._owners is None:
+            return ()
+        version, known = self._owners.version, self._known.get(pod.template_key)
+        if known is None or known[0] != version:
+            if len(self._known) >= TEMPLATES:
+                self._known.clear()
+            known = self._known[pod.template_key] = (version, self._found(self._owners, pod))
+        return known[1]
 
-    def _found(self, pod: PodInfo) -> Sequence[Selector]:
-        return self._owners.selectors_by_labels(pod.pod) if self._owners is not None else ()
+    def _found(self, owners: Owners, pod: PodInfo) -> Sequence[Selector]:
+        return owners.selectors_by_labels(pod.pod)
 
 
 class ServiceSpreadingPriority(SelectorSpreadPriority):
     """The same looking at services alone, as 1.0 did."""
 
-    def _found(self, pod: PodInfo) -> Sequence[Selector]:
-        services = self._owners.service_selectors(pod.pod) if self._owners is not None else ()
-        return [selector_from_map(each) for each in services]
+    def _found(self, owners: Owners, pod: PodInfo) -> Sequence[Selector]:
+        return [selector_from_map(each) for each in owners.service_selectors(pod.pod)]
 
 
 class ServiceAntiAffinity(_ByOwners):

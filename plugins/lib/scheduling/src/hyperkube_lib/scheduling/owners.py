@@ -5,6 +5,8 @@ Source: kubernetes ``pkg/scheduler/framework/plugins/helper/spread.go``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hyperkube.client.informer import Informer, InformerFactory
 from hyperkube.kinds.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, SERVICES, STATEFUL_SETS
 from hyperkube.machinery.groups import GroupVersionResource
@@ -37,6 +39,11 @@ class Owners:
         self._informers = informers
         self._known: dict[GroupVersionResource, Informer] = {}
         self.version = 0
+        self._heard: Callable[[], None] = lambda: None
+
+    def on_change(self, heard: Callable[[], None]) -> None:
+        """Call something after each change of `version`; on an informer's thread, and after it was looked up first."""
+        self._heard = heard
 
     def default_selector(self, pod: Object) -> Selector | None:
         """Return what selects the pods of this pod's services and controller; None if it has neither."""
@@ -85,7 +92,8 @@ class Owners:
 
     def _changed(self, _owner: Object) -> None:
         self.version += 1
+        self._heard()
 
     def _updated(self, old: Object, new: Object) -> None:
         if old["spec"] != new["spec"]:
-            self.version += 1
+            self._changed(new)
