@@ -121,8 +121,7 @@ class SchedulingPlugin(Plugin):
         scope: what its filter and raw scores depend on.
         remote: it asks another process: filters are asked last, about the nodes that all others keep, and not when
             preemption tries things out; scores are asked about feasible nodes only.
-        skips_by_template: what `skips` answers depends on the pod's template alone (see `Scope`), so that it is asked
-            once per template; holds for plugins of a narrow scope anyway.
+        skips_by_template: `skips` looks at the pod's template alone (see `Scope`), so it is asked once for each.
         wakes_on: after which changes a pod that it refused is worth another try: ``node``, ``pod gone``, ``pod``
             (placed or relabelled), or what the plugin itself tells its host; None means after any.
     """
@@ -134,6 +133,10 @@ class SchedulingPlugin(Plugin):
 
     def connect(self, wake: Callable[[str], None]) -> None:
         """Take what to call, with a kind named in `wakes_on`, after a change that the scheduler does not watch."""
+
+    def stamp(self) -> int:
+        """Return a number that changes when a narrow plugin's answers hold no longer though no node or pod changed."""
+        return 0
 
     def take_in_hand(self, pods: PodsInHand) -> None:
         """Take what acts on other pods; called once, before any extension point, by a scheduler that binds."""
@@ -359,10 +362,8 @@ class NodeScore(ScorePlugin):
         """Ask about each node in turn."""
         import numpy as np
 
-        return np.array(
-            [self.score_node(pod.pod, nodes.node(index), nodes.pods(index)) for index in range(len(nodes))],
-            dtype=np.int64,
-        )
+        found = (self.score_node(pod.pod, nodes.node(index), nodes.pods(index)) for index in range(len(nodes)))
+        return np.fromiter(found, dtype=np.int64, count=len(nodes))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

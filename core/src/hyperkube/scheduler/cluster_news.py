@@ -12,6 +12,7 @@ from hyperkube.scheduler.cluster_state import ClusterState
 from hyperkube.scheduler.metrics import SchedulerMetrics
 from hyperkube.scheduler.profiles import Profiles
 from hyperkube.scheduler.queue import SchedulingQueue
+from hyperkube.scheduler.resizes import is_infeasible, unlike_spec
 
 
 class ClusterNews:
@@ -75,7 +76,11 @@ def _kind(pod: Object) -> str:
 
 
 def _asks_otherwise(old: Object, new: Object) -> bool:
-    """Tell whether a placed pod was resized: like one that went, it may have left room."""
+    """Tell whether a placed pod is or was resized: like one that went, it may have left room."""
+    if (old.get("spec") or {}).get("resources") != (new.get("spec") or {}).get("resources"):
+        return True
+    if unlike_spec(old) != unlike_spec(new) or is_infeasible(old) != is_infeasible(new):
+        return True
     return any(
         before.get("resources") != after.get("resources")
         for before, after in zip(containers(old), containers(new), strict=False)

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, Scope, ScorePlugin
+from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, SchedulingPlugin, Scope, ScorePlugin
 from hyperkube.machinery.objects import NodeName
 from hyperkube.scheduler.decision import Decision, Trace, packed, shortened
 from hyperkube.scheduler.point_times import Laps, NoLaps
@@ -61,6 +61,9 @@ class Algorithm:
         self._wide_scores = [row for row in scores if row[1].scope is Scope.CLUSTER]
         self._remote_filters = [row for row in wide if row[1].remote]
         self._pre_filters = [row for row in filters if type(row[1]).pre_filter is not FilterPlugin.pre_filter]
+        near = (*self._near_filters, *self._near_scores)
+        self._stamped = [row[1] for row in near if type(row[1]).stamp is not SchedulingPlugin.stamp]
+        self._stamps: list[int] = []
         self._random = random
         self._laps: Laps = laps or NoLaps()
         self._kept: OrderedDict[str, Kept] = OrderedDict()
@@ -247,6 +250,10 @@ class Algorithm:
     def _refreshed(self, pod: QueuedPod, nodes: Nodes) -> Kept:
         from hyperkube.scheduler.kept import Kept, Plugins
 
+        stamps = [plugin.stamp() for plugin in self._stamped]
+        if stamps != self._stamps:
+            self._kept.clear()
+            self._stamps = stamps
         kept = self._kept.get(pod.template_key)
         if kept is not None and kept.refresh(pod, nodes):
             self._kept.move_to_end(pod.template_key)

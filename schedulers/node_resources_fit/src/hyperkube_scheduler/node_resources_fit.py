@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from hyperkube_lib.scheduling.device_classes import DeviceClasses, may_stand_for_class
 from hyperkube_lib.scheduling.resource_scores import by_shape, least, most, shape_of, weights_of
 
 from hyperkube.hookspecs.base import PluginContext
@@ -14,11 +15,13 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.names import qualified_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from hyperkube.hookspecs.scheduling import IntScores
 
 TOO_MANY_PODS = "Too many pods"
+GATE = "DRAExtendedResource"
+CLASSES = "deviceclasses"
 STRATEGIES = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 
 
@@ -27,11 +30,14 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
 
     Settings: ``ignoredResources``, ``ignoredResourceGroups``, ``scoringStrategy`` with ``type``, ``resources`` and
     ``requestedToCapacityRatio.shape``.
+    Where a node has none of an extended resource that a device class stands for, the plugin ``DynamicResources``
+    decides, unless the gate ``DRAExtendedResource`` is set to false.
     Source: kubernetes ``pkg/scheduler/framework/plugins/noderesources/fit.go``.
     """
 
     scope = Scope.NODE_AND_PODS
-    wakes_on = frozenset({"node", "pod gone"})
+    wakes_on = frozenset({"node", "pod gone", CLASSES})
+    _classes: DeviceClasses | None = None
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.
@@ -52,6 +58,16 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
         ratio = strategy.get("requestedToCapacityRatio") or {}
         self._shape = shape_of(ratio.get("shape"), "scoringStrategy.shape") if self._strategy == STRATEGIES[2] else ()
 
+    def connect(self, wake: Callable[[str], None]) -> None:
+        """Look device classes up in the shared caches."""
+        context = self.context
+        if context is not None and context.informers is not None and context.gates.get(GATE, True):
+            self._classes = DeviceClasses(context.informers, lambda: wake(CLASSES))
+
+    def stamp(self) -> int:
+        """Return how often device classes changed."""
+        return self._classes.version if self._classes is not None else 0
+
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes where every requested resource is free; a node may lack several.
 
@@ -71,14 +87,24 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
                 continue
             allocatable = nodes.allocatable[row]
             lacking = nodes.requested[row] + wanted > allocatable
+            if lacking.any() and self._is_backed(resource):
+                lacking &= allocatable > 0
             if lacking.any():
                 mask &= ~lacking
                 if resource == "pods":
                     reasons[TOO_MANY_PODS] = lacking
                 else:
                     reasons[f"Insufficient {resource}"] = lacking
-                    unresolvable |= wanted > allocatable
+                    unresolvable |= lacking & (wanted > allocatable)
         return Filtered(mask, reasons, unresolvable)
+
+    def _is_backed(self, resource: str) -> bool:
+        """Tell whether a device class stands for a resource."""
+        return (
+            self._classes is not None
+            and may_stand_for_class(resource)
+            and self._classes.standing_for(resource) is not None
+        )
 
     def _ignores(self, resource: str) -> bool:
         """Tell whether the settings ask not to look at a resource; only extended ones can be left out."""
