@@ -62,3 +62,10 @@ def test_no_finalizer_is_added_during_deletion():
     new = {"metadata": {**old["metadata"], "finalizers": ["example.com/x"]}}
 
     assert 'found new finalizers []string{"example.com/x"}' in texts(validate_update(new, old))[0]
+
+
+def test_finalizers_of_kinds_that_others_define_need_no_path():
+    obj = {"metadata": {"name": "a", "finalizers": ["example.com"]}}
+
+    assert texts(validate_update(obj, obj, plain=True)) == []
+    assert "neither a standard finalizer" in texts(validate_update(obj, obj))[0]

@@ -130,6 +130,8 @@ class Strategy:
     """Whether the first update of an object is stored even if it changes nothing that can be seen."""
     returns_deleted_object: ClassVar[bool] = False
     """Whether a deletion is answered with the object, as it was, instead of a Status."""
+    plain_finalizers: ClassVar[bool] = False
+    """Whether a finalizer needs no path (``example.com/x``), as in kinds that others define."""
 
     def default(self, obj: Object) -> None:
         """Fill in defaults that the schema cannot declare, in place; idempotent."""

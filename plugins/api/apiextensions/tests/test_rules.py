@@ -1,5 +1,5 @@
 import pytest
-from hyperkube_api.apiextensions.rules import SchemaRules
+from hyperkube_api.apiextensions.levels import SchemaRules
 from hyperkube_api.apiextensions.validation.costs import Bill
 from hyperkube_api.apiextensions.validation.openapi import Options, validate_openapi
 
@@ -38,7 +38,7 @@ def errors(declared, spec, old=None):
             "spec.a: Forbidden: failed rule: self.a < 2",
         ),
         ({"rule": "self.a < 2", "reason": "FieldValueRequired"}, "spec: Required value: failed rule: self.a < 2"),
-        ({"rule": "self.b == ''"}, "spec: Invalid value: no such key: b evaluating rule: self.b == ''"),
+        ({"rule": "self.b == ''"}, "spec: Invalid value: \"object\": no such key: b evaluating rule: self.b == ''"),
         ({"rule": "self.nothing"}, None),
     ],
 )
@@ -49,7 +49,7 @@ def test_a_broken_rule_says_so(rule, text):
 
     assert len(found) == 1
     assert found[0] == text or (
-        text is None and found[0].startswith("spec: Invalid value: rule compile error: compilation failed")
+        text is None and found[0].startswith('spec: Invalid value: "object": rule compile error: compilation failed')
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from hyperkube.apiserver.custom.definition_status import condition_of, next_status, set_condition
 from hyperkube.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules, storage_version
 from hyperkube.apiserver.follower import Follower
 from hyperkube.apiserver.registry import Registry
@@ -75,8 +76,8 @@ class Definitions:
     def _safely(self, crd: Object) -> None:
         try:
             self._reconcile(crd)
-        except Conflict:
-            return  # a newer version of it is on its way
+        except (Conflict, NotFound):
+            return  # a newer version of it is on its way, or it is gone
         except Exception:  # one broken definition must not stop the others from being served
             self._logger.exception("definition %r could not be reconciled", name_of(crd))
 
@@ -91,7 +92,7 @@ class Definitions:
             crd = {**copy_object(crd), "status": status}
             crd = self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd, subresource="status")
             self._known[name] = crd
-        if _condition(crd, "Established") == "True":
+        if condition_of(crd, "Established") == "True":
             self._serve(crd)
 
     def _serve(self, crd: Object) -> None:
@@ -112,25 +113,34 @@ class Definitions:
         for version in self._served.pop(name, []):
             self._registry.remove(version.resources[0].resource)
         for crd in list(self._known.values()):
-            if _condition(crd, "NamesAccepted") == "False":
+            if condition_of(crd, "NamesAccepted") == "False":
                 self._safely(self._client.get(CUSTOM_RESOURCE_DEFINITIONS, name_of(crd)))
 
     def _clean_up(self, crd: Object) -> None:
         """Delete all objects of a definition that goes, then let it go."""
         name = name_of(crd)
-        finalizers = crd["metadata"].get("finalizers") or []
-        if FINALIZER not in finalizers:
+        if FINALIZER not in (crd["metadata"].get("finalizers") or []):
             return
+        crd = self._terminating(crd, ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"))
+        crd = self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd, subresource="status")
         spec = crd["spec"]
         served = self._served.get(name)
+        state = ("False", "NeverEstablished", "resource was never established")
         if served:
             versions = [one.version for one in served]
             stored = storage_version(crd)
             version = stored if stored in versions else versions[0]
             self._delete_all(GroupVersionResource(spec["group"], version, spec["names"]["plural"]))
-        crd = copy_object(crd)
-        crd["metadata"]["finalizers"] = [one for one in finalizers if one != FINALIZER]
+            state = ("False", "InstanceDeletionCompleted", "removed all instances")
+        crd = self._terminating(crd, state)
+        crd["metadata"]["finalizers"] = [one for one in crd["metadata"]["finalizers"] if one != FINALIZER]
         self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd)
+
+    def _terminating(self, crd: Object, state: tuple[str, str, str]) -> Object:
+        crd = copy_object(crd)
+        conditions = crd.setdefault("status", {}).setdefault("conditions", [])
+        set_condition(conditions, "Terminating", state, format_time(self._clock.now()))
+        return crd
 
     def _delete_all(self, resource: GroupVersionResource) -> None:
         while not self._follower.stopped.is_set():
@@ -148,65 +158,7 @@ class Definitions:
                 self._clock.sleep(_RETRY_SECONDS)
 
     def _status(self, crd: Object) -> Object:
-        status = copy_object(crd.get("status") or {})
-        conditions = status["conditions"] = status.get("conditions") or []
-        conflict = self._conflict(crd)
-        names = dict(crd["spec"]["names"])
-        if conflict is None:
-            status["acceptedNames"] = names
-            self._set(conditions, "NamesAccepted", "True", "NoConflicts", "no conflicts found")
-            if _condition(crd, "Established") != "True":
-                text = "the initial names have been accepted"
-                self._set(conditions, "Established", "True", "InitialNamesAccepted", text)
-        else:
-            accepted = status.get("acceptedNames") or {"plural": names["plural"], "kind": ""}
-            accepted["plural"] = names["plural"]
-            if conflict[0] in {"KindConflict", "ListKindConflict"} and names.get("singular"):
-                accepted["singular"] = names["singular"]
-            status["acceptedNames"] = accepted
-            self._set(conditions, "NamesAccepted", "False", *conflict)
-            if _condition(crd, "Established") != "True":
-                self._set(conditions, "Established", "False", "NotAccepted", "not all names are accepted")
-        stored = status["storedVersions"] = status.get("storedVersions") or []
-        if storage_version(crd) not in stored:
-            stored.append(storage_version(crd))
-        return status
-
-    def _set(self, conditions: list[Object], kind: str, value: str, reason: str, message: str) -> None:
-        old = next((one for one in conditions if one["type"] == kind), None)
-        changed = old is None or old["status"] != value
-        moment = format_time(self._clock.now()) if changed or old is None else old["lastTransitionTime"]
-        new = {"type": kind, "status": value, "lastTransitionTime": moment, "reason": reason, "message": message}
-        if old is None:
-            conditions.append(new)
-        else:
-            old.update(new)
-
-    def _conflict(self, crd: Object) -> tuple[str, str] | None:
-        """Return the reason and message of the last conflict with the names of others, None without any."""
-        names, group, found = names_of(crd), crd["spec"]["group"], None
-        resources: set[str] = set()
-        kinds: set[str] = set()
-        for other in self._known.values():
-            if name_of(other) == name_of(crd) or other["spec"]["group"] != group:
-                continue
-            if _condition(other, "Established") != "True":
-                continue
-            theirs = names_of(other)
-            resources |= {theirs["plural"], theirs["singular"], *(theirs.get("shortNames") or ())}
-            kinds |= {theirs["kind"], theirs["listKind"]}
-        for name, taken, reason in (
-            (names["plural"], resources, "PluralConflict"),
-            (names["singular"], resources, "SingularConflict"),
-            *((short, resources, "ShortNamesConflict") for short in names.get("shortNames") or ()),
-            (names["kind"], kinds, "KindConflict"),
-            (names["listKind"], kinds, "ListKindConflict"),
-        ):
-            if name in taken:
-                found = (reason, f'"{name}" is already in use')
-        return found
-
-
-def _condition(crd: Object, kind: str) -> str:
-    conditions = (crd.get("status") or {}).get("conditions") or []
-    return next((str(one["status"]) for one in conditions if one["type"] == kind), "")
+        group = crd["spec"]["group"]
+        others = [one for one in self._known.values() if name_of(one) != name_of(crd) and one["spec"]["group"] == group]
+        named = {**crd, "spec": {**crd["spec"], "names": names_of(crd)}}
+        return next_status(named, others, format_time(self._clock.now()))

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from hyperkube.apiserver.custom.codec import CustomCodec
 from hyperkube.apiserver.custom.scale_rules import spec_errors, status_errors
-from hyperkube.apiserver.rest.metadata import validate_annotations, validate_labels
+from hyperkube.apiserver.rest.metadata import is_full_finalizer, validate_annotations, validate_labels
 from hyperkube.hookspecs.api import Call, ObjectRules, Strategy
 from hyperkube.kinds.custom_objects.embedded import embedded_errors
 from hyperkube.kinds.custom_objects.former import Former
@@ -32,6 +32,7 @@ class CustomStrategy(Strategy):
 
     generation = True
     allow_unconditional_update = False
+    plain_finalizers = True
 
     def __init__(
         self, codec: CustomCodec, *, has_status: bool, rules: ObjectRules | None = None, scale: Object | None = None
@@ -92,6 +93,19 @@ class CustomStrategy(Strategy):
         found, warnings = self._rules.check(obj, old)
         call.warnings.extend(text for text in warnings if text not in call.warnings)
         return errors + found
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Return a text for each new finalizer that others could choose, too."""
+        if call.subresource:
+            return []
+        before = (old or {}).get("metadata", {}).get("finalizers") or ()
+        new = sorted(set(obj["metadata"].get("finalizers") or ()) - set(before))
+        text = "prefer a domain-qualified finalizer name including a path (/)"
+        return [
+            f'metadata.finalizers: "{name}": {text} to avoid accidental conflicts with other finalizer writers'
+            for name in new
+            if not is_full_finalizer(name)
+        ]
 
     def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
         """Keep the metadata: only the status is written."""

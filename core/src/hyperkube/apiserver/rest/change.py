@@ -187,7 +187,7 @@ def _restore(new: Object, old: Object, name: str) -> None:
 
 def _refuse_invalid(target: Target, call: Call, new: Object, old: Object) -> None:
     strategy, served = _strategy(target), target.served
-    errors = metadata.validate_update(new, old, own=served.custom)
+    errors = metadata.validate_update(new, old, own=served.custom, plain=served.strategy.plain_finalizers)
     if target.sub is not None and target.sub.name == "status":
         errors += strategy.validate_status_update(call, new, old)
     else:

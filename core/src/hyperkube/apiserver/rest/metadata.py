@@ -29,7 +29,7 @@ def validate_create(obj: Object, *, namespaced: bool, strategy: Strategy) -> lis
     if generation < 0:
         errors.append(invalid(_METADATA.child("generation"), generation, "must be greater than or equal to 0"))
     errors += _validate_namespace(meta.get("namespace") or "", namespaced=namespaced)
-    return errors + _validate_common(meta)
+    return errors + _validate_common(meta, plain=strategy.plain_finalizers)
 
 
 def _validate_name(meta: Object, strategy: Strategy) -> list[FieldError]:
@@ -53,12 +53,12 @@ def _validate_namespace(namespace: str, *, namespaced: bool) -> list[FieldError]
     return [invalid(path, namespace, text) for text in names.dns1123_label(namespace)]
 
 
-def _validate_common(meta: Object) -> list[FieldError]:
+def _validate_common(meta: Object, *, plain: bool) -> list[FieldError]:
     return [
         *validate_labels(meta.get("labels") or {}, _METADATA.child("labels")),
         *validate_annotations(meta.get("annotations") or {}, _METADATA.child("annotations")),
         *_validate_owners(meta.get("ownerReferences") or []),
-        *_validate_finalizers(meta.get("finalizers") or []),
+        *_validate_finalizers(meta.get("finalizers") or [], plain=plain),
     ]
 
 
@@ -116,12 +116,12 @@ def _validate_owner(owner: Object, path: Path) -> list[FieldError]:
     return errors
 
 
-def _validate_finalizers(finalizers: Sequence[str]) -> list[FieldError]:
+def _validate_finalizers(finalizers: Sequence[str], *, plain: bool) -> list[FieldError]:
     path = _METADATA.child("finalizers")
     errors: list[FieldError] = []
     for index, finalizer in enumerate(finalizers):
         errors += [invalid(path, finalizer, text) for text in names.qualified_name(finalizer)]
-        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+        if not plain and not is_full_finalizer(finalizer):
             text = "name is neither a standard finalizer name nor is it fully qualified"
             errors.append(invalid(path.index(index), finalizer, text))
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
@@ -130,13 +130,18 @@ def _validate_finalizers(finalizers: Sequence[str]) -> list[FieldError]:
     return errors
 
 
-def validate_update(obj: Object, old: Object, *, own: bool = False) -> list[FieldError]:
+def is_full_finalizer(finalizer: str) -> bool:
+    """Tell whether a finalizer is a standard one or has a path."""
+    return "/" in finalizer or finalizer in _STANDARD_FINALIZERS
+
+
+def validate_update(obj: Object, old: Object, *, own: bool = False, plain: bool = False) -> list[FieldError]:
     """Return what is wrong with the metadata of an update; what the client left out was filled in from `old`.
 
     Built-in kinds check their metadata again, as an update and as an object (not so custom resources, `own`): clients
-    see each error as often as Kubernetes finds it.
+    see each error as often as Kubernetes finds it. `plain` tells that finalizers need no path.
     """
-    common = _validate_common(obj["metadata"])
+    common = _validate_common(obj["metadata"], plain=plain)
     change = [*_validate_change(obj["metadata"], old["metadata"]), *common]
     return [*common, *change, *change, *([] if own else common)]
 

@@ -51,6 +51,6 @@ class ApiextensionsApi(Plugin):
     @hookimpl
     def api_object_rules(self, schema: Mapping[str, Any]) -> ObjectRules | None:
         """Compile the rules of a custom resource."""
-        from hyperkube_api.apiextensions.rules import SchemaRules
+        from hyperkube_api.apiextensions.levels import SchemaRules
 
         return SchemaRules(schema)

@@ -29,6 +29,7 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
 
     generation = True
     allow_unconditional_update = False
+    plain_finalizers = True
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
 
     def default(self, obj: Object) -> None:

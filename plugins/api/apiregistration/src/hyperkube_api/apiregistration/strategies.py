@@ -23,6 +23,7 @@ class APIServiceStrategy(StatusStrategy):
     """Who serves a group version: this server, or one behind a service."""
 
     allow_unconditional_update = False
+    plain_finalizers = True
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("spec", "metadata")}
 
     def default(self, obj: Object) -> None:

@@ -6,7 +6,6 @@ Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/v
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from urllib.parse import urlsplit
 
 from hyperkube_api.apiextensions.validation.conversion import Trust, conversion, trust_in
 from hyperkube_api.apiextensions.validation.defaults import has_unpruned
@@ -14,10 +13,11 @@ from hyperkube_api.apiextensions.validation.internal import Spec, internal, show
 from hyperkube_api.apiextensions.validation.lists import has_other_sets, identified_items
 from hyperkube_api.apiextensions.validation.openapi import TYPES, Options
 from hyperkube_api.apiextensions.validation.schemas import SchemaOptions, validate_schema
-from hyperkube_api.apiextensions.validation.structural import unsupported, validate_structure
 from hyperkube_api.apiextensions.validation.versions import columns, deprecation, selectable, subresources
 from hyperkube_api.meta.validation import unchanged
 
+from hyperkube.kinds.custom_objects.approval import APPROVED, approval, is_protected
+from hyperkube.kinds.custom_objects.structural_rules import unsupported, validate_structure
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object, annotations_of, name_of
@@ -25,8 +25,6 @@ from hyperkube.machinery.objects import Object, annotations_of, name_of
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
 _SCOPES = ("Cluster", "Namespaced")
-APPROVED = "api-approved.kubernetes.io"
-_APPROVAL_URL = "https://github.com/kubernetes/enhancements/pull/1111"
 
 
 def validate_definition(obj: Object) -> list[FieldError]:
@@ -251,28 +249,6 @@ def _stored_versions(obj: Object) -> Iterator[FieldError]:
                 f"{name} from status.storedVersions"
             )
             yield invalid(path.index(index), name, text)
-
-
-def approval(obj: Object) -> tuple[str, str]:
-    """Return how a definition stands to API review: ``missing``, ``bypassed``, ``approved``, ``invalid``; and why.
-
-    Source: apiextensions-apiserver ``pkg/apihelpers/helpers.go``.
-    """
-    value = annotations_of(obj).get(APPROVED) or ""
-    needed = f'protected groups must have approval annotation "{APPROVED}"'
-    if not value:
-        return "missing", f"{needed}, see {_APPROVAL_URL}"
-    if value.startswith("unapproved"):
-        return "bypassed", f'not approved: "{value}"'
-    parts = urlsplit(value)
-    if parts.scheme and parts.hostname:
-        return "approved", f"approved in {value}"
-    return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", see {_APPROVAL_URL}'
-
-
-def is_protected(group: str) -> bool:
-    """Tell whether a group belongs to the Kubernetes community."""
-    return f".{group}".endswith((".k8s.io", ".kubernetes.io"))
 
 
 def _approval(obj: Object, old: Object | None) -> Iterator[FieldError]:

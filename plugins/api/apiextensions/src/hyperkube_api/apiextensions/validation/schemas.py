@@ -13,8 +13,9 @@ from hyperkube_api.apiextensions.validation.costs import Bill
 from hyperkube_api.apiextensions.validation.defaults import validate_defaults
 from hyperkube_api.apiextensions.validation.internal import SCHEMA_MEMBERS, shown_schema
 from hyperkube_api.apiextensions.validation.openapi import Options, validate_openapi
-from hyperkube_api.apiextensions.validation.structural import unsupported, validate_structure
+from hyperkube_api.apiextensions.validation.patterns import wrong_patterns
 
+from hyperkube.kinds.custom_objects.structural_rules import unsupported, validate_structure
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid
 from hyperkube.machinery.objects import Object
 
@@ -51,7 +52,8 @@ def validate_schema(path: Path, schema: Object, options: SchemaOptions, *, statu
         if why:
             late = [invalid(path, "", why)]
         else:
-            wrong = validate_structure(path, schema) or validate_defaults(path, schema, pruned=options.pruned)
+            wrong = sorted([*validate_structure(path, schema), *wrong_patterns(path, schema)], key=str)
+            wrong = wrong or validate_defaults(path, schema, pruned=options.pruned)
             errors += wrong
             bill = None if wrong else Bill(limit_each=options.openapi.limit_each)
     errors += validate_openapi(path, schema, options.openapi, bill)
