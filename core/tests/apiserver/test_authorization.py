@@ -1,9 +1,5 @@
-import pytest
-
 from hyperkube.apiserver.authorization import Authorization, refusal
-from hyperkube.apiserver.impersonation import impersonated
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
-from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.users import LOOPBACK, UserInfo
 
 ALICE = UserInfo("alice")
@@ -73,27 +69,6 @@ def test_a_refused_path_has_empty_details():
 
     assert error.status()["details"] == {}
     assert error.message == 'forbidden: User "alice" cannot get path "/metrics"'
-
-
-def test_impersonation_needs_the_right():
-    with pytest.raises(Forbidden, match='cannot impersonate resource "users"'):
-        impersonated({"impersonate-user": "bob"}, ALICE, host(Policy()))
-
-
-def test_an_impersonated_user_is_authenticated():
-    policy = Policy(("impersonate", "users"), ("impersonate", "groups"))
-
-    user = impersonated({"impersonate-user": "bob", "impersonate-group": "dev, ops"}, ALICE, host(policy))
-
-    assert user == UserInfo("bob", "", ("dev", "ops", "system:authenticated"))
-
-
-def test_an_impersonated_service_account_has_its_groups():
-    policy = Policy(("impersonate", "serviceaccounts"))
-
-    user = impersonated({"impersonate-user": "system:serviceaccount:ns:sa"}, ALICE, host(policy))
-
-    assert user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated")
 
 
 def test_an_answer_that_may_change_unseen_is_asked_for_again():

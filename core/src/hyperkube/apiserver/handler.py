@@ -19,7 +19,7 @@ from hyperkube.apiserver.encode import Encoder
 from hyperkube.apiserver.flowcontrol.turns import FlowControl
 from hyperkube.apiserver.health import text
 from hyperkube.apiserver.hot_reads import HotReads
-from hyperkube.apiserver.impersonation import impersonated
+from hyperkube.apiserver.impersonation import Impersonation
 from hyperkube.apiserver.limits import REFUSED, WAITING, Limits, Turn
 from hyperkube.apiserver.metrics import RequestMetrics
 from hyperkube.apiserver.negotiation import PLAIN
@@ -77,7 +77,8 @@ class ApiHandler:
         self._pipeline = pipeline
         self._encoder = encoder
         self._authentication = authentication
-        self._authorization = authorization
+        gates = pipeline.services.gates
+        self._impersonation = Impersonation(authorization, constrained=gates.get("ConstrainedImpersonation", True))
         self.limits = limits
         self._metrics = metrics
         self._clock = clock
@@ -133,9 +134,10 @@ class ApiHandler:
         api = call.api = self._read(request, user, call.audit_id)
         if self.audit is not None:
             self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
-        api.user = impersonated(request.headers, user, self._authorization)
+        acting = self._impersonation.act_as(request.headers, user, lambda: api.info.attributes(user))
+        api.user = acting.user
         if api.trail is not None and api.user is not user:
-            api.trail.acting_as = api.user
+            api.trail.acting_as, api.trail.constraint = acting.user, acting.constraint
         if api.query.get("timeout") and not self._runs_long(api.info):
             check_timeout(api.param("timeout"))
         return None

@@ -28,6 +28,7 @@ class Trail:
         method: of HTTP, empty inside the process.
         uri: path and query as asked.
         user: who asked; `acting_as` whom they act as, None for themselves.
+        constraint: the verb that allowed that, empty for the plain right to impersonate.
         reference: which object, None for a path that is no resource.
         annotations: the request's own, shared with admission.
         status: of the answer, None while there is none.
@@ -41,6 +42,7 @@ class Trail:
     uri: str
     user: UserInfo
     acting_as: UserInfo | None = None
+    constraint: str = ""
     addresses: list[str] = field(default_factory=list)
     agent: str = ""
     reference: Object | None = None
@@ -104,6 +106,8 @@ class Trail:
         }
         if self.acting_as is not None:
             made["impersonatedUser"] = shown_user(self.acting_as)
+        if self.constraint:
+            made["authenticationMetadata"] = {"impersonationConstraint": self.constraint}
         optional: Mapping[str, Any] = {
             "sourceIPs": self.addresses,
             "userAgent": self.agent,
