@@ -1,7 +1,8 @@
 """Nodes that hold the pod's images score higher, by upstream's integers."""
 
 import pytest
-from hyperkube_scheduler.image_locality import ImageLocality, normalized
+from hyperkube_lib.scheduling.held_images import normalized
+from hyperkube_scheduler.image_locality import ImageLocality
 
 from hyperkube.testing.contracts.scheduler import SchedulingContract
 from hyperkube.testing.scheduling import node, pod_info, table

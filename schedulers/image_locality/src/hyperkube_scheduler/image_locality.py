@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
+from hyperkube_lib.scheduling.held_images import HeldImages, normalized
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import MAX_SCORE, NodeTable, PodInfo, ScorePlugin
@@ -27,54 +27,19 @@ class ImageLocality(ScorePlugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._table: object = None
-        self._generation = -1
-        self._held: list[dict[str, int]] = []
-        self._nodes_with: dict[str, dict[int, int]] = {}
+        self._held = HeldImages()
 
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that no node holds an image of the pod."""
-        self._catch_up(nodes)
-        return not any(image in self._nodes_with for image in _images(pod.pod))
+        return not self._held.any_of(_images(pod.pod), nodes)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Return one integer per node, from 0 (23 MiB or less) to `MAX_SCORE` (1000 MiB per image)."""
-        self._catch_up(nodes)
-        sums = np.zeros(len(nodes), dtype=np.int64)
         images = _images(pod.pod)
-        for image in images:
-            holders = self._nodes_with.get(image) or {}
-            share = len(holders) / max(1, len(nodes))
-            for column, size in holders.items():
-                sums[column] += int(size * share)
+        sums = self._held.sizes(images, nodes)
         most = MOST_BYTES_PER_IMAGE * max(1, len(images))
         scores: IntScores = MAX_SCORE * (sums.clip(LEAST_BYTES, most) - LEAST_BYTES) // (most - LEAST_BYTES)
         return scores
-
-    def _catch_up(self, nodes: NodeTable) -> None:
-        """Look at the nodes that changed since the last question."""
-        if self._table is nodes and self._generation == nodes.node_generation:
-            return
-        changed = nodes.nodes_changed_since(self._generation) if self._table is nodes else None
-        if changed is None or len(self._held) != len(nodes):
-            self._held = [{} for _ in range(len(nodes))]
-            self._nodes_with = {}
-            changed = range(len(nodes))
-        for column in changed:
-            for image in self._held[column]:
-                holders = self._nodes_with[image]
-                holders.pop(column, None)
-                if not holders:
-                    del self._nodes_with[image]
-            self._held[column] = held = _sizes(nodes.node(column))
-            for image, size in held.items():
-                self._nodes_with.setdefault(image, {})[column] = size
-        self._table, self._generation = nodes, nodes.node_generation
-
-
-def _sizes(node: Object) -> dict[str, int]:
-    rows = node.get("status", {}).get("images") or ()
-    return {name: int(row.get("sizeBytes") or 0) for row in rows for name in row.get("names") or ()}
 
 
 def _images(pod: Object) -> list[str]:
@@ -84,8 +49,3 @@ def _images(pod: Object) -> list[str]:
     mounted = [row["image"] for row in spec.get("volumes") or () if row.get("image") is not None]
     named = [row.get("image") or "" for row in rows] + [row.get("reference") or "" for row in mounted]
     return [normalized(image) for image in named]
-
-
-def normalized(image: str) -> str:
-    """Return an image's name as runtimes report it: with ``:latest`` where it has no tag."""
-    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"

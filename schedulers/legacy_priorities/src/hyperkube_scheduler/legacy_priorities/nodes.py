@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
+from hyperkube_lib.scheduling.held_images import HeldImages, normalized
 from hyperkube_lib.scheduling.node_selectors import node_affinity, term
 from hyperkube_scheduler.legacy_priorities.scale import BEST
 
@@ -70,14 +70,17 @@ class TaintTolerationPriority(ScorePlugin):
 class ImageLocalityPriority(ScorePlugin):
     """The sizes of the pod's images that a node holds, each scaled by the share of nodes that hold it."""
 
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._held = HeldImages()
+
+    def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
+        """Tell that no node holds an image of the pod."""
+        return not self._held.any_of(_images(pod.pod), nodes)
+
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Return one integer per node: 0 for 23 MiB or less, `BEST` for 1000 MiB or more."""
-        wanted = [_tagged(row["image"]) for row in pod.pod["spec"].get("containers") or () if row.get("image")]
-        held = [_images(nodes.node(index)) for index in range(len(nodes))]
-        sums = np.zeros(len(nodes), dtype=np.int64)
-        for image in wanted:
-            share = sum(image in each for each in held) / max(1, len(nodes))
-            sums += np.array([int(each.get(image, 0) * share) for each in held], dtype=np.int64)
+        sums = self._held.sizes(_images(pod.pod), nodes)
         scores: IntScores = BEST * (sums.clip(LEAST_BYTES, MOST_BYTES) - LEAST_BYTES) // (MOST_BYTES - LEAST_BYTES)
         return scores
 
@@ -133,13 +136,8 @@ class EqualPriority(ScorePlugin):
         return np.ones(len(nodes), dtype=np.int64)
 
 
-def _tagged(image: str) -> str:
-    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
-
-
-def _images(node: Object) -> Mapping[str, int]:
-    rows = node.get("status", {}).get("images") or ()
-    return {name: int(row.get("sizeBytes") or 0) for row in rows for name in row.get("names") or ()}
+def _images(pod: Object) -> list[str]:
+    return [normalized(row["image"]) for row in pod["spec"].get("containers") or () if row.get("image")]
 
 
 def _avoided(text: str) -> set[tuple[str | None, str | None]]:
