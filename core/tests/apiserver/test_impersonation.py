@@ -151,7 +151,7 @@ def test_an_extra_key_without_a_domain_is_for_the_old_way_alone():
     policy = Policy("impersonate-on:user-info:list pods ", "impersonate:user-info users bob")
 
     with pytest.raises(
-        Forbidden, match='an invalid key in extra is not allowed: extra.key: Invalid value: "scope": must'
+        Forbidden, match=r'an invalid key in extra is not allowed: extra\.key: Invalid value: "scope": must'
     ):
         act(policy, {**AS_BOB, "impersonate-extra-scope": "view"})
 

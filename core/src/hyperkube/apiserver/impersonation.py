@@ -290,10 +290,7 @@ def _strings(values: tuple[str, ...]) -> str:
 def _as_references(wanted: UserInfo) -> str:
     """Return the user's parts as Go's ``%v`` writes object references."""
     parts = [f"{{Group  {group}    }}" for group in wanted.groups]
-    parts += [
-        f"{{UserExtra  {value}  {_AUTHENTICATION}/v1  {key}}}"
-        for key, values in wanted.extra.items()
-        for value in values
-    ]
+    for key, values in wanted.extra.items():
+        parts += [f"{{UserExtra  {value}  {_AUTHENTICATION}/v1  {key}}}" for value in values]
     parts += [f"{{UID  {wanted.uid}  {_AUTHENTICATION}/v1  }}"] if wanted.uid else []
     return f"[{' '.join(parts)}]"
