@@ -4,7 +4,7 @@ import pytest
 from hyperkube_controller.resourceclaim import ANNOTATION, FINALIZER, TEMPLATES, Resourceclaim, base_name
 
 from hyperkube.kinds.resources import EVENTS, PODS, RESOURCE_CLAIMS
-from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.errors import Conflict, NotFound
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -174,3 +174,193 @@ def test_the_generated_claim_of_a_pod_that_ended_is_deleted():
 )
 def test_long_names_are_cut_in_proportion(names, base):
     assert base_name(*names) == base
+
+
+def told(rig):
+    """Return the names of claims in the pod's status, by entry."""
+    (seen,) = rig.client.objects(PODS)
+    return {
+        row["name"]: row.get("resourceClaimName")
+        for row in (seen.get("status") or {}).get("resourceClaimStatuses") or ()
+    }
+
+
+def named(name="p-gpu-abc"):
+    return {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": name}]}
+
+
+GONE = "2024-01-01T00:00:00Z"
+MADE = claim(name="p-gpu-abc", allocated=False, **owned())
+ELSEWHERE = {**MADE, "metadata": {**MADE["metadata"], "namespace": "other"}}
+FOREIGN = claim(name="p-gpu", allocated=False)
+ADMIN = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu", "adminAccess": True}}]}}
+ENTRIES = {
+    "none yet": ([pod()], [template()], [], 1, "new"),
+    "for an administrator": ([pod()], [{**template(), "spec": {"spec": ADMIN}}], [], 1, "new"),
+    "told already": ([pod(status=named())], [template()], [MADE], 1, "p-gpu-abc"),
+    "told, but it is gone": ([pod(status=named())], [template()], [], 1, "new"),
+    "found by owner": ([pod()], [], [MADE], 1, "p-gpu-abc"),
+    "the pod is being deleted": (
+        [pod(node="n", deletionTimestamp=GONE, finalizers=["x/y"])],
+        [template()],
+        [],
+        0,
+        None,
+    ),
+    "one in another namespace": ([pod()], [template()], [ELSEWHERE], 2, "new"),
+    "one that is not the pod's": ([pod()], [], [FOREIGN], 1, None),
+    "no template": ([pod()], [], [], 0, None),
+    "none needed": (
+        [pod(status={"resourceClaimStatuses": [{"name": "gpu"}]})],
+        [template()],
+        [],
+        0,
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("pods", "templates", "claims", "count", "name"), ENTRIES.values(), ids=ENTRIES)
+def test_which_claim_a_pod_gets(pods, templates, claims, count, name):
+    rig = settled(*pods, claims=claims, templates=templates)
+
+    assert len(claims_in(rig)) == count
+    if name == "new":
+        assert told(rig)["gpu"] in {each["metadata"]["name"] for each in claims_in(rig)} - {"p-gpu-abc"}
+    else:
+        assert told(rig).get("gpu") == name
+
+
+def test_a_pod_without_claims_is_left_alone():
+    plain = pod()
+    del plain["spec"]["resourceClaims"]
+    rig = settled(plain, templates=[template()])
+
+    assert rig.client.actions == []
+
+
+def test_a_claim_that_was_just_made_is_known_before_it_is_seen():
+    rig = settled(pod(), templates=[template()])
+    (first,) = claims_in(rig)
+    plugin = rig.plugins[0]
+    plugin._claims.by_index = lambda *_: []
+
+    assert plugin._generated(pod(), "gpu") == first["metadata"]["name"]
+
+
+def test_a_claim_that_cannot_be_made_is_told_and_tried_again():
+    rig = ControllerRig(Resourceclaim)
+    rig.client.seed(TEMPLATES, template())
+    rig.client.seed(PODS, pod())
+    rig.client.fail_next("create", "resourceclaims", Conflict("fake conflict"))
+    rig.settle()
+    rig.plugins[0]._recorder.flush()
+    (event,) = rig.client.objects(EVENTS)
+
+    assert event["message"] == "PodResourceClaim gpu: create ResourceClaim : fake conflict"
+    assert len(claims_in(rig)) == 1
+
+
+def test_templates_are_looked_for_in_the_pods_namespace():
+    other = {**template(), "metadata": {"name": "one-gpu", "namespace": "other"}}
+    rig = settled(pod(), templates=[other])
+    before = len(claims_in(rig))
+    rig.client.seed(TEMPLATES, template())
+    rig.settle()
+
+    assert (before, len(claims_in(rig))) == (0, 1)
+
+
+THING = {"apiGroup": "foo.com", "resource": "foo", "name": "foo", "uid": "123"}
+ENDED = pod(BY_NAME, node="n", status={"phase": "Succeeded"})
+GIVEN = {"allocation": ALLOCATION, "devices": [{"driver": "d", "pool": "p", "device": "0"}]}
+UNPROTECTED = {"finalizers": []}
+RESERVATIONS = {
+    "its pod is there": ([pod(BY_NAME)], claim(USER), (True, ["p"], True)),
+    "one of two pods is there": (
+        [pod(BY_NAME)],
+        claim(USER, {**USER, "name": "other", "uid": "o"}),
+        (True, ["p"], True),
+    ),
+    "its pod is gone": ([], claim(USER), (False, [], False)),
+    "its pod has ended": ([ENDED], claim(USER), (False, [], False)),
+    "its pod has ended, not protected": ([ENDED], claim(USER, **UNPROTECTED), (True, [], False)),
+    "no pod, being deleted": ([], claim(deletionTimestamp=GONE, finalizers=[FINALIZER, "x/y"]), (False, [], False)),
+    "a pod that is gone, being deleted": (
+        [],
+        claim(USER, deletionTimestamp=GONE, finalizers=[FINALIZER, "x/y"]),
+        (False, [], False),
+    ),
+    "its pod has ended, something else uses it": ([ENDED], claim(USER, THING), (True, ["foo"], True)),
+    "never reserved": ([], claim(), (True, [], True)),
+}
+
+
+@pytest.mark.parametrize(("pods", "stored", "left"), RESERVATIONS.values(), ids=RESERVATIONS)
+def test_what_is_left_of_a_claim(pods, stored, left):
+    rig = settled(*pods, claims=[{**stored, "status": {**stored["status"], **GIVEN}}])
+
+    (found,) = claims_in(rig)
+    status = found.get("status") or {}
+    users = [user["name"] for user in status.get("reservedFor") or ()]
+    assert ("allocation" in status, users, FINALIZER in found["metadata"].get("finalizers", ())) == left
+    assert ("devices" in status) == ("allocation" in status)
+
+
+def test_a_pod_that_is_not_seen_yet_keeps_its_reservation(monkeypatch):
+    rig = ControllerRig(Resourceclaim)
+    monkeypatch.setattr(rig.plugins[0], "_pods", Blind())
+    rig.client.seed(RESOURCE_CLAIMS, claim(USER))
+    rig.client.seed(PODS, pod(BY_NAME))
+    rig.settle()
+
+    assert claims_in(rig)[0]["status"]["reservedFor"] == [USER]
+
+
+class Blind:
+    """An informer that sees nothing yet."""
+
+    def get(self, *_key):
+        return None
+
+    def by_index(self, *_words):
+        return []
+
+
+EXTENDED = {"extendedResourceClaimStatus": {"resourceClaimName": "shared"}}
+PODS_WITH_EXTENDED = {
+    "no claims": (False, {}, False, False),
+    "a claim alone": (True, {"phase": "Running"}, False, False),
+    "running": (False, {"phase": "Running", **EXTENDED}, False, False),
+    "ended": (False, {"phase": "Succeeded", **EXTENDED}, False, True),
+    "failed": (False, {"phase": "Failed", **EXTENDED}, False, True),
+    "gone": (False, {"phase": "Running", **EXTENDED}, True, True),
+    "ended, with a claim": (True, {"phase": "Succeeded", **EXTENDED}, False, True),
+}
+
+
+@pytest.mark.parametrize(("claims", "status", "gone", "looked"), PODS_WITH_EXTENDED.values(), ids=PODS_WITH_EXTENDED)
+def test_the_claim_for_extended_resources_is_looked_at_when_the_pod_ends(claims, status, gone, looked):
+    rig = ControllerRig(Resourceclaim)
+    plugin = rig.plugins[0]
+    asked = pod(node="n", status=status)
+    if not claims:
+        del asked["spec"]["resourceClaims"]
+    (plugin._pod_gone if gone else plugin._pod_seen)(asked)
+
+    keys = set()
+    while len(plugin._queue):
+        key = plugin._queue.get(block=False)
+        keys.add(key)
+        plugin._queue.done(key)
+    assert ("claim:d/shared" in keys) is looked
+    assert ("pod:d/p" in keys) is (claims and not looked)
+
+
+def test_the_claim_for_extended_resources_goes_with_its_pod():
+    special = claim(USER, **{**owned(), "annotations": {"resource.kubernetes.io/extended-resource-claim": "true"}})
+    ended = pod(node="n", status={"phase": "Succeeded", **EXTENDED})
+    del ended["spec"]["resourceClaims"]
+    rig = settled(ended, claims=[special])
+
+    assert claims_in(rig) == []

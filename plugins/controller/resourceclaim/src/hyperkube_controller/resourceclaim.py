@@ -16,7 +16,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import is_terminal, spec_of, status_of
 from hyperkube.kinds.resources import PODS, RESOURCE_CLAIMS
 from hyperkube.kinds.workloads import controller_reference
-from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.errors import ApiError, HyperkubeError, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import (
     Object,
@@ -38,8 +38,11 @@ ANNOTATION = "resource.kubernetes.io/pod-claim-name"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 MOST_USERS = 256
 _MANAGER = "ResourceClaimController"
+_BY_CLAIM, _BY_TEMPLATE, _BY_OWNER = "resourceclaim/claim", "resourceclaim/template", "resourceclaim/owner"
 _LONGEST_BASE = 57
 _POD, _CLAIM = "pod:", "claim:"
+_GIVEN = frozenset({"allocation", "devices"})
+"""What a claim's status has of devices that are given back."""
 
 
 def wanted(pod: Object) -> list[Object]:
@@ -62,6 +65,25 @@ def claims_of(pod: Object) -> Iterator[tuple[Object, str, bool]]:
         name = known.get(str(entry["name"])) if generated else entry.get("resourceClaimName")
         if name:
             yield entry, str(name), generated
+
+
+def extended_claim(pod: Object) -> str:
+    """Return the name of the claim that the scheduler made for the pod's extended resources, empty for none."""
+    return str((status_of(pod).get("extendedResourceClaimStatus") or {}).get("resourceClaimName") or "")
+
+
+def _by_claim(pod: Object) -> list[str]:
+    return [f"{namespace_of(pod)}/{name}" for _, name, _ in claims_of(pod)]
+
+
+def _by_template(pod: Object) -> list[str]:
+    templates = {str(entry.get("resourceClaimTemplateName") or "") for entry in wanted(pod)}
+    return [f"{namespace_of(pod)}/{name}" for name in templates if name]
+
+
+def _by_owner(claim: Object) -> list[str]:
+    owner = controller_of(claim) or {}
+    return [str(owner.get("uid"))] if owner.get("kind") == "Pod" else []
 
 
 def is_done(pod: Object) -> bool:
@@ -106,6 +128,10 @@ def users_of(claim: Object) -> list[Object]:
     return found
 
 
+class NotMade(HyperkubeError):
+    """A claim could not be created."""
+
+
 class Resourceclaim(Plugin):
     """Makes, reserves and releases the claims of pods."""
 
@@ -116,6 +142,9 @@ class Resourceclaim(Plugin):
         self._pods = self.informers.informer(PODS)
         self._claims = self.informers.informer(RESOURCE_CLAIMS)
         self._templates = self.informers.informer(TEMPLATES)
+        self._pods.add_index(_BY_CLAIM, _by_claim)
+        self._pods.add_index(_BY_TEMPLATE, _by_template)
+        self._claims.add_index(_BY_OWNER, _by_owner)
         self._made: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
@@ -126,35 +155,31 @@ class Resourceclaim(Plugin):
         return loop
 
     def _pod_seen(self, pod: Object) -> None:
-        if not wanted(pod):
-            return
         if is_done(pod):
             self._release(pod)
-        else:
+        elif wanted(pod):
             self._queue.add(_POD + key_of(pod))
 
     def _pod_gone(self, pod: Object) -> None:
-        if not wanted(pod):
-            return
         with self._lock:
             for entry in wanted(pod):
                 self._made.pop((uid_of(pod), str(entry["name"])), None)
         self._release(pod)
 
     def _release(self, pod: Object) -> None:
-        for _, name, _ in claims_of(pod):
-            self._queue.add(f"{_CLAIM}{namespace_of(pod)}/{name}")
+        names = [name for _, name, _ in claims_of(pod)]
+        for name in (*names, extended_claim(pod)):
+            if name:
+                self._queue.add(f"{_CLAIM}{namespace_of(pod)}/{name}")
 
     def _claim_seen(self, claim: Object) -> None:
         self._queue.add(_CLAIM + key_of(claim))
-        for pod in self._pods.list(namespace_of(claim)):
-            if any(name == name_of(claim) for _, name, _ in claims_of(pod)):
-                self._pod_seen(pod)
+        for pod in self._pods.by_index(_BY_CLAIM, key_of(claim)):
+            self._pod_seen(pod)
 
     def _template_seen(self, template: Object) -> None:
-        for pod in self._pods.list(namespace_of(template)):
-            if any(entry.get("resourceClaimTemplateName") == name_of(template) for entry in wanted(pod)):
-                self._pod_seen(pod)
+        for pod in self._pods.by_index(_BY_TEMPLATE, key_of(template)):
+            self._pod_seen(pod)
 
     def _sync(self, key: str) -> None:
         if key.startswith(_POD):
@@ -171,7 +196,7 @@ class Resourceclaim(Plugin):
         for entry in wanted(pod):
             try:
                 name = self._ensure(pod, entry)
-            except ApiError as error:
+            except (ApiError, NotMade) as error:
                 text = f"PodResourceClaim {entry['name']}: {error}"
                 self._recorder.event(pod, "Warning", "FailedResourceClaimCreation", text)
                 raise
@@ -202,8 +227,8 @@ class Resourceclaim(Plugin):
 
     def _generated(self, pod: Object, entry: str) -> str:
         """Return the name of the claim that was made for an entry, perhaps by a predecessor that then ended."""
-        for claim in self._claims.list(namespace_of(pod)):
-            if is_for(claim, pod) and annotations_of(claim).get(ANNOTATION) == entry:
+        for claim in self._claims.by_index(_BY_OWNER, uid_of(pod)):
+            if annotations_of(claim).get(ANNOTATION) == entry and namespace_of(claim) == namespace_of(pod):
                 return name_of(claim)
         with self._lock:
             made = self._made.get((uid_of(pod), entry), "")
@@ -220,7 +245,10 @@ class Resourceclaim(Plugin):
             missing = f'resourceclaimtemplate.resource.k8s.io "{template}" not found'
             raise NotFound(f'resource claim template "{template}": {missing}')
         claim = claim_for(pod, entry, found)
-        made = self.client.create(RESOURCE_CLAIMS, claim, namespace_of(pod), field_manager=_MANAGER)
+        try:
+            made = self.client.create(RESOURCE_CLAIMS, claim, namespace_of(pod), field_manager=_MANAGER)
+        except ApiError as error:
+            raise NotMade(f"create ResourceClaim : {error}") from error
         with self._lock:
             self._made[(uid_of(pod), str(entry["name"]))] = name_of(made)
         return name_of(made)
@@ -245,13 +273,13 @@ class Resourceclaim(Plugin):
         if len(valid) < len(users):
             left = {**status, "reservedFor": valid}
             if not valid and protected:
-                left.pop("allocation", None)
+                left = {key: one for key, one in left.items() if key not in _GIVEN}
             written = self._write_status(claim, left)
             if protected and "allocation" not in left:
                 self._unprotect(written)
         elif protected and is_being_deleted(claim) and not valid:
             if "allocation" in status:
-                claim = self._write_status(claim, {key: one for key, one in status.items() if key != "allocation"})
+                claim = self._write_status(claim, {key: one for key, one in status.items() if key not in _GIVEN})
             self._unprotect(claim)
         if not valid:
             self._delete_unused(claim)
