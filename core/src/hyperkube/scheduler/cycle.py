@@ -61,8 +61,9 @@ class Algorithm:
         self._wide_scores = [row for row in scores if row[1].scope is Scope.CLUSTER]
         self._remote_filters = [row for row in wide if row[1].remote]
         self._pre_filters = [row for row in filters if type(row[1]).pre_filter is not FilterPlugin.pre_filter]
-        near = (*self._near_filters, *self._near_scores)
-        self._stamped = [row[1] for row in near if type(row[1]).stamp is not SchedulingPlugin.stamp]
+        near: list[SchedulingPlugin] = [plugin for _, plugin in self._near_filters]
+        near += [plugin for _, plugin, _ in self._near_scores]
+        self._stamped = [plugin for plugin in near if type(plugin).stamp is not SchedulingPlugin.stamp]
         self._stamps: list[int] = []
         self._random = random
         self._laps: Laps = laps or NoLaps()
