@@ -8,12 +8,14 @@ from hyperkube.hookspecs.api import Column, ResourceSpec, TypeDescription
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
 pytest.importorskip("hyperkube_api.core.v1", reason="describes types of the core API group")
+pytest.importorskip("hyperkube_api.rbac.v1", reason="describes types of the RBAC API group")
 
 NODE = "hyperkube_api.core.v1:Node"
+BINDING = "hyperkube_api.rbac.v1:RoleBinding"
 
 
 class Known:
-    """Descriptions of one field."""
+    """Descriptions of some fields."""
 
     source = "a test"
     asked: int = 0
@@ -23,7 +25,10 @@ class Known:
         texts = {
             "io.k8s.api.core.v1.NodeSystemInfo": TypeDescription(
                 "", {"osImage": "About the image.", "bootID": "About the boot. This field is immutable."}
-            )
+            ),
+            "io.k8s.api.rbac.v1.RoleBinding": TypeDescription(
+                "", {"roleRef": "About the role. This field is immutable."}
+            ),
         }
         return {name: text for name, text in texts.items() if name in names}
 
@@ -107,7 +112,9 @@ def test_a_resource_is_looked_up_once(definitions, known):
     assert known.asked == 1
 
 
-def test_a_column_says_what_the_beta_version_said(definitions):
-    found = definitions.of(served(Column("Boot", shows="status.nodeInfo.bootID"), schema=NODE))
+def test_a_binding_says_of_its_role_what_the_beta_version_said(definitions):
+    found = definitions.of(served(Column("Role", shows="roleRef"), schema=BINDING))
+    others = definitions.of(served(Column("Boot", shows="status.nodeInfo.bootID"), schema=NODE))
 
-    assert texts(found) == {"Boot": "About the boot."}
+    assert texts(found) == {"Role": "About the role."}
+    assert texts(others) == {"Boot": "About the boot. This field is immutable."}

@@ -14,6 +14,7 @@ from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 pytest.importorskip("hyperkube_api.core.v1", reason="describes types of the core API group")
 
 CONFIG_MAP = "io.k8s.api.core.v1.ConfigMap"
+PORT = "io.k8s.api.core.v1.ServicePort"
 
 
 class Known:
@@ -28,6 +29,9 @@ class Known:
         self.asked += 1
         known = {CONFIG_MAP: TypeDescription("About the type.", {"data": "About the data."})}
         return {name: text for name, text in known.items() if name in names}
+
+    def values(self, wanted):
+        return {}
 
     def parameters(self, wanted):
         return {operation: {"limit": f"At most, in {operation}."} for operation in wanted}
@@ -126,6 +130,29 @@ def test_version_2_asks_for_each_type_once():
 def test_the_values_of_an_enumeration_follow_the_text():
     assert with_values("Which.", ["B", "A"]) == 'Which.\n\nPossible enum values:\n - `"A"`\n - `"B"`'
     assert with_values("", ["A"]) == 'Possible enum values:\n - `"A"`'
+
+
+def test_a_value_is_followed_by_what_it_means_or_what_the_text_says_of_it():
+    text = "Which. Valid are:\n\n- A is the first\n- B is the second"
+
+    said = with_values(text, ["A", "B", "C"], {"A": "means the best", "C": ""}).removeprefix(text)
+
+    assert said == '\n\nPossible enum values:\n - `"A"` means the best\n - `"B"` is the second\n - `"C"`'
+
+
+def test_the_values_of_a_field_are_asked_for():
+    class OfPorts(Known):
+        def types(self, names):
+            return {PORT: TypeDescription("A port.", {"protocol": "Which."})}
+
+        def values(self, wanted):
+            return {PORT: {"protocol": {value: f"is {value}" for value in wanted[PORT]["protocol"]}}}
+
+    services = replace(config_maps(), schema="hyperkube_api.core.v1:Service")
+    body = OpenApi(lambda: [services], version="v1.2.3", descriptions=OfPorts).document("api/v1").body
+
+    port = json.loads(body)["components"]["schemas"][PORT]["properties"]["protocol"]
+    assert port["description"].endswith(' - `"SCTP"` is SCTP\n - `"TCP"` is TCP\n - `"UDP"` is UDP')
 
 
 def test_custom_kinds_are_described_like_built_in_ones():
