@@ -178,6 +178,56 @@ def test_scale_and_status_are_there_in_the_versions_own_words(server, client):
     assert (status["apiVersion"], status["status"]["replicas"]) == ("extensions/v1beta1", 7)
 
 
+@pytest.mark.parametrize("version", ["extensions/v1beta1", "apps/v1beta1"])
+def test_a_rollback_is_a_wish_that_the_deployment_bears(server, client, version):
+    path = f"/apis/{version}/namespaces/default/deployments"
+    name = f"back-{version.partition('/')[0]}"
+    template = {"metadata": {"labels": {"app": name}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    made = {"apiVersion": version, "kind": "Deployment", "metadata": {"name": name}, "spec": {"template": template}}
+    assert http(server, "POST", path, made).status == 201
+    wish = {"apiVersion": version, "kind": "DeploymentRollback", "name": name, "rollbackTo": {"revision": 2}}
+
+    answer = http(server, "POST", f"{path}/{name}/rollback", {**wish, "updatedAnnotations": {"why": "bad"}})
+
+    assert answer.status == 201
+    assert body(answer) == {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "message": f'rollback request for deployment "{name}" succeeded',
+        "code": 200,
+    }
+    now = client.get(DEPLOYMENTS, name, "default")
+    assert now["metadata"]["annotations"] == {"why": "bad", "deprecated.deployment.rollback.to": "2"}
+    assert body(http(server, "GET", f"{path}/{name}"))["spec"]["rollbackTo"] == {"revision": 2}
+
+
+@pytest.mark.parametrize(
+    ("wish", "status", "message"),
+    [
+        ({"name": "other"}, 400, "name in URL does not match name in DeploymentRollback object"),
+        ({}, 422, 'DeploymentRollback.apps "" is invalid: name: Required value: name is required'),
+        (
+            {"name": "none", "rollbackTo": {"revision": -1}},
+            422,
+            (
+                'DeploymentRollback.apps "none" is invalid: rollback.version: Invalid value: -1: '
+                "must be greater than or equal to 0"
+            ),
+        ),
+        ({"name": "none"}, 404, 'deployments.apps "none" not found'),
+    ],
+    ids=["another's", "nobody's", "below 0", "missing"],
+)
+def test_a_rollback_that_makes_no_sense_is_refused(server, wish, status, message):
+    path = "/apis/extensions/v1beta1/namespaces/default/deployments/none/rollback"
+
+    answer = http(server, "POST", path, {"apiVersion": "extensions/v1beta1", "kind": "DeploymentRollback", **wish})
+
+    assert (answer.status, body(answer)["message"]) == (status, message)
+
+
 def test_a_table_looks_as_the_new_versions(server, client):
     http(server, "POST", DEPLOYMENT_PATH, MANIFEST, content_type="application/yaml")
     as_table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"

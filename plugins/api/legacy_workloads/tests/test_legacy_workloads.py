@@ -84,7 +84,7 @@ def test_a_wish_to_go_back_and_a_templates_generation_are_annotations_in_the_sto
     stored = deployment.to_storage({"metadata": {"annotations": {"a": "b"}}, "spec": {"rollbackTo": {"revision": 3}}})
     counted = daemon_set.to_storage({"metadata": {}, "spec": {"templateGeneration": 4}})
 
-    assert stored["metadata"]["annotations"] == {"a": "b", "deprecated.deployment.rollback.revision": "3"}
+    assert stored["metadata"]["annotations"] == {"a": "b", "deprecated.deployment.rollback.to": "3"}
     assert deployment.from_storage(stored)["spec"] == {"rollbackTo": {"revision": 3}}
     assert counted["metadata"]["annotations"] == {"deprecated.daemonset.template.generation": "4"}
     assert daemon_set.from_storage(counted)["spec"] == {"templateGeneration": 4}

@@ -266,3 +266,70 @@ def test_the_first_scaling_is_told(spec, expected):
     messages = [event["message"] for event in world.client.objects(EVENTS)]
     digest = world.client.objects(REPLICA_SETS)[0]["metadata"]["labels"]["pod-template-hash"]
     assert messages == ([expected.format(digest)] if expected else [])
+
+
+def go_back(world, revision):
+    annotations = {"deprecated.deployment.rollback.to": revision}
+    world.client.patch(DEPLOYMENTS, "web", {"metadata": {"annotations": annotations}}, "d")
+    world.settle()
+
+
+def two_revisions():
+    world = World()
+    world.run_pods()
+    world.client.patch(DEPLOYMENTS, "web", {"metadata": {"annotations": {"note": "changed"}}}, "d")
+    world.set_image("v2")
+    world.run_pods()
+    return world
+
+
+def said(world):
+    return [event["reason"] for event in world.client.objects(EVENTS) if event["reason"].startswith("DeploymentRoll")]
+
+
+@pytest.mark.parametrize("revision", ["0", "1"])
+def test_a_wish_to_go_back_takes_the_revisions_template_and_annotations(revision):
+    world = two_revisions()
+
+    go_back(world, revision)
+
+    found = world.read()
+    assert found["spec"]["template"]["spec"]["containers"][0]["image"] == "v1"
+    assert found["spec"]["template"]["metadata"]["labels"] == {"app": "web"}
+    assert found["metadata"]["annotations"] == {"note": "kept", "deployment.kubernetes.io/revision": "3"}
+    assert said(world) == ["DeploymentRollback"]
+
+
+@pytest.mark.parametrize(
+    ("revision", "reason"),
+    [("7", "DeploymentRollbackRevisionNotFound"), ("2", "DeploymentRollbackTemplateUnchanged")],
+)
+def test_a_wish_that_cannot_be_fulfilled_is_taken_away(revision, reason):
+    world = two_revisions()
+
+    go_back(world, revision)
+
+    found = world.read()
+    assert found["spec"]["template"]["spec"]["containers"][0]["image"] == "v2"
+    assert "deprecated.deployment.rollback.to" not in found["metadata"]["annotations"]
+    assert said(world) == [reason]
+
+
+def test_there_is_nothing_before_the_first_revision():
+    world = World()
+
+    go_back(world, "0")
+
+    assert said(world) == ["DeploymentRollbackRevisionNotFound"]
+
+
+def test_a_paused_deployment_goes_back_when_it_goes_on():
+    world = two_revisions()
+    world.set(paused=True)
+
+    go_back(world, "1")
+    before = world.read()["spec"]["template"]["spec"]["containers"][0]["image"]
+    world.set(paused=False)
+
+    assert before == "v2"
+    assert world.read()["spec"]["template"]["spec"]["containers"][0]["image"] == "v1"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hyperkube_api.apps.resources import AppsApi
 from hyperkube_api.legacy_workloads import workloads
+from hyperkube_api.legacy_workloads.rollback import with_rollback
 from hyperkube_api.meta.older import Life, Older, declared
 from hyperkube_api.meta.specs import Version
 
@@ -34,7 +35,7 @@ class LegacyAppsApi(Plugin):
         apps = declared(AppsApi, self.context)
         first = (
             _V1BETA1.resource(apps["controllerrevisions"]),
-            _V1BETA1.resource(apps["deployments"], workloads.V1BETA1_DEPLOYMENT),
+            with_rollback(_V1BETA1.resource(apps["deployments"], workloads.V1BETA1_DEPLOYMENT), _V1BETA1.version),
             _V1BETA1.resource(apps["statefulsets"], workloads.V1BETA1_STATEFUL_SET),
         )
         second = tuple(_V1BETA2.resource(spec) for spec in apps.values())

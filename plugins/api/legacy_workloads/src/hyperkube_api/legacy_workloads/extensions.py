@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from hyperkube_api.apps.resources import AppsApi
 from hyperkube_api.legacy_workloads import workloads
 from hyperkube_api.legacy_workloads.ingresses import INGRESS
+from hyperkube_api.legacy_workloads.rollback import with_rollback
 from hyperkube_api.meta.older import Life, Older, declared
 from hyperkube_api.meta.specs import Version
 from hyperkube_api.networking.resources import NetworkingApi
@@ -32,7 +33,7 @@ class ExtensionsApi(Plugin):
         apps, networking = declared(AppsApi, self.context), declared(NetworkingApi, self.context)
         resources = (
             _V1BETA1.resource(apps["daemonsets"], workloads.EXTENSIONS_DAEMON_SET),
-            _V1BETA1.resource(apps["deployments"], workloads.EXTENSIONS_DEPLOYMENT),
+            with_rollback(_V1BETA1.resource(apps["deployments"], workloads.EXTENSIONS_DEPLOYMENT), _V1BETA1.version),
             _V1BETA1.resource(networking["ingresses"], INGRESS, life=Life(14, 22, _NETWORKING)),
             _V1BETA1.resource(networking["networkpolicies"], life=Life(9, 16, _NETWORKING)),
             _V1BETA1.resource(apps["replicasets"], workloads.EXTENSIONS_REPLICA_SET),

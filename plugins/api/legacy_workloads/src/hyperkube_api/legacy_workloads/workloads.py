@@ -16,7 +16,8 @@ from hyperkube.machinery.objects import Object, labels_of
 
 FOR_EVER = 2**31 - 1
 """A limit or deadline that stands for none."""
-_ROLLBACK = "deprecated.deployment.rollback.revision"
+ROLLBACK = "deprecated.deployment.rollback.to"
+"""The annotation of today that says which revision to go back to."""
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
@@ -41,17 +42,17 @@ def newer_deployment(deployment: Object) -> Object:
     if rollback is None:
         return {**deployment, "spec": spec}
     revision = str(rollback.get("revision") or 0)
-    return {**deployment, "metadata": _annotated(deployment, _ROLLBACK, revision), "spec": spec}
+    return {**deployment, "metadata": _annotated(deployment, ROLLBACK, revision), "spec": spec}
 
 
 def older_deployment(deployment: Object) -> Object:
     """Return a deployment whose wish to go back is a member."""
-    text = _annotation(deployment, _ROLLBACK)
+    text = _annotation(deployment, ROLLBACK)
     if not _is_number(text):
         return deployment
     revision = int(text)
     spec = {**(deployment.get("spec") or {}), "rollbackTo": {"revision": revision} if revision else {}}
-    return {**deployment, "metadata": _annotated(deployment, _ROLLBACK, None), "spec": spec}
+    return {**deployment, "metadata": _annotated(deployment, ROLLBACK, None), "spec": spec}
 
 
 def newer_daemon_set(daemon_set: Object) -> Object:

@@ -22,6 +22,7 @@ from hyperkube_controller.deployment.facts import (
     status_count,
     status_total,
 )
+from hyperkube_controller.deployment.rollback import roll_back
 from hyperkube_controller.deployment.status import deadline_of, is_complete, status_of
 
 from hyperkube.client.actions import Action, Again, Create, Delete, Emit, Update
@@ -43,6 +44,9 @@ def decide(observed: Observed) -> list[Action]:
     """Return the next step; an empty list when the deployment is as wanted and says so."""
     if is_being_deleted(observed.deployment):
         return _status(observed, frozen=True)
+    wish = observed.rollback_to
+    if wish is not None and not observed.is_paused:
+        return roll_back(observed, wish)
     if observed.is_paused or scaling.is_scaling(observed):
         steps = _resize(observed, scaling.scale(observed))
         tidy = [] if steps or not observed.is_paused else _clean_up(observed)

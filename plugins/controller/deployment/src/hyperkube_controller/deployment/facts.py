@@ -18,9 +18,9 @@ REVISION = "deployment.kubernetes.io/revision"
 REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
 DESIRED = "deployment.kubernetes.io/desired-replicas"
 MAX = "deployment.kubernetes.io/max-replicas"
+ROLLBACK_TO = "deprecated.deployment.rollback.to"
 NOT_COPIED = frozenset({
-    "kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED, MAX,
-    "deprecated.deployment.rollback.to",
+    "kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED, MAX, ROLLBACK_TO,
 })  # fmt: skip
 NO_DEADLINE = 2**31 - 1
 
@@ -77,6 +77,11 @@ class Observed:
     def is_paused(self) -> bool:
         """Whether the rollout is paused."""
         return bool(self.spec.get("paused"))
+
+    @property
+    def rollback_to(self) -> int | None:
+        """The revision that somebody wishes to go back to, 0 for the one before the last; None for no wish."""
+        return number_annotation(self.deployment, ROLLBACK_TO)
 
     @property
     def deadline(self) -> int | None:

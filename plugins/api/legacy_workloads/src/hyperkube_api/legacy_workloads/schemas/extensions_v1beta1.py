@@ -30,6 +30,14 @@ class RollbackConfig(KubeSchema):
     revision = f.Int64(1, omitempty=True)
 
 
+class DeploymentRollback(KubeSchema):
+    """The wish that a deployment goes back to a revision."""
+
+    name = f.String(1, doc="The deployment's name.")
+    updatedAnnotations = f.Map(f.String(), 2, omitempty=True, doc="What the deployment is annotated with.")
+    rollbackTo = f.Struct("RollbackConfig", 3, doc="The revision; the one before the last if it is 0 or left out.")
+
+
 class DaemonSetSpec(apps.DaemonSetSpec):
     """What a DaemonSet should be."""
 
