@@ -19,6 +19,8 @@ from hyperkube.machinery.labels import IN, Requirement, Selector, from_label_sel
 from hyperkube.machinery.objects import Object, labels_of, namespace_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
 REASON = "node(s) didn't match pod topology spread constraints"
@@ -79,25 +81,23 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
 
     def skips_filter(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that the pod has no hard constraint."""
-        return not self._constraints(pod, HARD)
+        return not self.constraints(pod, HARD)
 
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that the pod has no soft constraint."""
-        return not self._constraints(pod, SOFT)
+        return not self.constraints(pod, SOFT)
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes where one more pod leaves every skew within its limit."""
-        constraints = self._constraints(pod, HARD)
+        constraints = self.constraints(pod, HARD)
         left = np.ones(len(nodes), dtype=bool)
-        labelled = _labelled(nodes, constraints)
+        labelled = with_all_keys(nodes, constraints)
         missing, skewed = np.zeros_like(left), np.zeros_like(left)
         for constraint in constraints:
             has = nodes.label_exists(constraint.key)
             missing |= left & ~has
             left &= has
-            counts = _counts(pod, nodes, constraint)
-            eligible = labelled & _included(pod.pod, nodes, constraint)
-            sums, there, codes = per_domain(nodes, constraint.key, counts, eligible)
+            sums, there, codes = like_pods(pod, nodes, constraint, labelled)
             domains = int(there.sum())
             least = int(sums[there].min()) if domains and domains >= constraint.min_domains else 0
             own = int(constraint.selector.matches(labels_of(pod.pod)))
@@ -113,22 +113,20 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
 
     def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
         """Score by the weighted numbers of like pods in each node's domains, the fewest giving `MAX_SCORE`."""
-        constraints = self._constraints(pod, SOFT)
+        constraints = self.constraints(pod, SOFT)
         strict = bool(pod.pod.get("spec", {}).get("topologySpreadConstraints")) or not self._system
-        labelled = _labelled(nodes, constraints) if strict else np.ones(len(nodes), dtype=bool)
+        labelled = with_all_keys(nodes, constraints) if strict else np.ones(len(nodes), dtype=bool)
         scored = feasible & labelled
         total = np.zeros(len(nodes), dtype=np.float64)
         for constraint in constraints:
             has = nodes.label_exists(constraint.key)
-            counts = _counts(pod, nodes, constraint)
             if constraint.key == HOSTNAME:
-                size, numbers = int(scored.sum()), counts
+                size, numbers = int(scored.sum()), _counts(pod, nodes, constraint)
             else:
                 codes, _ = nodes.label_codes(constraint.key)
                 candidates = np.unique(codes[scored])
                 size = len(candidates)
-                eligible = labelled & _included(pod.pod, nodes, constraint)
-                sums, _, codes = per_domain(nodes, constraint.key, counts, eligible)
+                sums, _, codes = like_pods(pod, nodes, constraint, labelled)
                 numbers = sums[codes]
             total += np.where(has, numbers * np.log(size + 2) + (constraint.max_skew - 1), 0.0)
         raw = np.floor(total + 0.5).astype(np.int64)
@@ -138,7 +136,7 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
             return np.where(scored, MAX_SCORE, 0).astype(np.int64)
         return np.where(scored, MAX_SCORE * (most + least - raw) // most, 0).astype(np.int64)
 
-    def _constraints(self, pod: PodInfo, when: str) -> list[Constraint]:
+    def constraints(self, pod: PodInfo, when: str) -> list[Constraint]:
         """Return the pod's constraints of a kind, or the usual ones; read once a cycle."""
         key = f"PodTopologySpread/{when}"
         if key not in pod.state:
@@ -183,11 +181,20 @@ def constraint(row: Object, labels: Mapping[str, str], selector: Selector | None
     )
 
 
-def _labelled(nodes: NodeTable, constraints: Sequence[Constraint]) -> Mask:
+def with_all_keys(nodes: NodeTable, constraints: Sequence[Constraint]) -> Mask:
+    """Return which nodes have all the constraints' keys as labels: others' pods count for none of them."""
     mask = np.ones(len(nodes), dtype=bool)
     for each in constraints:
         mask &= nodes.label_exists(each.key)
     return mask
+
+
+def like_pods(
+    pod: PodInfo, nodes: NodeTable, each: Constraint, labelled: Mask
+) -> tuple[IntScores, Mask, NDArray[np.int32]]:
+    """Count a constraint's pods in each domain, as `per_domain` does, on labelled nodes its policies let in."""
+    counts = _counts(pod, nodes, each)
+    return per_domain(nodes, each.key, counts, labelled & _included(pod.pod, nodes, each))
 
 
 def _included(pod: Object, nodes: NodeTable, each: Constraint) -> Mask:
@@ -196,6 +203,8 @@ def _included(pod: Object, nodes: NodeTable, each: Constraint) -> Mask:
 
 
 def _counts(pod: PodInfo, nodes: NodeTable, each: Constraint) -> IntScores:
+    if each.selector.is_empty:
+        return np.zeros(len(nodes), dtype=np.int64)  # Kubernetes' own choice, though a pod still counts itself
     namespace = namespace_of(pod.pod)
     like = (
         group
