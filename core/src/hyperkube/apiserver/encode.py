@@ -75,10 +75,8 @@ class Encoder:
         """
         if isinstance(outcome, Raw):
             return outcome.answer
-        if wanted.media_type == PROTOBUF and not wanted.kind and request.info.verb in _TRANSFORMED_VERBS:
-            served = outcome.served
-            if served is not None and served.custom:  # has no such form: the next that is accepted
-                wanted = negotiation.negotiate(request.headers.get("accept", ""), transforms=True)
+        if wanted.media_type == PROTOBUF and outcome.served is not None and outcome.served.custom:
+            wanted = negotiation.negotiate_custom(request.headers.get("accept", ""), transforms=True)
         if isinstance(outcome, Watching):
             return self._watch(request, outcome, wanted)
         if isinstance(outcome, Page):

@@ -126,6 +126,17 @@ def negotiate(accept: str, *, transforms: bool = False, binary: bool = False) ->
     raise NotAcceptable(f"only the following media types are accepted: {', '.join(ALL)}")
 
 
+def negotiate_custom(accept: str, *, transforms: bool) -> Format:
+    """Return the format of an answer with custom objects: they have no messages, only their metadata do.
+
+    Raises:
+        NotAcceptable: nothing that is accepted can be written.
+    """
+    wanted = negotiate(accept, transforms=transforms, binary=True)
+    is_message = wanted.media_type == PROTOBUF and not wanted.kind
+    return negotiate(accept, transforms=transforms) if is_message else wanted
+
+
 def _is_known(kind: str, params: dict[str, str]) -> bool:
     return kind in _TABLES and params.get("g") == "meta.k8s.io" and params.get("v") in {"v1", "v1beta1"}
 

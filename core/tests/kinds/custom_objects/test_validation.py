@@ -2,7 +2,7 @@
 
 import pytest
 
-from hyperkube.kinds.custom_objects.formats import fits
+from hyperkube.kinds.custom_objects.formats import fits, is_known
 from hyperkube.kinds.custom_objects.validation import validate
 from hyperkube.machinery.field import Path
 
@@ -51,6 +51,28 @@ def test_a_value_that_fits_passes(schema, value):
         ("byte", "aGk=", "!!"),
         ("duration", "1h5m", "5x"),
         ("cidr", "10.0.0.0/8", "10.0.0.0"),
+        ("datetime", "2030-01-01T00:00:00Z", "2030"),
+        ("date", "2030-01-31", "2030-13-01"),
+        ("ipv6", "::1", "1.2.3.4"),
+        ("uuid", "123e4567-e89b-12d3-a456-426614174000", "123"),
+        ("uuid3", "123e4567-e89b-32d3-0456-426614174000", "123e4567-e89b-12d3-a456-426614174000"),
+        ("uuid4", "123e4567-e89b-42d3-a456-426614174000", "123e4567-e89b-42d3-c456-426614174000"),
+        ("uuid5", "123e4567e89b52d3a456426614174000", "123e4567-e89b-42d3-a456-426614174000"),
+        ("bsonobjectid", "507f1f77bcf86cd799439011", "507f"),
+        ("isbn", "0321751043", "0321751044"),
+        ("isbn10", "0-321-75104-3", "978-0321751041"),
+        ("isbn13", "978-0321751041", "978-0321751042"),
+        ("creditcard", "4111 1111 1111 1111", "4111 1111 1111 1112"),
+        ("ssn", "111-22-3333", "111-22-333"),
+        ("hexcolor", "#FFFFFF", "#FFFF"),
+        ("rgbcolor", "rgb(0, 10, 255)", "rgb(0, 10, 256)"),
+        ("quantity", "10Gi", "ten"),
+        ("email", "a@example.com", "a"),
+        ("hostname", "a.example.com", "-"),
+        ("uri", "https://a/b", "a"),
+        ("mac", "01:02:03:04:05:06", "01:02"),
+        ("k8s-short-name", "a-b", "A"),
+        ("k8s-long-name", "a.b", "a_b"),
     ],
 )
 def test_formats(form, good, bad):
@@ -60,3 +82,23 @@ def test_formats(form, good, bad):
 
 def test_an_unknown_format_fits_everything():
     assert fits("made-up", "x")
+
+
+@pytest.mark.parametrize(
+    ("form", "kind", "known"),
+    [
+        ("date-time", "string", True),
+        ("datetime", "", True),
+        ("made-up", "string", False),
+        ("int32", "integer", True),
+        ("int32", "number", False),
+        ("double", "number", True),
+        ("cidr", "array", False),
+    ],
+)
+def test_a_format_is_known_for_a_type(form, kind, known):
+    assert is_known(form, kind) is known
+
+
+def test_a_format_of_text_is_not_asked_of_numbers():
+    assert validate(5, {"type": "integer", "format": "uuid"}, Path("p")) == []

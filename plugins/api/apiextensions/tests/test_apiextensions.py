@@ -1,7 +1,10 @@
 """The types of the group apiextensions: one of them is decoded, and comes back from protobuf."""
 
+from types import SimpleNamespace
+
 import pytest
 from hyperkube_api.apiextensions.resources import ApiextensionsApi
+from hyperkube_api.apiextensions.strategies import CustomResourceDefinitionStrategy
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object
@@ -52,6 +55,19 @@ def test_a_customresourcedefinition_comes_back_from_protobuf(schema):
 
 def test_a_customresourcedefinition_has_no_member_that_is_not_declared(schema):
     assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])
+
+
+def test_whoever_writes_a_format_that_is_not_checked_is_told_once():
+    def crd(*formats):
+        properties = {str(index): {"type": kind, "format": form} for index, (kind, form) in enumerate(formats)}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+        return {"spec": {"versions": [{"name": "v1", "schema": schema}]}}
+
+    strategy, call = CustomResourceDefinitionStrategy(), SimpleNamespace(subresource="")
+    new = crd(("string", "x"), ("string", "x"), ("integer", "int32"), ("array", "cidr"))
+
+    assert strategy.warnings(call, new, None) == ['unrecognized format "x"', 'unrecognized format "cidr"']
+    assert strategy.warnings(call, new, crd(("string", "x"))) == ['unrecognized format "cidr"']
 
 
 class TestContract(ApiContract):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from hyperkube.apiserver.calls import ApiRequest, Outcome, Target
 from hyperkube.apiserver.connect.connect import connect
-from hyperkube.apiserver.negotiation import with_details
+from hyperkube.apiserver.negotiation import negotiate_custom, with_details
 from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.request_info import RequestInfo
 from hyperkube.apiserver.rest import create, delete, delete_collection, patch, read, subresource, update
@@ -71,6 +71,8 @@ def serve(services: Services, request: ApiRequest, target: Target) -> Outcome:
         MethodNotAllowed: the resource has no such verb at that path.
     """
     info, served = request.info, target.served
+    if served.custom:  # what cannot be answered is not done
+        negotiate_custom(request.headers.get("accept", ""), transforms=True)
     if request.method not in _METHODS or not info.verb:
         raise not_allowed()
     on_item = len(info.parts) > 1

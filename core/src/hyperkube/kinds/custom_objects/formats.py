@@ -1,6 +1,7 @@
 """The formats of strings that schemas may ask for; an unknown one fits everything.
 
-Source: k8s.io/kube-openapi ``pkg/validation/strfmt/default.go``.
+Source: k8s.io/kube-openapi ``pkg/validation/strfmt/default.go``, apiextensions-apiserver
+``pkg/apiserver/validation/formats.go``.
 """
 
 from __future__ import annotations
@@ -14,9 +15,15 @@ from urllib.parse import urlsplit
 
 from hyperkube.machinery.durations import DurationError, parse_nanoseconds
 from hyperkube.machinery.names import dns1123_label, dns1123_subdomain
+from hyperkube.machinery.quantity import QuantityError, canonical
 from hyperkube.machinery.times import TimeError, parse_time
 
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
+_BYTE = "(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])"
+_CARD = re.compile(
+    r"4[0-9]{12}([0-9]{3})?|5[1-5][0-9]{14}|6(011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}"
+    r"|3(0[0-5]|[68][0-9])[0-9]{11}|(2131|1800|35[0-9]{3})[0-9]{11}"
+)
 _DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _MAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+")
 _HOST = re.compile(r"(?i)([a-z0-9]([-a-z0-9]*[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\.?")
@@ -24,6 +31,13 @@ _MAC = re.compile(r"(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}")
 _WORDS = re.compile(
     r"(\d+(\.\d+)?)\s*(ns|nanoseconds?|us|µs|microseconds?|ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?|w|weeks?)"
 )
+
+
+def _uuid(version: int) -> re.Pattern[str]:
+    variant = "[0-9a-f]" if version == 3 else "[89ab]"
+    return re.compile(
+        f"(?i)[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}"
+    )
 
 
 def _is_time(value: str) -> bool:
@@ -74,29 +88,76 @@ def _is_uri(value: str) -> bool:
     return bool(parts.scheme and (parts.netloc or parts.path))
 
 
+def _is_quantity(value: str) -> bool:
+    try:
+        canonical(value)
+    except QuantityError:
+        return False
+    return True
+
+
+def _is_isbn10(value: str) -> bool:
+    text = re.sub(r"[\s-]+", "", value)
+    if not re.fullmatch(r"\d{9}[\dX]", text, re.ASCII):
+        return False
+    digits = [10 if digit == "X" else int(digit) for digit in text]
+    return sum(place * digit for place, digit in enumerate(digits, 1)) % 11 == 0
+
+
+def _is_isbn13(value: str) -> bool:
+    text = re.sub(r"[\s-]+", "", value)
+    if not re.fullmatch(r"\d{13}", text, re.ASCII):
+        return False
+    return sum((3 if place % 2 else 1) * int(digit) for place, digit in enumerate(text)) % 10 == 0
+
+
+def _is_credit_card(value: str) -> bool:
+    digits = re.sub(r"[^0-9]+", "", value)
+    if not _CARD.fullmatch(digits):
+        return False
+    doubled = [int(digit) * (1 + place % 2) for place, digit in enumerate(reversed(digits))]
+    return sum(number // 10 + number % 10 for number in doubled) % 10 == 0
+
+
 _FORMATS: dict[str, Callable[[str], object]] = {
-    "date-time": _is_time,
-    "datetime": _is_time,
+    "bsonobjectid": re.compile("(?i)[0-9a-f]{24}").fullmatch,
+    "byte": _is_base64,
+    "cidr": _is_network,
+    "creditcard": _is_credit_card,
     "date": _DATE.fullmatch,
+    "datetime": _is_time,
     "duration": _is_duration,
+    "email": _MAIL.fullmatch,
+    "hexcolor": re.compile("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})").fullmatch,
+    "hostname": _HOST.fullmatch,
     "ipv4": _is_address(IPv4Address),
     "ipv6": _is_address(IPv6Address),
-    "cidr": _is_network,
-    "uuid": _UUID.fullmatch,
-    "uuid3": _UUID.fullmatch,
-    "uuid4": _UUID.fullmatch,
-    "uuid5": _UUID.fullmatch,
-    "byte": _is_base64,
-    "email": _MAIL.fullmatch,
-    "hostname": _HOST.fullmatch,
-    "uri": _is_uri,
+    "isbn": lambda value: _is_isbn10(value) or _is_isbn13(value),
+    "isbn10": _is_isbn10,
+    "isbn13": _is_isbn13,
+    "k8slongname": lambda value: not dns1123_subdomain(value),
+    "k8sshortname": lambda value: not dns1123_label(value),
     "mac": _MAC.fullmatch,
-    "k8s-short-name": lambda value: not dns1123_label(value),
-    "k8s-long-name": lambda value: not dns1123_subdomain(value),
+    "password": lambda _value: True,
+    "quantity": _is_quantity,
+    "rgbcolor": re.compile(rf"rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)").fullmatch,
+    "ssn": re.compile(r"\d{3}[- ]?\d{2}[- ]?\d{4}", re.ASCII).fullmatch,
+    "uri": _is_uri,
+    "uuid": _UUID.fullmatch,
+    **{f"uuid{version}": _uuid(version).fullmatch for version in (3, 4, 5)},
 }
+"""What is checked, by name without hyphens."""
+_OF_NUMBERS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 
 def fits(form: str, value: str) -> bool:
     """Tell whether a text has a format."""
-    check = _FORMATS.get(form)
+    check = _FORMATS.get(form.replace("-", ""))
     return check is None or bool(check(value))
+
+
+def is_known(form: str, kind: str) -> bool:
+    """Tell whether a format is checked for values of a type (empty: of any)."""
+    if kind in {"", "string"}:
+        return form.replace("-", "") in _FORMATS
+    return form in _OF_NUMBERS.get(kind, ())

@@ -14,6 +14,7 @@ from hyperkube_api.apiextensions.validation.definitions import (
     validate_definition_status,
     validate_definition_update,
 )
+from hyperkube_api.apiextensions.validation.formats import unknown_formats
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -47,6 +48,13 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the names that are accepted."""
         return validate_definition_status(obj)
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Name the formats that are not checked, those that were there before apart."""
+        if call.subresource:
+            return []
+        before = set(unknown_formats(old)) if old is not None else set()
+        return [f'unrecognized format "{form}"' for form in unknown_formats(obj) if form not in before]
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Begin without names accepted, and with the storage version among the stored ones."""
