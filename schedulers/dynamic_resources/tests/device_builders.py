@@ -136,7 +136,11 @@ def allocate(slices, *claims, node="n1", classes=None, **words):
     lookup = (CLASSES if classes is None else classes).get
     rows = [(each, requests_of(each, lookup, asked.features)) for each in claims]
     found = asked.allocate(node, list(nodes.names).index(node), rows)
-    return found if isinstance(found, str) else [result(each, node) for each in found]
+    return (
+        found
+        if isinstance(found, str)
+        else [result(wish, each, node) for wish, each in zip(claims, found, strict=True)]
+    )
 
 
 def shown(written):

@@ -30,12 +30,10 @@ class Allocation:
     """What was found for one claim.
 
     Attributes:
-        claim: the claim.
         chosen: devices in the order of the requests.
         wanted: the request or alternative that was chosen for each request.
     """
 
-    claim: Object
     chosen: tuple[Chosen, ...]
     wanted: tuple[Wanted, ...]
 
@@ -85,8 +83,7 @@ class Allocator:
             self.steps += search.steps
         if found is None:
             return INVALID_POOLS if any(view.invalid for view in views) else NOT_ENOUGH
-        rows = zip(claims, *found, strict=True)
-        return tuple(Allocation(claim, chosen, wanted) for (claim, _), chosen, wanted in rows)
+        return tuple(Allocation(chosen, wanted) for chosen, wanted in zip(*found, strict=True))
 
     def left(self, pool: Pool) -> Counters:
         """Return what the devices in use leave of a pool's shared counters."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from hyperkube_lib.scheduling.node_selectors import any_term
 from hyperkube_scheduler.dynamic_resources import refusals
+from hyperkube_scheduler.dynamic_resources.answers import Answers
 from hyperkube_scheduler.dynamic_resources.binding import failure_of, is_late, is_ready
 from hyperkube_scheduler.dynamic_resources.extended import requests_and_mappings, with_requests
 
@@ -24,13 +25,12 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import Mask
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What was found for one node: the claims' allocations, the last one that of `special` if there is one."""
+class Found(NamedTuple):
+    """What was found for one node: for each claim to be allocated, and last for `special` if there is one."""
 
     allocations: tuple[Allocation, ...]
     special: Object | None = None
-    mappings: list[Object] = field(default_factory=list)
+    mappings: Sequence[Object] = ()
 
 
 @dataclass(slots=True)
@@ -84,12 +84,16 @@ class Surveyor:
     Attributes:
         allocator: makes an allocator for a table; called when something is to be allocated.
         requests: reads what a claim asks for.
+        answers: what is known already.
+        classes: the version of the device classes.
         binding: for how many seconds devices may take to get ready; None if none has to.
         now: the time.
     """
 
     allocator: Callable[[NodeTable], Allocator]
     requests: Callable[[Object], Requests]
+    answers: Answers
+    classes: int
     binding: float | None
     now: datetime
 
@@ -153,17 +157,26 @@ class Surveyor:
         if not any(requests for _, requests in rows):
             reached[:] = True
         lacking = group.mask & ~reached
-        names = nodes.names
+        names, reach, changes = nodes.names, allocator.reach, allocator.usage.changes
+        known = self.answers.about(claims, self.classes, len(nodes))
         for column in (group.mask & reached).nonzero()[0].tolist():
-            got = allocator.allocate(names[column], column, rows)
+            name = names[column]
+            stamp = reach.stamp(name, column, changes)
+            before = known.get(name)
+            if before is not None and before[0] == stamp:
+                got = before[1]
+            else:
+                got = allocator.allocate(name, column, rows)
+                if got != refusals.TIMED_OUT:
+                    known[name] = (stamp, got)
             if isinstance(got, str):
                 reasons.setdefault(got, np.zeros(len(nodes), dtype=bool))[column] = True
                 kept[column] = False
             else:
-                plan.found[names[column]] = Found(got, group.special, group.mappings)
+                plan.found[name] = Found(got, group.special, group.mappings)
         if lacking.any():
-            known = reasons.setdefault(refusals.NOT_ENOUGH, np.zeros(len(nodes), dtype=bool))
-            known |= lacking
+            told = reasons.setdefault(refusals.NOT_ENOUGH, np.zeros(len(nodes), dtype=bool))
+            told |= lacking
             kept &= ~lacking
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+from hyperkube_scheduler.dynamic_resources.answers import Answers
 from hyperkube_scheduler.dynamic_resources.binding import LOOK_SECONDS, failure_of, has_conditions, is_late, is_ready
 from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, may_share, reserved_for
 from hyperkube_scheduler.dynamic_resources.extended import backable, claim_for
@@ -63,6 +64,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         """
         super().__init__(context)
         self._features = Features.of(context.gates if context is not None else {})
+        self._answers = Answers()
         self._limits = Limits.of(context.settings if context is not None else {}, self._features)
 
     def connect(self, wake: Callable[[str], None]) -> None:
@@ -170,7 +172,9 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         from hyperkube_scheduler.dynamic_resources.results import result  # the engine, for those who need it
 
         try:
-            plan.results = [(each.claim, result(each, node)) for each in found.allocations]
+            claims = [*plan.pending, *([] if found.special is None else [found.special])]
+            rows = zip(claims, found.allocations, strict=True)
+            plan.results = [(claim, result(claim, each, node)) for claim, each in rows]
         except CannotAllocate as why:
             return str(why)
         for claim, allocation in plan.results:
@@ -302,6 +306,8 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return Surveyor(
             lambda nodes: self._allocator(nodes, known),
             lambda claim: requests_of(claim, known.classes.get, self._features),
+            self._answers,
+            known.classes.version,
             self._limits.binding if self._features.binding else None,
             self.context.clock.now(),
         )

@@ -15,10 +15,11 @@ from hyperkube_scheduler.dynamic_resources.search import Chosen
 from hyperkube.machinery.objects import Object, name_of
 
 
-def result(allocation: Allocation, node: str) -> Object:
+def result(claim: Object, allocation: Allocation, node: str) -> Object:
     """Return the allocation as the API has it, with new share ids.
 
     Args:
+        claim: what it is for.
         allocation: what was found.
         node: the node that it was found for.
 
@@ -26,10 +27,10 @@ def result(allocation: Allocation, node: str) -> Object:
         CannotAllocate: a slice's node selector has several terms.
     """
     devices: Object = {"results": [_row(each) for each in allocation.chosen]}
-    config = [*_class_config(allocation), *_claim_config(allocation)]
+    config = [*_class_config(allocation), *_claim_config(claim, allocation)]
     if config:
         devices["config"] = config
-    selector = _node_selector(allocation, node)
+    selector = _node_selector(claim, allocation, node)
     return {"devices": devices, **({"nodeSelector": selector} if selector else {})}
 
 
@@ -64,17 +65,17 @@ def _class_config(allocation: Allocation) -> list[Object]:
     ]
 
 
-def _claim_config(allocation: Allocation) -> list[Object]:
+def _claim_config(claim: Object, allocation: Allocation) -> list[Object]:
     names = {wanted.name for wanted in allocation.wanted}
     names |= {name.partition("/")[0] for name in names}
     return [
         {**config, "source": "FromClaim"}
-        for config in allocation.claim["spec"].get("devices", {}).get("config") or ()
+        for config in claim["spec"].get("devices", {}).get("config") or ()
         if not config.get("requests") or names & set(config["requests"])
     ]
 
 
-def _node_selector(allocation: Allocation, node: str) -> Object | None:
+def _node_selector(claim: Object, allocation: Allocation, node: str) -> Object | None:
     """Return where the devices can be used: on this node only, or wherever all of their selectors hold."""
     devices = [each.device for each in allocation.chosen]
     if any(device.holder.get("nodeName") or device.spec.get("bindsToNode") for device in devices):
@@ -84,7 +85,7 @@ def _node_selector(allocation: Allocation, node: str) -> Object | None:
         terms: Sequence[Object] = (device.holder.get("nodeSelector") or {}).get("nodeSelectorTerms") or ()
         if len(terms) > 1:
             what = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
-            raise CannotAllocate(f"create NodeSelector for claim {name_of(allocation.claim)}: {what}")
+            raise CannotAllocate(f"create NodeSelector for claim {name_of(claim)}: {what}")
         for each in terms:
             for kind in ("matchExpressions", "matchFields"):
                 for row in each.get(kind) or ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,6 +122,21 @@ class Reach:
         views = [pools[key].view(node, parts.get(key, ())) for key in keys]
         found = [view for view in views if view is not None]
         found.sort(key=lambda view: view.conditional)
+        return found
+
+    def stamp(self, node: str, column: int, changes: Mapping[tuple[str, str], int]) -> list[object]:
+        """Return what stands for all that a node reaches and for what is in use of it: equal as long as it is.
+
+        Args:
+            node: the node's name.
+            column: its place in the table.
+            changes: how often the use of a pool changed.
+        """
+        found: list[object] = [(pool, changes.get(key, 0)) for key, pool in self._local.get(node, {}).items()]
+        for key, pool, rows in self._wide:
+            here = [part for part, mask in rows if mask[column]]
+            if here:
+                found.append((pool, here, changes.get(key, 0)))
         return found
 
 

@@ -25,6 +25,7 @@ class Usage:
         devices: how many claims have a device of their own.
         shares: how many share one.
         amounts: how much of a shared device is taken, by capacity.
+        changes: how often anything changed, by driver and pool.
     """
 
     def __init__(self) -> None:
@@ -32,6 +33,7 @@ class Usage:
         self.devices: Counter[DeviceId] = Counter()
         self.shares: Counter[DeviceId] = Counter()
         self.amounts: dict[DeviceId, dict[str, Quantity]] = {}
+        self.changes: Counter[tuple[str, str]] = Counter()
         self._claims: dict[str, Object] = {}
         self._lock = threading.Lock()
 
@@ -58,6 +60,8 @@ class Usage:
         return self.amounts.get(device) or {}
 
     def _count(self, allocation: Object, sign: int) -> None:
+        for row in _rows(allocation):
+            self.changes[row["driver"], row["pool"]] += 1
         for device in own_devices(allocation):
             _add(self.devices, device, sign)
         for device, amounts in shares_of(allocation):
