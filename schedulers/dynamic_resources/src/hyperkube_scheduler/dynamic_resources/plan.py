@@ -209,7 +209,8 @@ def _lack(resource: str, nodes: NodeTable) -> Mask:
     """Return which nodes do not have a resource themselves."""
     if resource not in nodes.resources:
         return np.ones(len(nodes), dtype=bool)
-    return nodes.allocatable[list(nodes.resources).index(resource)] == 0
+    lacking: Mask = nodes.allocatable[list(nodes.resources).index(resource)] == 0
+    return lacking
 
 
 def same_claims(plan: Plan, claims: Sequence[Object], backed: Mapping[str, str], leftover: Object | None) -> bool:

@@ -6,7 +6,7 @@ Source of the order and texts: kubernetes ``pkg/scheduler/framework/plugins/dyna
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hyperkube_scheduler.dynamic_resources.claims import MOST_USERS
@@ -123,13 +123,13 @@ class ClaimWriter:
         except (ApiError, OSError) as error:
             raise NotWritten(f"delete claim {key_of(claim)}: {error}") from error
 
-    def tell_pod(self, pod: Object, claim: Object, mappings: list[Object]) -> None:
+    def tell_pod(self, pod: Object, claim: Object, mappings: Sequence[Object]) -> None:
         """Write into a pod's status which claim its extended resources come from.
 
         Raises:
             NotWritten: the API refuses.
         """
-        told = {"resourceClaimName": name_of(claim), "requestMappings": mappings}
+        told = {"resourceClaimName": name_of(claim), "requestMappings": [*mappings]}
         patch = {"metadata": {"uid": uid_of(pod)}, "status": {"extendedResourceClaimStatus": told}}
         try:
             self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
