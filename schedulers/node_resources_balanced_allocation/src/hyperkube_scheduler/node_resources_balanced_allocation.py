@@ -61,8 +61,11 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         """
         rows = self._rows(pod, nodes)
         picked = slice(0, 2) if rows is CPU_AND_MEMORY_ROWS else rows
-        allocatable, used = nodes.allocatable[picked], nodes.requested[picked]
-        before, after = _balance(used, allocatable), _balance(used + pod.requests[picked], allocatable)
+        used = nodes.requested[picked]
+        before_and_after = np.empty((2, *used.shape))
+        before_and_after[0] = used
+        np.add(used, pod.requests[picked], out=before_and_after[1])
+        before, after = _balance(before_and_after, nodes.allocatable[picked])
         return MAX_SCORE // 2 + (MAX_SCORE // 2 + after - before) // 2
 
     def _rows(self, pod: PodInfo, nodes: NodeTable) -> list[int]:
@@ -73,23 +76,25 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         return [row for row in rows if row < len(pod.requests) and (known[row] in BASE or pod.requests[row, 0])]
 
 
-def _balance(used: NDArray[np.int64], allocatable: NDArray[np.int64]) -> IntScores:
+def _balance(used: NDArray[np.float64], allocatable: NDArray[np.int64]) -> IntScores:
     """Return for each node `MAX_SCORE` less the standard deviation of its used shares, in percent.
 
-    Both arrays are [resource, node]; more than there is counts as all of it.
+    `used` is [case, resource, node] and gets overwritten, `allocatable` [resource, node], the result [case, node]; more
+    than there is counts as all of it.
     """
     there = allocatable > 0
     complete = np.count_nonzero(there) == there.size
-    shares = np.minimum(used / (allocatable if complete else np.maximum(allocatable, 1)), 1.0)
-    if len(shares) == 2:
-        spread = np.abs(shares[0] - shares[1]) / 2
+    used /= allocatable if complete else np.maximum(allocatable, 1)
+    shares = np.minimum(used, 1.0, out=used)
+    if len(allocatable) == 2:
+        spread = np.abs(shares[:, 0] - shares[:, 1]) / 2
         if not complete:
             spread = np.where(there.all(axis=0), spread, 0.0)
     else:
         count = there.sum(axis=0).clip(min=1)
-        mean = np.where(there, shares, 0.0).sum(axis=0) / count
-        spread = np.sqrt(np.where(there, (shares - mean) ** 2, 0.0).sum(axis=0) / count)
-        least, most = np.where(there, shares, 1.0).min(axis=0), np.where(there, shares, 0.0).max(axis=0)
+        mean = np.where(there, shares, 0.0).sum(axis=1) / count
+        spread = np.sqrt(np.where(there, (shares - mean[:, None]) ** 2, 0.0).sum(axis=1) / count)
+        least, most = np.where(there, shares, 1.0).min(axis=1), np.where(there, shares, 0.0).max(axis=1)
         spread = np.where(count == 2, (most - least) / 2, spread)
     scores: IntScores = ((1 - spread) * MAX_SCORE).astype(np.int64)
     return scores
