@@ -166,7 +166,7 @@ def node(name, **labels):
 
 
 def manager_flags(api):
-    return (f"--master={api.url}", "--leader-elect=false", "--secure-port=0", "--use-service-account-credentials=false")
+    return (f"--master={api.url}", "--leader-elect=false", "--secure-port=0")
 
 
 def test_the_admission_plugin_refuses_and_admits(api):

@@ -25,9 +25,9 @@ TOKENS = (
 class Candidate(Process):
     """A controller manager or scheduler that wants to lead."""
 
-    def __init__(self, folder, program, name, kubeconfig):
+    def __init__(self, folder, program, name, kubeconfig, *flags):
         super().__init__(folder, name)
-        self.program, self.kubeconfig = program, kubeconfig
+        self.program, self.kubeconfig, self.flags = program, kubeconfig, flags
 
     def command(self):
         return [
@@ -37,6 +37,7 @@ class Candidate(Process):
             "--secure-port=0",
             "--v=2",
             *SHORT,
+            *self.flags,
         ]
 
     def answers(self):
@@ -113,7 +114,8 @@ def bound(server, pods):
 
 
 def test_the_other_takes_over_when_the_leader_is_killed(folder, server, kubeconfig):
-    managers = [Candidate(folder, "kube-controller-manager", f"kcm-{n}", kubeconfig("kcm-token")) for n in (1, 2)]
+    own = "--use-service-account-credentials"
+    managers = [Candidate(folder, "kube-controller-manager", f"kcm-{n}", kubeconfig("kcm-token"), own) for n in (1, 2)]
     schedulers = [Candidate(folder, "kube-scheduler", f"sched-{n}", kubeconfig("sched-token")) for n in (1, 2)]
     kinds = {"kube-controller-manager": managers, "kube-scheduler": schedulers}
     with running(*managers, *schedulers):

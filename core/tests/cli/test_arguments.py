@@ -6,7 +6,7 @@ from hyperkube.cli.cluster.arguments import Wishes, arguments, hollow_arguments
 from hyperkube.cli.cluster.in_process import parsed
 from hyperkube.cli.cluster.layout import Layout
 from hyperkube.cli.server_command import parse
-from hyperkube.cli.servers import kubelet
+from hyperkube.cli.servers import controller_manager, kubelet
 
 
 @pytest.fixture
@@ -24,6 +24,11 @@ def test_every_server_understands_its_line(wishes, capsys):
 
 def test_further_flags_come_last_and_win(wishes):
     assert parsed(wishes)["scheduler"]["v"] == 4
+
+
+def test_each_controller_has_an_identity_of_its_own_here_and_upstreams_default_elsewhere(wishes):
+    assert parsed(wishes)["controller-manager"]["use-service-account-credentials"] is True
+    assert parse(controller_manager.COMMAND, [])["use-service-account-credentials"] is False
 
 
 def test_a_hollow_node_serves_nothing(wishes):

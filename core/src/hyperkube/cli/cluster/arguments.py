@@ -83,6 +83,7 @@ def arguments(wishes: Wishes) -> dict[str, list[str]]:
             f"--service-account-private-key-file={pki / 'service-account.key'}",
             f"--local-path-dir={layout.root / 'volumes'}",
             *_signing(wishes),
+            "--use-service-account-credentials",
             "--leader-elect=false",
             "--secure-port=0",
             f"--kubeconfig={layout.kubeconfig('kube-controller-manager')}",

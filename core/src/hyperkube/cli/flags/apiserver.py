@@ -278,9 +278,7 @@ FLAGS = (
     *section(
         "Features",
         Flag("enable-logs-handler", BOOL, True, "serve the files of /var/log under /logs/"),
-        Flag(
-            "enable-garbage-collector", BOOL, True, "deletions may wait for the garbage collector"
-        ),
+        Flag("enable-garbage-collector", BOOL, True, "deletions may wait for the garbage collector"),
         *unbuilt(
             Flag("enable-swagger-ui", BOOL, False, "no effect: the page left Kubernetes in 1.14; see /openapi/v3"),
             Flag("egress-selector-config-file", STRING, "", "no effect: connections leave the server directly"),

@@ -7,7 +7,7 @@ FLAGS = (
     *section(
         "Generic",
         Flag("controllers", LIST, "*", "controllers to run: * for all on by default, foo enables, -foo disables"),
-        Flag("use-service-account-credentials", BOOL, True, "each controller acts as a service account of its own"),
+        Flag("use-service-account-credentials", BOOL, False, "each controller acts as a service account of its own"),
         Flag("allocate-node-cidrs", BOOL, False, "give each node a range of pod addresses"),
         Flag("cluster-cidr", CIDRS, "", "pod addresses of the cluster"),
         Flag("node-cidr-mask-size", INT, 0, "mask of a node's range; 0 for 24 with IPv4 and 64 with IPv6"),
