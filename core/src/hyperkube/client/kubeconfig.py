@@ -143,6 +143,29 @@ def client_from_kubeconfig(
     return client_for(resolve(read(path), context), clock=clock, **more)
 
 
+IN_CLUSTER = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where a pod finds its token and the authority of its cluster."""
+
+
+def in_cluster(environ: Mapping[str, str], folder: Path | None = None, *, path: str = "") -> Access:
+    """Return how a pod reaches the API of the cluster it runs in, or one path of it.
+
+    Raises:
+        UsageError: this is no pod, or one without a token.
+    """
+    host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT")
+    if not host or not port:
+        wanted = "KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"
+        raise UsageError(f"unable to load in-cluster configuration, {wanted}")
+    folder = folder or IN_CLUSTER
+    token, authority = folder / "token", folder / "ca.crt"
+    if not token.is_file():
+        raise UsageError(f"open {token}: no such file or directory")
+    server = f"https://[{host}]:{port}{path}" if ":" in host else f"https://{host}:{port}{path}"
+    cluster: Object = {"server": server, "certificate-authority": str(authority)}
+    return Access(cluster, {"tokenFile": str(token)}, "default")
+
+
 def client_for(access: Access, *, clock: Clock | None = None, **more: Any) -> HttpClient:
     """Return a client for a resolved context; `more` goes to `HttpClient`.
 

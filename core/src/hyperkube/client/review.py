@@ -13,7 +13,7 @@ from pathlib import Path
 import orjson
 
 from hyperkube.client.client import RawResponse
-from hyperkube.client.kubeconfig import client_from_kubeconfig
+from hyperkube.client.kubeconfig import Access, client_for, read, resolve
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
@@ -33,7 +33,7 @@ class ReviewClient:
     """The webhook that a kubeconfig file names.
 
     Args:
-        path: the kubeconfig; its current context counts, or its only cluster.
+        path: the kubeconfig; its current context counts, or its only cluster. Or what one resolves to.
         clock: for the waits.
         attempts: how often to ask before giving up.
         first_wait: seconds before the second attempt; each later wait is half as long again.
@@ -45,14 +45,15 @@ class ReviewClient:
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | Access,
         clock: Clock,
         *,
         attempts: int = ATTEMPTS,
         first_wait: float = FIRST_WAIT_SECONDS,
         timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        self._client = client_from_kubeconfig(path, clock=clock, timeout=timeout)
+        access = path if isinstance(path, Access) else resolve(read(path))
+        self._client = client_for(access, clock=clock, timeout=timeout)
         self._clock = clock
         self._attempts = attempts
         self._first_wait = first_wait

@@ -43,12 +43,14 @@ class Peer:
     Attributes:
         answers: path → what answers there; others are not found.
         asked: (path, parsed body) of each request, in order.
+        credentials: the Authorization header of each, empty for none.
         ca_file: the certificate to trust.
     """
 
     def __init__(self, folder: Path) -> None:
         self.answers: dict[str, Answers] = {}
         self.asked: list[tuple[str, Any]] = []
+        self.credentials: list[str] = []
         self._folder = folder
         pair = self_signed("peer", dns=["localhost"], ips=[_HOST])
         self.ca_file, key_file = folder / "peer.crt", folder / "peer.key"
@@ -107,6 +109,7 @@ def _handler_of(peer: Peer) -> type[BaseHTTPRequestHandler]:
         def _answer(self, body: Any) -> None:
             path = self.path.partition("?")[0]
             peer.asked.append((path, body))
+            peer.credentials.append(self.headers.get("Authorization") or "")
             call = peer.answers.get(path)
             made = call(body) if call is not None else Failure(404)
             status, data = (made.status, made.body) if isinstance(made, Failure) else (200, orjson.dumps(made))

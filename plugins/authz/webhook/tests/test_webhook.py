@@ -181,7 +181,18 @@ def test_remembering_may_be_turned_off(build, peer):
             {"subjectAccessReviewVersion": "v2"},
             'subjectAccessReviewVersion: Unsupported value: "v2": supported values: "v1", "v1beta1"',
         ),
-        ({"connectionInfo": {"type": "InClusterConfig"}}, 'connectionInfo.type: Unsupported value: "InClusterConfig"'),
+        (
+            {"connectionInfo": {"type": "Guess"}},
+            'connectionInfo.type: Unsupported value: "Guess": supported values: "InClusterConfig", "KubeConfigFile"',
+        ),
+        (
+            {"connectionInfo": {"type": "InClusterConfig", "kubeConfigFile": "/a"}},
+            'connectionInfo.kubeConfigFile: Invalid value: "/a": can only be set when type=KubeConfigFile',
+        ),
+        (
+            {"connectionInfo": {"type": "InClusterConfig"}},
+            "unable to load in-cluster configuration, KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined",
+        ),
         (
             {"connectionInfo": {"type": "KubeConfigFile", "kubeConfigFile": "a/b"}},
             'connectionInfo.kubeConfigFile: Invalid value: "a/b": must be an absolute path',
@@ -198,9 +209,25 @@ def test_remembering_may_be_turned_off(build, peer):
     ],
     ids=repr,
 )
-def test_wrong_settings_are_refused_at_start(build, peer, change, message):
+def test_wrong_settings_are_refused_at_start(build, peer, monkeypatch, change, message):
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(UsageError, match=re.escape(message)):
         build(table(peer, **change))
+
+
+def test_a_pod_asks_the_cluster_it_runs_in(build, peer, tmp_path, monkeypatch):
+    (tmp_path / "token").write_text("the pod's")
+    (tmp_path / "ca.crt").write_bytes(peer.ca_file.read_bytes())
+    host, port = peer.url.removeprefix("https://").split(":")
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+    monkeypatch.setattr("hyperkube.client.kubeconfig.IN_CLUSTER", tmp_path)
+    peer.answers["/apis/authorization.k8s.io/v1/subjectaccessreviews"] = review
+
+    decision = build(table(peer, connectionInfo={"type": "InClusterConfig"})).authz_authorize(PODS)
+
+    assert decision.allowed
+    assert peer.credentials == ["Bearer the pod's"]
 
 
 def conditions(*expressions, **more):

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube_authn.oidc.configuration import Issuer, from_flags, listed
+from hyperkube_authn.oidc.distributed import DistributedClaims
 from hyperkube_authn.oidc.file import from_file
 from hyperkube_authn.oidc.keys import IssuerUnavailable, KeySet
 from hyperkube_authn.oidc.users import ClaimRefused, check_claims, user_of
@@ -48,6 +49,7 @@ class OIDC(Plugin):
             self._issuers = self._with_keys([from_flags(options)])
         own = listed(options.get("api-audiences")) or self._service_accounts
         self._audiences = frozenset(own)
+        self._distributed = DistributedClaims(self._signed, context.clock)
 
     def _with_keys(self, issuers: list[Issuer]) -> Known:
         """Return issuers with their keys; an issuer that is where it was keeps those it has."""
@@ -104,7 +106,7 @@ class OIDC(Plugin):
         try:
             claims = self._verified(issuer, keys, token, decoded["header"])
             check_claims(issuer, claims, now)
-            user = user_of(issuer, claims)
+            user = user_of(issuer, self._distributed.expanded(issuer, claims))
         except ClaimRefused as refusal:
             self.context.logger.info("a token was refused: oidc: %s", refusal)
             raise Unauthorized from refusal
@@ -112,6 +114,19 @@ class OIDC(Plugin):
             return None
         left = float(claims["exp"]) - now
         return Authenticated(user, credentials.audiences, min(_CACHE_SECONDS, left))
+
+    def _signed(self, issuer: Issuer, keys: KeySet, token: str) -> Mapping[str, Any]:
+        """Return the claims of a token that another one led to.
+
+        Raises:
+            Unauthorized: it is signed by none of the keys.
+        """
+        import jwt
+
+        try:
+            return self._verified(issuer, keys, token, jwt.get_unverified_header(token))
+        except jwt.InvalidTokenError as error:
+            raise Unauthorized from error
 
     def _verified(self, issuer: Issuer, keys: KeySet, token: str, header: Mapping[str, Any]) -> Mapping[str, Any]:
         import jwt

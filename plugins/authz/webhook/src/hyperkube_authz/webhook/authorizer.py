@@ -8,6 +8,7 @@ Source: kubernetes apiserver ``plugin/pkg/authorizer/webhook/webhook.go``.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -16,12 +17,14 @@ import orjson
 from hyperkube_authz.webhook.reviews import review_of
 from hyperkube_authz.webhook.settings import from_flags, from_table
 
+from hyperkube.client.kubeconfig import in_cluster
 from hyperkube.client.review import ReviewClient, WebhookFailed
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
+_REVIEWS = "/apis/authorization.k8s.io/{}/subjectaccessreviews"
 _CACHE_MAX = 8192
 _QUESTION_MAX = 10_000
 """Longer questions are not remembered: nobody shall fill the memory with invented names."""
@@ -33,7 +36,8 @@ class Webhook(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._settings = from_table(context.settings) if context.settings else from_flags(context.options)
-        self._reviews = ReviewClient(self._settings.path, context.clock, timeout=self._settings.timeout)
+        place = self._settings.path or in_cluster(os.environ, path=_REVIEWS.format(self._settings.version))
+        self._reviews = ReviewClient(place, context.clock, timeout=self._settings.timeout)
         self._on_failure = Decision("deny" if self._settings.denies_on_failure else "no opinion", cacheable=False)
         self._answers: dict[bytes, tuple[Decision, float]] = {}
         self._lock = threading.Lock()

@@ -41,7 +41,11 @@ _LONGEST = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How one webhook is asked; the times are seconds."""
+    """How one webhook is asked; the times are seconds.
+
+    Attributes:
+        path: its kubeconfig; empty for the cluster that this server runs in as a pod.
+    """
 
     path: str
     version: str
@@ -150,8 +154,10 @@ def _connection(row: Any) -> tuple[str, list[FieldError]]:
     kind, file, at = table.get("type") or "", str(table.get("kubeConfigFile") or ""), path.child("kubeConfigFile")
     if not kind:
         return "", [required(path.child("type"))]
-    if kind != "KubeConfigFile":  # InClusterConfig is for extension API servers, which run as pods
-        return "", [not_supported(path.child("type"), kind, ("KubeConfigFile",))]
+    if kind == "InClusterConfig":
+        return "", [invalid(at, file, "can only be set when type=KubeConfigFile")] if file else []
+    if kind != "KubeConfigFile":
+        return "", [not_supported(path.child("type"), kind, ("InClusterConfig", "KubeConfigFile"))]
     if not file:
         return "", [required(at)]
     if not FilePath(file).is_absolute():
