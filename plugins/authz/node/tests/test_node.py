@@ -33,6 +33,11 @@ POD = {
     },
 }
 POD["spec"]["volumes"][3]["ephemeral"] = {"volumeClaimTemplate": {}}
+POD["spec"]["resourceClaims"] = [{"name": "a", "resourceClaimName": "named"}, {"name": "b"}]
+POD["status"] = {
+    "resourceClaimStatuses": [{"name": "b", "resourceClaimName": "made"}],
+    "extendedResourceClaimStatus": {"resourceClaimName": "extended"},
+}
 VOLUME = {
     "metadata": {"name": "pv"},
     "spec": {
@@ -80,6 +85,9 @@ def world():
         ("get", "persistentvolumes", "pv", {"namespace": ""}),
         ("get", "secrets", "publish", {"namespace": "csi"}),
         ("get", "volumeattachments", "va", {"group": "storage.k8s.io", "namespace": ""}),
+        ("get", "resourceclaims", "named", {"group": "resource.k8s.io"}),
+        ("get", "resourceclaims", "made", {"group": "resource.k8s.io"}),
+        ("get", "resourceclaims", "extended", {"group": "resource.k8s.io"}),
         ("create", "serviceaccounts", "sa", {"subresource": "token"}),
     ],
 )

@@ -78,7 +78,9 @@ def references(pod: Object) -> Iterator[str]:
         named += _environment(container)
     for volume in spec.get("volumes") or ():
         named += _volume(volume, name_of(pod))
-    claims = [*((pod.get("status") or {}).get("resourceClaimStatuses") or ()), *(spec.get("resourceClaims") or ())]
+    status = pod.get("status") or {}
+    claims = [*(status.get("resourceClaimStatuses") or ()), *(spec.get("resourceClaims") or ())]
+    claims.append(status.get("extendedResourceClaimStatus") or {})
     named += [("resourceclaims", claim.get("resourceClaimName") or "") for claim in claims]
     yield from (f"{kind}/{namespace}/{name}" for kind, name in named if name)
 
