@@ -1,6 +1,9 @@
 """The types of the group resource: one of them is decoded, and comes back from protobuf."""
 
+from datetime import UTC, datetime
+
 import pytest
+from hyperkube_api.resource.defaults import default_taints
 from hyperkube_api.resource.resources import ResourceApi
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
@@ -28,6 +31,22 @@ def test_a_deviceclass_comes_back_from_protobuf(schema):
 
 def test_a_deviceclass_has_no_member_that_is_not_declared(schema):
     assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])
+
+
+def test_a_taint_of_a_device_says_since_when_it_is_there():
+    old = "2020-01-01T00:00:00Z"
+    devices = [{"name": "a", "taints": [{"key": "k", "effect": "NoExecute"}]}, {"name": "b"}]
+    devices.append({"name": "c", "taints": [{"key": "k", "effect": "NoExecute", "timeAdded": old}]})
+    spec = {"devices": devices}
+
+    for now in (datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)):
+        default_taints(spec, now)
+
+    assert [[taint["timeAdded"] for taint in each.get("taints", [])] for each in devices] == [
+        ["2026-01-01T00:00:00Z"],
+        [],
+        [old],
+    ]
 
 
 class TestContract(ApiContract):

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hyperkube_api.meta.strategies import StatusStrategy
-from hyperkube_api.resource.defaults import default_claim_spec
+from hyperkube_api.resource.defaults import default_claim_spec, default_taints
 from hyperkube_api.resource.validation import validate_claim, validate_claim_update, validate_template
 
 from hyperkube.hookspecs.api import Call, Strategy
@@ -62,3 +62,12 @@ class ResourceSliceStrategy(Strategy):
 
     returns_deleted_object = True
     generation = True
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Note since when devices are tainted."""
+        default_taints(obj.get("spec") or {}, call.clock.now())
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Note since when devices are tainted."""
+        del old
+        default_taints(obj.get("spec") or {}, call.clock.now())
