@@ -254,3 +254,50 @@ def test_a_schema_that_is_stored_already_may_have_costly_rules():
 
     assert validate_rules(Path("s"), declared)
     assert not validate_rules(Path("s"), declared, stored=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [(".a", "spec.a"), (".m.x", "spec.m[x]"), (".m['x.y']", "spec.m[x.y]"), ("['a-b'].c", "spec.a-b.c")],
+)
+def test_a_rule_names_the_place_it_speaks_of(text, place):
+    properties = {
+        "a": STRING,
+        "m": {"type": "object", "additionalProperties": STRING},
+        "a-b": {"type": "object", "properties": {"c": STRING}},
+    }
+    declared = of_object(properties, {"rule": "false", "fieldPath": text})
+
+    (found,) = errors(declared, {"a": "x"})
+
+    assert found.startswith(f"{place}: Invalid value")
+
+
+def test_one_broken_rule_leaves_the_others_alone():
+    declared = of_object({"a": {"type": "integer"}}, {"rule": "self.b"}, {"rule": "self.a < 2"})
+
+    found = errors(declared, {"a": 5})
+
+    assert found[0].startswith('spec: Invalid value: "object": rule compile error: compilation failed')
+    assert found[1] == "spec: Invalid value: failed rule: self.a < 2"
+
+
+def test_what_was_wrong_before_and_did_not_change_is_only_warned_of():
+    declared = of_object({"a": {"type": "integer"}}, {"rule": "self.a < 2"})
+    declared["properties"]["other"] = STRING
+
+    found, warnings = SchemaRules(declared).check({"spec": {"a": 5}, "other": "y"}, {"spec": {"a": 5}, "other": "x"})
+
+    assert found == []
+    assert warnings == ["spec: Invalid value: failed rule: self.a < 2"]
+    assert SchemaRules(declared).check({"spec": {"a": 6}}, {"spec": {"a": 5}})[0] != []
+
+
+def test_a_message_that_costs_too_much_ends_the_evaluation():
+    items = {"type": "array", "items": {"type": "integer"}}
+    message = "lists.range(1000).all(a, lists.range(1000).all(b, a + b >= 0)) ? 'x' : 'y'"
+    declared = of_object({"a": items}, {"rule": "false", "messageExpression": message}, {"rule": "false"})
+
+    (found,) = errors(declared, {"a": [1]})
+
+    assert found.startswith('spec: Invalid value: "object": no further validation rules will be run due to call cost')

@@ -81,7 +81,7 @@ def test_an_expression_has_its_value(environment, source, value):
         ("int('x')", "type conversion error from 'string' to 'int'"),
         ("9223372036854775807 + n", "integer overflow"),
         ("dyn('a') < 1", "no such overload"),
-        ("'a'.matches('(b')", "error parsing regexp: missing closing ): `(b`"),
+        ("object.metadata.name.matches('(b' + '')", "error parsing regexp: missing closing ): `(b`"),
         ("optional.none().value()", "optional.none() dereference"),
     ],
 )

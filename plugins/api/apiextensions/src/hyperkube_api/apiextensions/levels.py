@@ -111,7 +111,7 @@ class Level:
         except NotARule as error:
             self._broken = str(error)
         else:
-            self._rules = [Rule(rule, plain, optional) for rule in rules]
+            self._rules = [Rule(rule, plain, optional, schema) for rule in rules]
 
     @property
     def is_empty(self) -> bool:

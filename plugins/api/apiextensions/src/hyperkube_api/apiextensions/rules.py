@@ -5,15 +5,16 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/cel/{compilati
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
+from hyperkube_api.apiextensions.validation.field_paths import NotAFieldPath, follow
 from hyperkube_lib.cel import (
     CompilationFailed,
     CostExceeded,
     Environment,
     EvaluationError,
+    NotInstantiated,
     Program,
     base_environment,
 )
@@ -27,7 +28,6 @@ from hyperkube.machinery.objects import Object
 JsonSchema = Mapping[str, Any]
 RULES = "x-kubernetes-validations"
 _MAX_MESSAGE = 5 * 1024
-_STEP = re.compile(r"\.([^.\[\]]+)|\['((?:\\.|[^'\\])*)'\]")
 
 
 class NotARule(Exception):
@@ -78,6 +78,8 @@ def compile_message(environment: Environment, source: str) -> Program:
     """
     try:
         program = environment.compile(source)
+    except NotInstantiated as error:
+        raise NotARule(f"messageExpression instantiation failed: {error.why}") from error
     except CompilationFailed as error:
         raise NotARule(f"messageExpression compilation failed: {error}") from error
     if program.result != STRING:
@@ -88,25 +90,28 @@ def compile_message(environment: Environment, source: str) -> Program:
 def _compiled(environment: Environment, source: str) -> Program:
     try:
         return environment.compile(source)
+    except NotInstantiated as error:
+        raise NotARule(str(error)) from error
     except CompilationFailed as error:
         raise NotARule(f"compilation failed: {error}") from error
 
 
-def field_path(path: Path, text: str) -> Path:
-    """Return the place a rule's ``fieldPath`` names below a path."""
-    for name, key in _STEP.findall(text):
-        path = path.child(name) if name else path.child(key.replace("\\'", "'"))
-    return path
+def field_path(text: str, schema: JsonSchema) -> str:
+    """Return the place that a rule's ``fieldPath`` names below its own, as errors write it."""
+    try:
+        return str(follow(text, dict(schema))[0])
+    except NotAFieldPath:
+        return ""
 
 
 class Rule:
     """One rule, compiled; `broken` says why it could not be."""
 
-    def __init__(self, declared_rule: Object, plain: Environment, optional: Environment) -> None:
+    def __init__(self, declared_rule: Object, plain: Environment, optional: Environment, schema: JsonSchema) -> None:
         self.text = str(declared_rule.get("rule") or "").strip()
         self.message = str(declared_rule.get("message") or "").strip()
         self.reason = declared_rule.get("reason")
-        self.field_path = str(declared_rule.get("fieldPath") or "")
+        self.field_path = field_path(str(declared_rule.get("fieldPath") or ""), schema)
         self.optional_old = bool(declared_rule.get("optionalOldSelf"))
         environment = optional if self.optional_old else plain
         self.broken = ""
@@ -168,7 +173,7 @@ class Rule:
 
     def at(self, path: Path) -> Path:
         """Return the place that is named when a value at a path breaks the rule."""
-        return field_path(path, self.field_path)
+        return path.child(self.field_path) if self.field_path else path
 
     def error(self, path: Path, value: Any, detail: str) -> FieldError:
         """Return the error for a value that breaks the rule."""

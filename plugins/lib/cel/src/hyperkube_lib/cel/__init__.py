@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hyperkube_lib.cel.environment import CALL_COST_LIMIT, OBJECT_COST_BUDGET, Environment, Program
-from hyperkube_lib.cel.errors import CelError, CompilationFailed, CostExceeded, EvaluationError, NoSuchOverload
+from hyperkube_lib.cel.errors import (
+    CelError,
+    CompilationFailed,
+    CostExceeded,
+    EvaluationError,
+    NoSuchOverload,
+    NotInstantiated,
+)
 from hyperkube_lib.cel.functions import Library
 from hyperkube_lib.cel.types import Type
 
@@ -23,6 +30,7 @@ __all__ = [
     "Environment",
     "EvaluationError",
     "NoSuchOverload",
+    "NotInstantiated",
     "Program",
     "Type",
     "base_environment",

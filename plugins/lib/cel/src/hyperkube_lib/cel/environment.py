@@ -7,16 +7,17 @@ from functools import lru_cache
 from typing import Any
 
 from hyperkube_lib.cel.checker import Checked, StructTypes, check
-from hyperkube_lib.cel.errors import CompilationFailed, EvaluationError, Issue
+from hyperkube_lib.cel.errors import CompilationFailed, EvaluationError, Issue, NotInstantiated
 from hyperkube_lib.cel.estimates import estimate
 from hyperkube_lib.cel.evaluator import build
 from hyperkube_lib.cel.functions import Functions, Library
+from hyperkube_lib.cel.library.strings import pattern
 from hyperkube_lib.cel.parser import MAX_DEPTH, parse
 from hyperkube_lib.cel.sizes import Size
 from hyperkube_lib.cel.steps import Frame, Step
-from hyperkube_lib.cel.syntax import Node
+from hyperkube_lib.cel.syntax import Call, Literal, Node
 from hyperkube_lib.cel.types import Type
-from hyperkube_lib.cel.walk import names_in
+from hyperkube_lib.cel.walk import children, names_in
 
 CALL_COST_LIMIT = 1_000_000
 """What one evaluation may cost. Source: kubernetes apiserver ``pkg/apis/cel/config.go``."""
@@ -72,6 +73,26 @@ class Program:
             raise EvaluationError("expression recursion limit exceeded") from None
 
 
+_PATTERNS = frozenset({"matches", "find", "findAll"})
+
+
+def _check_patterns(node: Node) -> None:
+    """Insist that the patterns which an expression writes out are such.
+
+    Raises:
+        NotInstantiated: one is none.
+    """
+    if isinstance(node, Call) and node.function in _PATTERNS and node.arguments:
+        written = node.arguments[0] if node.target is not None else node.arguments[-1]
+        if isinstance(written, Literal) and isinstance(written.value, str):
+            try:
+                pattern(written.value)
+            except EvaluationError as error:
+                raise NotInstantiated(str(error)) from error
+    for child in children(node):
+        _check_patterns(child)
+
+
 def _no_structs(_name: str) -> Type | None:
     return None
 
@@ -110,6 +131,7 @@ class Environment:
         try:
             node = parse(source)
             checked = check(source, node, self._variables, self._functions, self._structs)
+            _check_patterns(node)
             return Program(source, node, checked, build(node, checked, self._functions))
         except RecursionError:
             text = f"expression recursion limit exceeded: {MAX_DEPTH}"

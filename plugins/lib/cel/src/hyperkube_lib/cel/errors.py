@@ -4,6 +4,7 @@
 
     CelError                 an expression's fault: tell its author
     ├── CompilationFailed    it can never run: syntax, an unknown name, types that do not fit; carries `Issue` rows
+    │   └── NotInstantiated  it is well-formed, but what it says for good, as a pattern, is none
     └── EvaluationError      this evaluation has no value: a missing key, an overflow
         ├── NoSuchOverload   an operator or function got values of kinds it does not take
         └── CostExceeded     it did more work than the limit allows; the evaluation was cut
@@ -47,6 +48,15 @@ class CompilationFailed(CelError):
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
         super().__init__("\n".join(issue.shown(source) for issue in issues))
         self.issues = tuple(issues)
+
+
+class NotInstantiated(CompilationFailed):
+    """The expression is well-formed, but what it says for good, as a pattern, is none; `why` says so."""
+
+    def __init__(self, why: str) -> None:
+        CelError.__init__(self, f"program instantiation failed: {why}")
+        self.issues = ()
+        self.why = why
 
 
 class EvaluationError(CelError):

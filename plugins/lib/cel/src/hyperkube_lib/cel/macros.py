@@ -1,6 +1,6 @@
 """Macros: calls that are syntax, replaced while parsing.
 
-Source: cel-go ``parser/macro.go``, ``ext/comprehensions.go``, ``ext/bindings.go``, ``cel/library.go`` (optMap).
+Source: cel-go ``parser/macro.go``, ``ext/comprehensions.go``, ``ext/{bindings,lists}.go``, ``cel/library.go`` (optMap).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from hyperkube_lib.cel.syntax import Bind, Call, Comprehension, Ident, Node, Sel
 
 Report = Callable[[int, str], None]
 _TWO_FORM = {"all": "all", "exists": "exists", "exists_one": "existsOne", "existsOne": "existsOne"}
+_SORTED = "@__sortBy_input__"
 _TRANSFORMS = {"transformList", "transformMap", "transformMapEntry"}
 
 
@@ -28,7 +29,18 @@ def expand(call: Call, report: Report) -> Node:
         name = _variable(call.arguments[0], report, f"{call.function}() variable name must be a simple identifier")
         flat = call.function == "optFlatMap"
         return Bind(call.offset, name, call.target, call.arguments[1], optional=True, flat=flat)
+    if call.function == "sortBy" and count == 2:
+        return _sorted(call, report)
     return _comprehension(call, report)
+
+
+def _sorted(call: Call, report: Report) -> Node:
+    """Return a list sorted by what becomes of its items: evaluated once, under a name that nobody can write."""
+    assert call.target is not None  # noqa: S101  the caller looked
+    items = Ident(call.offset, _SORTED)
+    name = _variable(call.arguments[0], report)
+    keys = Comprehension(call.offset, "map", items, (name,), None, call.arguments[1])
+    return Bind(call.offset, _SORTED, call.target, Call(call.offset, "@sortByAssociatedKeys", items, (keys,)))
 
 
 def _has(call: Call, report: Report) -> Node:

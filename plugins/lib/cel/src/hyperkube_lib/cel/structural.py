@@ -136,18 +136,22 @@ def _object_converter(schema: JsonSchema) -> Convert | None:
     values = schema.get("additionalProperties")
     each = converter(values) if isinstance(values, dict) else None
     changes: dict[str, tuple[str, Convert | None]] = {}
+    nullable = {name for name, inner in (schema.get("properties") or {}).items() if inner.get("nullable")}
     for name, inner in (schema.get("properties") or {}).items():
         escaped, change = escape(name) or name, converter(inner)
         if escaped != name or change is not None:
             changes[name] = (escaped, change)
-    if each is None and not changes:
+    if each is None and not changes and not nullable:
         return None
 
     def convert(value: Any) -> Any:
+        """Return an object as rules see it: a member that is null is none."""
         if not isinstance(value, dict):
             return value
         made: dict[str, Any] = {}
         for name, item in value.items():
+            if item is None and name in nullable:
+                continue
             escaped, change = changes.get(name, (name, each))
             made[escaped] = change(item) if change is not None and item is not None else item
         return made

@@ -106,6 +106,14 @@ def sort(items: list[Any]) -> list[Any]:
     return sorted(_alike(items))
 
 
+@LISTS.method("@sortByAssociatedKeys", *(f"list(A), list({kind}) -> list(A)" for kind in _COMPARABLE), cost=_length)
+def sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
+    """Return the items in the order of their keys."""
+    _alike(keys)
+    places = sorted(range(len(items)), key=keys.__getitem__)
+    return [items[place] for place in places]
+
+
 @LISTS.method("distinct", "list(A) -> list(A)", cost=lambda items: len(items) ** 2)
 def distinct(items: list[Any]) -> list[Any]:
     """Return each item once."""

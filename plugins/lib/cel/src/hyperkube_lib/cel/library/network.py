@@ -217,6 +217,9 @@ class UrlValue(Opaque):
         return bool(self.text == other.text)
 
 
+_CONTROLS = frozenset({*range(0x20), 0x7F})
+
+
 def _url(text: str) -> UrlValue:
     wrong = f"URL parse error during conversion from string: parse {_quoted(text)}: invalid URI for request"
     try:
@@ -225,9 +228,9 @@ def _url(text: str) -> UrlValue:
     except ValueError:
         raise EvaluationError(wrong) from None
     absolute = bool(parts.scheme) and not text.startswith(":")
-    if any(character.isspace() or ord(character) < 0x20 for character in text) or not (
-        absolute or text.startswith("/")
-    ):
+    if any(ord(character) in _CONTROLS for character in text) or not (absolute or text.startswith("/")):
+        raise EvaluationError(wrong)
+    if any(character.isspace() for character in parts.netloc):
         raise EvaluationError(wrong)
     return UrlValue(text, parts)
 
