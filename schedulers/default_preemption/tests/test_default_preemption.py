@@ -40,6 +40,9 @@ class Room:
     def fits(self, index):
         return self.nodes.requested[0, index] + self.wanted * 1000 <= self.nodes.allocatable[0, index]
 
+    def why_not(self, index):
+        return ["Insufficient cpu"]
+
     def restore(self):
         """Nothing is left over."""
 

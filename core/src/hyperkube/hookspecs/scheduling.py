@@ -215,6 +215,9 @@ class Trial(Protocol):
     def fits(self, index: int) -> bool:
         """Tell whether all filters keep that node for the pod as things stand in the trial."""
 
+    def why_not(self, index: int) -> Sequence[str]:
+        """Return what the first filter that refuses that node says as things stand in the trial."""
+
     def restore(self) -> None:
         """Put everything back."""
 

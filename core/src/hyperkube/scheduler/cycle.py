@@ -149,16 +149,23 @@ class Algorithm:
 
     def fits(self, pod: QueuedPod, nodes: Nodes, index: int) -> bool:
         """Tell whether all filters keep one node, asked anew; what they know without the nodes does not change."""
+        return self._refusal(pod, nodes, index) is None
+
+    def why_not(self, pod: QueuedPod, nodes: Nodes, index: int) -> list[str]:
+        """Return what the first filter that refuses a node says of it; empty if all keep it."""
+        return self._refusal(pod, nodes, index) or []
+
+    def _refusal(self, pod: QueuedPod, nodes: Nodes, index: int) -> list[str] | None:
         from hyperkube.scheduler.columns import Columns
 
         part = Columns(nodes, [index])
-        for _, plugin in self._near_filters:
-            if not plugin.skips_filter(pod, nodes) and not plugin.filter(pod, part).mask[0]:
-                return False
-        return all(
-            plugin.skips_filter(pod, nodes) or bool(plugin.filter(pod, nodes).mask[index])
-            for _, plugin in self._wide_filters
-        )
+        for filters, table, column in ((self._near_filters, part, 0), (self._wide_filters, nodes, index)):
+            for _, plugin in filters:
+                if not plugin.skips_filter(pod, nodes):
+                    said = plugin.filter(pod, table)
+                    if not said.mask[column]:
+                        return [reason for reason, mask in said.reasons.items() if mask[column]]
+        return None
 
     def _asked(
         self, pod: QueuedPod, nodes: Nodes, kept: Kept, outside: dict[str, Filtered]

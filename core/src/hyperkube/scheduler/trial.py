@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hyperkube.hookspecs.scheduling import VictimReview, Victims
@@ -40,6 +40,10 @@ class TableTrial:
     def fits(self, index: int) -> bool:
         """Tell whether all filters keep that node for the pod as things stand."""
         return self._algorithm.fits(self._pod, self._nodes, index)
+
+    def why_not(self, index: int) -> Sequence[str]:
+        """Return what the first filter that refuses that node says, as things stand."""
+        return self._algorithm.why_not(self._pod, self._nodes, index)
 
     def review(self, choices: Mapping[NodeName, Victims]) -> Mapping[NodeName, Victims]:
         """Return the choices that all reviewers agree with."""

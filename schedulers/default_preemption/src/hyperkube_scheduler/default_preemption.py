@@ -35,7 +35,7 @@ from hyperkube.machinery.objects import (
 )
 
 NO_VICTIMS = "No preemption victims found for incoming pod"
-NOT_AGREED = "an extender agrees with no choice of victims"
+NOT_AGREED = "no candidate node for preemption"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 BY_SCHEDULER = "PreemptionByScheduler"
 OFFSET = 2**31
@@ -96,20 +96,21 @@ class DefaultPreemption(PostFilterPlugin):
             return Nomination(None, f"preemption: {why_not}", keeps=True)
         helpless = _unresolvable(refused, len(nodes))
         columns = [index for index in range(len(nodes)) if not helpless[index]]
+        first = self._random.randrange(len(columns)) if columns else 0
         verdicts = {NOT_HELPFUL: len(nodes) - len(columns)}
-        candidates = self._candidates(pod, nodes, columns, trial, verdicts, refused) if columns else []
+        candidates = self.candidates(pod, nodes, (*columns[first:], *columns[:first]), trial, verdicts)
         if not candidates:
             rows = sorted(f"{count} {text}" for text, count in verdicts.items() if count)
             return Nomination(None, f"preemption: 0/{len(nodes)} nodes are available: {', '.join(rows)}.")
         try:
             candidates = _reviewed(candidates, nodes, trial)
         except ApiError as error:
-            return Nomination(None, f"preemption: {error}")
+            return Nomination(None, f"preemption: {error}", keeps=True)
         if not candidates:
-            return Nomination(None, f"preemption: 0/{len(nodes)} nodes are available: {NOT_AGREED}.")
+            return Nomination(None, f"preemption: {NOT_AGREED}", keeps=True)
         best = min(candidates, key=Candidate.cost)
         node = nodes.names[best.index]
-        return lambda: self._evict(pod.pod, node, best.victims)
+        return lambda: self.evict(pod.pod, node, best.victims)
 
     def _not_eligible(self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered]) -> str:
         if pod.pod.get("spec", {}).get("preemptionPolicy") == "Never":
@@ -123,32 +124,31 @@ class DefaultPreemption(PostFilterPlugin):
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
 
-    def _candidates(
-        self,
-        pod: PodInfo,
-        nodes: NodeTable,
-        columns: Sequence[int],
-        trial: Trial,
-        verdicts: dict[str, int],
-        refused: Mapping[str, Filtered],
+    def candidates(
+        self, pod: PodInfo, nodes: NodeTable, columns: Sequence[int], trial: Trial, verdicts: dict[str, int]
     ) -> list[Candidate]:
-        """Try nodes from a random one on until there are enough, at least one of which violates no budget."""
+        """Try nodes in turn until there are enough, at least one of which violates no budget.
+
+        Args:
+            pod: the pod that wants room.
+            nodes: all nodes.
+            columns: those to try, in this order.
+            trial: to try with.
+            verdicts: reason → nodes, to be counted up for the nodes where nothing helps.
+        """
         enough = min(len(columns), max(len(columns) * self._percentage // 100, self._absolute))
-        offset = self._random.randrange(len(columns))
         budgets: Sequence[Object] | None = None
         found: list[Candidate] = []
-        for index in (*columns[offset:], *columns[:offset]):
+        for index in columns:
             lower = [each for each in nodes.pods(index) if priority(each) < pod.priority]
-            if not lower:
-                verdicts[NO_VICTIMS] = verdicts.get(NO_VICTIMS, 0) + 1
-                continue
-            budgets = self._all_budgets() if budgets is None else budgets
-            candidate = victims_on(index, lower, budgets, trial)
-            if candidate is None:
-                for text in _reasons(refused, index):
+            budgets = self._all_budgets() if budgets is None and lower else budgets
+            candidate = victims_on(index, lower, budgets or (), trial) if lower else [NO_VICTIMS]
+            if not isinstance(candidate, Candidate):
+                for text in candidate:
                     verdicts[text] = verdicts.get(text, 0) + 1
                 continue
-            found.append(candidate)
+            if not candidate.violations or sum(each.violations > 0 for each in found) < enough:
+                found.append(candidate)
             if len(found) >= enough and any(not each.violations for each in found):
                 break
         return found
@@ -161,20 +161,21 @@ class DefaultPreemption(PostFilterPlugin):
         self._budgets.wait_synced(SYNC_SECONDS)
         return self._budgets.list()
 
-    def _evict(self, pod: Object, node: NodeName, victims: Sequence[Object]) -> Nomination:
+    def evict(self, pod: Object, node: NodeName, victims: Sequence[Object]) -> Nomination:
         """Delete the victims, telling each why; one that cannot be deleted leaves the pod where it is."""
         name = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
         recorder = EventRecorder(self.client, self.context.clock, name)
         for victim in victims:
-            if is_being_deleted(victim) or (self._hand is not None and self._hand.reject(key_of(victim), "preempted")):
+            if is_being_deleted(victim):
                 continue
             try:
-                self._delete(victim, name)
+                if self._hand is None or not self._hand.reject(key_of(victim), "preempted"):
+                    self._delete(victim, name)
             except NotFound:
                 continue
             except (ApiError, OSError) as error:
                 self.context.logger.warning("cannot preempt %s: %s", name_of(victim), error)
-                return Nomination(None, f"preemption: {error}")
+                return Nomination(None, f"preemption: {error}", keeps=True)
             recorder.event(victim, "Normal", "Preempted", f"Preempted by pod {uid_of(pod)} on node {node}")
         return Nomination(node, victims=len(victims))
 
@@ -205,17 +206,18 @@ def _reviewed(candidates: Sequence[Candidate], nodes: NodeTable, trial: Trial) -
     ]
 
 
-def victims_on(index: int, lower: Sequence[Object], budgets: Sequence[Object], trial: Trial) -> Candidate | None:
-    """Return the fewest pods of lower priority whose deletion makes the pod fit; None if not even all of them do.
+def victims_on(index: int, lower: Sequence[Object], budgets: Sequence[Object], trial: Trial) -> Candidate | list[str]:
+    """Return the fewest pods of lower priority whose deletion makes the pod fit; if not even all do, why not.
 
     All are taken away, then put back one by one, those with a budget at stake and the important ones first.
     """
     for each in lower:
         trial.remove(index, each)
     if not trial.fits(index):
+        reasons = trial.why_not(index)
         for each in lower:
             trial.put_back(index, each)
-        return None
+        return list(reasons)
     violating, others = by_budget(sorted(lower, key=importance), budgets)
     victims: list[Object] = []
     violations = 0
@@ -228,7 +230,7 @@ def victims_on(index: int, lower: Sequence[Object], budgets: Sequence[Object], t
     for each in victims:
         trial.put_back(index, each)
     if not victims:
-        return None
+        return ["expected at least one victim pod on the node"]
     return Candidate(index, sorted(victims, key=importance), violations)
 
 
@@ -286,7 +288,3 @@ def _unresolvable(refused: Mapping[str, Filtered], count: int) -> list[bool]:
             for index in said.unresolvable.nonzero()[0]:
                 helpless[int(index)] = True
     return helpless
-
-
-def _reasons(refused: Mapping[str, Filtered], index: int) -> list[str]:
-    return [text for said in refused.values() for text, mask in said.reasons.items() if mask[index]]
