@@ -1,0 +1,164 @@
+"""Servers as processes of their own, their CPU and memory, and wrk to load them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from hyperkube.testing.ports import free_port
+
+BIN = Path(sys.executable).parent
+LOAD = Path(__file__).with_name("load.lua")
+TOKEN = "0123456789abcdef"
+CONNECTIONS, SECONDS = 32, 3
+_TICKS = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request that is made over and over; see ``load.lua`` for ``@`` and ``#``."""
+
+    path: str
+    method: str = "GET"
+    body: str = ""
+    media: str = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a load came to; `cpu` is the server's, in microseconds of each request, `p50` and `p99` are milliseconds."""
+
+    rate: float
+    p50: float
+    p99: float
+    cpu: float
+
+
+class Served:
+    """A server process that listens with TLS on loopback."""
+
+    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+        self.process, self.port = process, port
+        self._trust = ssl.create_default_context()
+        self._trust.check_hostname = False
+        self._trust.verify_mode = ssl.CERT_NONE
+
+    def connect(self) -> http.client.HTTPSConnection:
+        """Return a connection, not made yet."""
+        return http.client.HTTPSConnection("127.0.0.1", self.port, context=self._trust, timeout=60)
+
+    def send(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
+        """Make one request; return status and body."""
+        connection = self.connect()
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+        connection.request(method, path, None if body is None else json.dumps(body), headers)
+        answer = connection.getresponse()
+        content = answer.read()
+        connection.close()
+        return answer.status, content
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of the process."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS
+
+    def memory(self) -> tuple[float, float]:
+        """Return MiB of resident and of proportional memory."""
+        rows = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text().splitlines()
+        size = {row.split()[0]: int(row.split()[1]) / 1024 for row in rows if row.startswith(("Rss:", "Pss:"))}
+        return size["Rss:"], size["Pss:"]
+
+    def wait(self, path: str, pause: float = 0.004) -> None:
+        """Wait until a path is answered with 200.
+
+        Raises:
+            RuntimeError: the process has ended.
+        """
+        while self.process.poll() is None:
+            try:
+                if self.send("GET", path)[0] == 200:
+                    return
+            except (OSError, http.client.HTTPException):
+                time.sleep(pause)
+                continue
+            time.sleep(pause)
+        raise RuntimeError(f"a server ended with {self.process.returncode}")
+
+    def load(self, ask: Ask, seconds: float = SECONDS) -> Measured:
+        """Have wrk ask from all connections for a while.
+
+        Raises:
+            RuntimeError: a request failed.
+        """
+        wrk = shutil.which("wrk")
+        if wrk is None:
+            raise RuntimeError("this needs wrk: apt-get install wrk")
+        told = {"METHOD": ask.method, "PATH": ask.path, "MEDIA": ask.media, "TOKEN": TOKEN}
+        told |= {"BODY": ask.body} if ask.body else {}
+        url = f"https://127.0.0.1:{self.port}"
+        before = self.cpu()
+        command = [wrk, "-t2", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "-s", str(LOAD), url]
+        said = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, check=True).stdout
+        spent = self.cpu() - before
+        rate, p50, p99, count, failed = (float(word) for word in said.partition("RESULT ")[2].split())
+        if failed:
+            raise RuntimeError(f"{failed:.0f} of {count:.0f} requests failed: {ask}")
+        return Measured(rate, p50, p99, spent / max(count, 1) * 1e6)
+
+
+@contextmanager
+def running(command: list[str], port: int, ready: str) -> Iterator[Served]:
+    """Run a server until the end of the block; it is ready at its beginning."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said)
+        try:
+            served = Served(process, port)
+            served.wait(ready)
+            yield served
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def api_server(folder: Path, port: int) -> list[str]:
+    """Return the command line of an API server on SQLite, with RBAC and an administrator's token."""
+    tokens = folder / "tokens.csv"
+    tokens.write_text(f"{TOKEN},admin,1,system:masters\n")
+    return [
+        str(BIN / "hyperkube"), "apiserver", "--storage-backend=sqlite", f"--data-dir={folder / 'data'}",
+        "--authorization-mode=Node,RBAC", f"--token-auth-file={tokens}", f"--secure-port={port}",
+        "--bind-address=127.0.0.1", "--max-requests-inflight=4000", "--max-mutating-requests-inflight=2000",
+    ]  # fmt: skip
+
+
+def install_uvicorn(folder: Path) -> None:
+    """Install uvicorn, which the house does not need, beside the data: what `bare` runs."""
+    uv, home = str(BIN / "uv"), folder / "uvicorn"
+    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, str(home)], check=True)
+    wanted = ["uvicorn", "httptools", "uvloop"]
+    subprocess.run([uv, "pip", "install", "--quiet", "--python", str(home / "bin/python"), *wanted], check=True)
+
+
+@contextmanager
+def bare(folder: Path, answer: bytes) -> Iterator[Served]:
+    """Run uvicorn alone with the API server's certificate; it answers everything with the same bytes.
+
+    Needs `install_uvicorn` before.
+    """
+    file, port, pki = folder / "answer", free_port(), folder / "data" / "pki"
+    file.write_bytes(answer)
+    pair = [str(pki / "apiserver.crt"), str(pki / "apiserver.key")]
+    program = str(Path(__file__).with_name("bare_server.py"))
+    with running([str(folder / "uvicorn/bin/python"), program, str(port), *pair, str(file)], port, "/") as served:
+        yield served
