@@ -1,6 +1,5 @@
 """The Lease by which API servers know of each other."""
 
-import logging
 from datetime import UTC, datetime
 
 import pytest
@@ -35,7 +34,7 @@ def client(clock):
 
 
 def lease_of(client, clock, host):
-    return IdentityLease(client, clock, logging.getLogger("test"), host)
+    return IdentityLease(client, clock, host)
 
 
 def test_a_server_is_named_after_its_host():

@@ -105,13 +105,11 @@ def test_the_flags_reach_the_server_as_text_for_flagz(tmp_path):
     complete(options)
 
     assert options["flagz"]["storage-backend"] == "memory"
-    assert options["identity-lease"] is True
+    assert options["presence"] is True
 
 
-def test_the_gate_of_identities_switches_the_lease_off(tmp_path):
-    given = ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--feature-gates=APIServerIdentity=false"]
-    options = parse(COMMAND, given)
+def test_an_unknown_reconciler_is_refused(tmp_path):
+    given = ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--endpoint-reconciler-type=guess"]
 
-    complete(options)
-
-    assert options["identity-lease"] is False
+    with pytest.raises(UsageError, match=r"must be one of: \[lease, master-count, none\]"):
+        complete(parse(COMMAND, given))

@@ -1,6 +1,6 @@
 """The Leases by which API servers know of each other: in kube-system, labelled ``apiserver.kubernetes.io/identity``.
 
-Each server renews its own, named after its host, every ten seconds, and once an hour deletes those that ran out.
+Each server renews its own, named after its host, and once an hour deletes those that ran out.
 
 Source: kubernetes ``pkg/controlplane/apiserver/server.go`` (the identity lease and its garbage collector),
 ``pkg/controlplane/controller/apiserverleasegc``, apiserver ``pkg/server/config.go`` (the name).
@@ -10,22 +10,20 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import logging
 import socket
-import threading
 import uuid
 from datetime import timedelta
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import LEASES
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, copy_object, name_of
 from hyperkube.machinery.times import format_micro_time, parse_micro_time
 
 NAMESPACE = "kube-system"
 LABEL, LABEL_VALUE = "apiserver.kubernetes.io/identity", "kube-apiserver"
-DURATION_SECONDS, RENEW_SECONDS, COLLECT_SECONDS = 3600, 10.0, 3600.0
+DURATION_SECONDS, COLLECT_SECONDS = 3600, 3600.0
 
 
 def server_id(hostname: str) -> str:
@@ -43,37 +41,14 @@ class IdentityLease:
         hostname: this machine's unless given.
     """
 
-    def __init__(self, client: Client, clock: Clock, logger: logging.Logger, hostname: str = "") -> None:
+    def __init__(self, client: Client, clock: Clock, hostname: str = "") -> None:
         self._client = client
         self._clock = clock
-        self._logger = logger
         self._hostname = hostname or socket.gethostname()
         self.name = server_id(self._hostname)
         self._holder = f"{self.name}_{uuid.uuid4()}"
         self._collected = float("-inf")
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
         self.held = False
-
-    def start(self) -> None:
-        """Begin to renew."""
-        self._thread = threading.Thread(target=self._work, name="identity-lease", daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Renew no more; the Lease runs out. Idempotent."""
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        while not self._stop.is_set():
-            try:
-                self.renew()
-                self.collect()
-            except ApiError as error:
-                self._logger.warning("the identity lease could not be kept: %s", error)
-            self._clock.wait(self._stop, RENEW_SECONDS)
 
     def renew(self) -> None:
         """Write down that the server lives.

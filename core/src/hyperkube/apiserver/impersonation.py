@@ -1,4 +1,4 @@
-"""Acting as somebody else: the ``Impersonate-*`` headers, allowed by what they name and, if wanted, by what is done then.
+"""Acting as somebody else: the ``Impersonate-*`` headers, allowed by whom they name and, if wanted, by what is done.
 
 There are several ways to be allowed, tried in turn. The constrained ones ask twice: whether the requester may do *this*
 as somebody else (``impersonate-on:user-info:list`` on pods) and whether they may be *that* user

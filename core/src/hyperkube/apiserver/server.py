@@ -37,7 +37,6 @@ from hyperkube.apiserver.flowcontrol.options import limits_of
 from hyperkube.apiserver.flowcontrol.turns import FlowControl
 from hyperkube.apiserver.handler import ApiHandler
 from hyperkube.apiserver.health import Check, Health
-from hyperkube.apiserver.identity_lease import IdentityLease
 from hyperkube.apiserver.inprocess import InProcessClient
 from hyperkube.apiserver.insecure import InsecureHandler
 from hyperkube.apiserver.kinds import KnownKinds
@@ -46,6 +45,7 @@ from hyperkube.apiserver.metrics import RequestMetrics
 from hyperkube.apiserver.objects import StoredObjects
 from hyperkube.apiserver.openapi import NoDescriptions
 from hyperkube.apiserver.pipeline import Pipeline
+from hyperkube.apiserver.presence import presence_of
 from hyperkube.apiserver.registry import Registry
 from hyperkube.apiserver.rest.ownership import FieldOwnership
 from hyperkube.apiserver.rest.services import LEASE_REUSE_SECONDS, LeasePool, Services
@@ -201,9 +201,7 @@ class ApiServer:
         self._flows = self._flow_configuration(limits, api) if isinstance(limits, FlowControl) else None
         done = self._beginning is not None and self._beginning.bootstrapped
         self._bootstrap = Bootstrap(self._services, api, authz, options, clock, _logger, done=done)
-        self._identity: IdentityLease | None = None
-        if options.get("identity-lease"):
-            self._identity = IdentityLease(self.client(LOOPBACK), clock, _logger)
+        self._presence = presence_of(options, self._gates, self._store, self._root, self.client(LOOPBACK), clock)
 
     def _flow_configuration(self, limits: FlowControl, api: PluginHost) -> FlowConfiguration:
         return FlowConfiguration(
@@ -322,10 +320,8 @@ class ApiServer:
             Part.SYSTEM_OBJECTS: lambda: self._bootstrap.done,
             Part.API_PLUGINS: lambda: Part.PLUGINS in self._begun and self._plugins_ready("api"),
         }
-        if self.options.get("identity-lease"):
-            done[Part.IDENTITY] = lambda: self._identity is not None and self._identity.held
-        if isinstance(self._limits, FlowControl):
-            done[Part.FLOWS] = lambda: self._flows is not None and self._flows.synced()
+        if self.options.get("presence") and self._gates.get("APIServerIdentity", True):
+            done[Part.IDENTITY] = lambda: self._presence is not None and self._presence.known()
         return done
 
     def _store_answers(self, flag: str) -> Callable[[], bool]:
@@ -354,7 +350,7 @@ class ApiServer:
         self._authorizers.start()
         self.informers.start()
         self._begun.add(Part.INFORMERS)
-        for part in (self._flows, self._identity):
+        for part in (self._flows, self._presence):
             if part is not None:
                 part.start()
 
@@ -385,7 +381,7 @@ class ApiServer:
         if self._encryption is not None:
             self._encryption.close()
         self._bootstrap.close()
-        for part in (self._identity, self._flows, self._registrations, self._definitions):
+        for part in (self._presence, self._flows, self._registrations, self._definitions):
             if part is not None:
                 part.close()
         self.informers.stop()

@@ -86,9 +86,7 @@ class SystemObjects:
         }
 
     def _endpoints(self) -> Iterable[Object]:
-        address = str(self._options.get("advertise-address") or self._options.get("bind-address") or "")
-        if address in {"", "0.0.0.0", "::"}:
-            address = outward_address()
+        address = own_address(self._options)
         if not address:
             return
         labels = {"endpointslice.kubernetes.io/skip-mirror": "true"}
@@ -135,6 +133,12 @@ class SystemObjects:
             labels = {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
             made = _named("apiregistration.k8s.io/v1", "APIService", name, labels=labels)
             yield {**made, "spec": spec, "status": {"conditions": [condition]}}
+
+
+def own_address(options: Mapping[str, Any]) -> str:
+    """Return the address that a server with these flags tells the cluster; empty when it has none."""
+    address = str(options.get("advertise-address") or options.get("bind-address") or "")
+    return outward_address() if address in {"", "0.0.0.0", "::"} else address
 
 
 def outward_address() -> str:

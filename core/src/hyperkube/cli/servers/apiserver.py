@@ -26,6 +26,7 @@ COMPAT = {"1.5": {"insecure-port": 8080, "admission-control": ("AlwaysAdmit",), 
 """Release → the defaults it had where 1.36's differ."""
 
 
+RECONCILERS = ("lease", "master-count", "none")
 MOST_GOAWAY = 0.02
 """Source: kubernetes apiserver ``pkg/server/options/server_run_options.go``."""
 
@@ -80,7 +81,9 @@ def complete(options: Options) -> None:
         kept = decoded_objects(options["target-ram-mb"], options["deserialization-cache-size"])
         _log.info("target memory %d MB: deserialization cache size %d", options["target-ram-mb"], kept)
     options["long-running"] = long_running(options)
-    options["identity-lease"] = options["feature-gates"].get("APIServerIdentity", True)
+    options["presence"] = True
+    if options["endpoint-reconciler-type"] not in RECONCILERS:
+        raise UsageError(f"--endpoint-reconciler-type must be one of: [{', '.join(RECONCILERS)}]")
     options["flagz"] = typed(FLAGS, options)
     _log.info("serving %s:%s, store %s", options["bind-address"], options["secure-port"], backend)
 
