@@ -1,7 +1,7 @@
 """Dynamic Resource Allocation through the real API server, with every process that has a part in it and RBAC on.
 
 A pod by a claim template, one by an extended resource that stands for a device class, partitions of one device that
-share its memory, a device that tells when it is ready, and one whose capacity several claims share.
+share its memory, a device that tells when it is ready, one whose capacity several claims share, and one that breaks.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SECONDS = 60.0
 
 @pytest.fixture(scope="module")
 def cluster():
-    manager = {"controllers": ["resourceclaim", "garbagecollector"]}
+    manager = {"controllers": ["resourceclaim", "garbagecollector", "device-taint-eviction"]}
     with ControlPlane(controller_manager=manager, apiserver={**NO_ACCOUNTS, "authorization-mode": ["RBAC"]}) as running:
         for name in ("plain", "rich"):
             add_node(running, name)
@@ -184,3 +184,20 @@ def test_claims_share_the_capacity_of_a_device(cluster):
 
     assert [row["consumedCapacity"] for row in rows] == [{"bandwidth": "4"}] * 2
     assert len({row["shareID"] for row in rows}) == 2
+
+
+def test_a_pod_leaves_a_device_that_breaks(cluster):
+    add_class(cluster, "fragile")
+    add_slice(cluster, "fragile", devices=[{"name": "f0"}])
+    add_template(cluster, "fragile")
+    add_pods(cluster, user("victim", "fragile"))
+    wait_bound(cluster, "victim")
+    broken = {"spec": {"devices": [{"name": "f0", "taints": [{"key": "broken", "effect": "NoExecute"}]}]}}
+    cluster.client.patch(RESOURCE_SLICES, "rich-fragile", broken)
+
+    cluster.wait(lambda: get(cluster, "victim")["metadata"].get("deletionTimestamp"), "the pod to be deleted", SECONDS)
+    conditions = {row["type"]: row.get("reason") for row in get(cluster, "victim")["status"]["conditions"]}
+    (device,) = cluster.client.get(RESOURCE_SLICES, "rich-fragile")["spec"]["devices"]
+
+    assert conditions["DisruptionTarget"] == "DeletionByDeviceTaintManager"
+    assert device["taints"][0]["timeAdded"]
