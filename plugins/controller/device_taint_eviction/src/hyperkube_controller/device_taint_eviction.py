@@ -161,7 +161,7 @@ class DeviceTaintEviction(Plugin):
         """Return from when on a pod may not stay; None for never."""
         if not spec_of(pod).get("nodeName"):
             return None
-        found = []
+        found: list[datetime] = []
         for name, generated in claim_names(pod):
             claim = self._claims.get(namespace_of(pod), name)
             if claim is None or (generated and (controller_of(claim) or {}).get("uid") != uid_of(pod)):
