@@ -26,7 +26,7 @@ class Extension:
     """Serves discovery and the two kinds of documents, which a test may change; counts what it sends."""
 
     def __init__(self):
-        self.text, self.sent = "a thing", {"v2": 0, "v3": 0}
+        self.text, self.sent, self.is_old = "a thing", {"v2": 0, "v3": 0}, False
 
     def handle(self, request):
         etag = f'"{abs(hash(self.text))}"'
@@ -34,6 +34,8 @@ class Extension:
         if request.path == VERSION:
             row = {"name": "things", "singularName": "thing", "namespaced": True, "kind": "Thing", "verbs": ["get"]}
             return answered({"kind": "APIResourceList", "groupVersion": "ext.example.com/v1", "resources": [row]})
+        if request.path.startswith("/openapi/v3") and self.is_old:
+            return Response(status=404)
         if request.path == "/openapi/v3":
             where = {"serverRelativeURL": f"/openapi/v3/{PATH}?hash={etag.strip(chr(34))}"}
             return answered({"paths": {PATH: where, "api/v1": {"serverRelativeURL": "/stolen"}}})
@@ -172,3 +174,23 @@ def test_it_goes_with_its_registration(server):
     assert eventually(lambda: PATH not in index(server))
     assert get(server, f"/openapi/v3/{PATH}").status == 404
     assert f"{VERSION}/things" not in v2(server)["paths"]
+
+
+def test_a_server_without_version_3_is_described_by_its_version_2(server, extension):
+    extension.is_old = True
+    look_again(server, 11)
+
+    assert eventually(lambda: described(server).get("paths"))
+    document = described(server)
+    answer = document["paths"][f"{VERSION}/things"]["get"]["responses"]["200"]
+    assert document["components"]["schemas"]["ext.Thing"]["description"] == "a thing"
+    assert answer == {"description": "", "content": {}}
+
+    extension.text = "another thing"
+    look_again(server, 12)
+    assert eventually(lambda: described(server)["components"]["schemas"]["ext.Thing"]["description"] == "another thing")
+
+
+def described(server):
+    where, _, query = index(server).get(PATH, {}).get("serverRelativeURL", "").partition("?")
+    return orjson.loads(get(server, where, query).body) if where else {}

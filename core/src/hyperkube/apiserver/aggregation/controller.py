@@ -11,11 +11,10 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
-import orjson
-
 from hyperkube.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube.apiserver.aggregation.fetch import fetch
 from hyperkube.apiserver.aggregation.remotes import Remote, Remotes, remote_of
+from hyperkube.apiserver.aggregation.resources import ACCEPT, is_whole, rows_of_version, rows_of_whole
 from hyperkube.apiserver.aggregation.route import Routes, Unreachable
 from hyperkube.apiserver.follower import Follower
 from hyperkube.apiserver.registry import Registry
@@ -26,6 +25,7 @@ from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, NotFou
 from hyperkube.machinery.objects import Object, copy_object, labels_of, name_of
 from hyperkube.machinery.times import format_time
 from hyperkube.machinery.users import UserInfo
+from hyperkube.serving.exchange import Response
 
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 _AGGREGATOR = UserInfo("system:kube-aggregator", "", ("system:masters",))
@@ -152,23 +152,35 @@ class Registrations:
         """Return the resources that the server says it has.
 
         Raises:
-            Unreachable: it cannot be reached or does not answer as it should.
+            Unreachable: it cannot be reached or does not serve the group version.
         """
         path = f"/apis/{remote.group}/{remote.version}"
-        relay = self._routes.relay(remote, path, _AGGREGATOR)
-        url = f"https://{relay.host}:{relay.port}{path}"
-        try:
-            answer = fetch(relay, headers={"Host": relay.server_name, "Accept": "application/json"})
-        except (OSError, UsageError) as error:
-            text = f"failing or missing response from {url}: Get {url!r}: {error}"
-            raise Unreachable("FailedDiscoveryCheck", text) from error
+        answer, url = self._get(remote, path, "application/json")
         if not 200 <= answer.status < 300:
             text = f"failing or missing response from {url}: bad status from {url}: {answer.status}"
             raise Unreachable("FailedDiscoveryCheck", text)
+        whole, _ = self._get(remote, "/apis", ACCEPT)
+        if not is_whole(whole):
+            return rows_of_version(answer.body)
         try:
-            return tuple(orjson.loads(answer.body).get("resources") or ())
-        except (ValueError, AttributeError) as error:
-            raise Unreachable("FailedDiscoveryCheck", f"{url} does not answer with resources: {error}") from error
+            return rows_of_whole(whole.body, remote.group, remote.version)
+        except (ValueError, TypeError, AttributeError) as error:
+            self._logger.warning("%s lists its groups in a form that cannot be read: %s", remote.name, error)
+            return rows_of_version(answer.body)
+
+    def _get(self, remote: Remote, path: str, accept: str) -> tuple[Response, str]:
+        """Return an answer, and the URL that gave it.
+
+        Raises:
+            Unreachable: there is none.
+        """
+        relay = self._routes.relay(remote, path, _AGGREGATOR)
+        url = f"https://{relay.host}:{relay.port}{path}"
+        try:
+            return fetch(relay, headers={"Host": relay.server_name, "Accept": accept}), url
+        except (OSError, UsageError) as error:
+            text = f"failing or missing response from {url}: Get {url!r}: {error}"
+            raise Unreachable("FailedDiscoveryCheck", text) from error
 
     def _tell(self, name: str, status: str, reason: str, message: str) -> None:
         registration = self._client.get(API_SERVICES, name)

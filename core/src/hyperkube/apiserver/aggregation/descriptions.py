@@ -1,5 +1,7 @@
 """What other servers say of their types: their OpenAPI documents, fetched again only when they have changed.
 
+A server that has no document of version 3 gets one made of that of version 2.
+
 A document stays when its server does not answer for a while: what a type looks like is true all the same. It goes with
 its APIService.
 Source: kubernetes kube-aggregator ``pkg/controllers/{openapi,openapiv3}``.
@@ -11,10 +13,11 @@ import hashlib
 import logging
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import orjson
 
+from hyperkube.apiserver.aggregation.converted import to_v3
 from hyperkube.apiserver.aggregation.fetch import fetch
 from hyperkube.apiserver.aggregation.merged import merged, part_of
 from hyperkube.apiserver.aggregation.remotes import Remote
@@ -37,6 +40,7 @@ class _Known:
         where: the address of its document of version 3, with the hash in it.
         etag: of its document of version 2.
         v2: the part of that document that is the group version's.
+        is_old: whether it has no documents of version 3: what it says is turned into one.
     """
 
     remote: Remote
@@ -44,6 +48,7 @@ class _Known:
     v3: Document | None = None
     etag: str = ""
     v2: Object = field(default_factory=dict)
+    is_old: bool = False
 
 
 class RemoteOpenApi:
@@ -65,7 +70,7 @@ class RemoteOpenApi:
     def refresh(self, remote: Remote) -> None:
         """Ask a server for what has changed; a server without documents is one that says nothing."""
         old = self._known.get(remote.name)
-        new = _Known(remote) if old is None else _Known(remote, old.where, old.v3, old.etag, old.v2)
+        new = _Known(remote) if old is None else replace(old, remote=remote)
         for step in (self._fetch_v3, self._fetch_v2):
             try:
                 step(new)
@@ -86,6 +91,11 @@ class RemoteOpenApi:
 
     def _fetch_v3(self, known: _Known) -> None:
         answer = self._get(known.remote, _V3)
+        was_old, known.is_old = known.is_old, answer.status == 404
+        if known.is_old:
+            if not was_old:
+                known.where, known.v3, known.etag = "", None, ""
+            return
         if answer.status != 200:
             known.where, known.v3 = "", None
             return
@@ -104,10 +114,15 @@ class RemoteOpenApi:
         answer = self._get(known.remote, _V2, known.etag)
         if answer.status == 200:
             headers = {name.lower(): value for name, value in answer.headers}
-            known.v2 = part_of(orjson.loads(answer.body), (f"/{_path(known.remote)}",))
+            document = orjson.loads(answer.body)
+            known.v2 = part_of(document, (f"/{_path(known.remote)}",))
+            if known.is_old:
+                body = orjson.dumps(to_v3(document))
+                known.v3 = Document(body, hashlib.sha512(body).hexdigest().upper())
             known.etag = headers.get("etag") or hashlib.sha512(answer.body).hexdigest()
         elif answer.status != 304:
             known.etag, known.v2 = "", {}
+            known.v3 = None if known.is_old else known.v3
 
     def _get(self, remote: Remote, path: str, etag: str = "") -> Response:
         relay = self._routes.relay(remote, path, _READER)
