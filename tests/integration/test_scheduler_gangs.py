@@ -10,7 +10,20 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from scheduling_world import NO_ACCOUNTS, SECONDS, add_node, add_pods, message_of, node_of, pod, wait_bound
+from scheduling_world import (
+    NO_ACCOUNTS,
+    SECONDS,
+    add_node,
+    add_pods,
+    add_priorities,
+    get,
+    message_of,
+    node_of,
+    pod,
+    remove,
+    wait_bound,
+    wait_message,
+)
 
 from hyperkube.kinds.resources import POD_GROUPS, PODS
 from hyperkube.testing.cluster import ControlPlane
@@ -97,29 +110,117 @@ def test_two_gangs_with_room_for_one_do_not_block_each_other(cluster):
     assert placed(cluster, members(4, other)) == []
 
 
-def test_a_gang_that_waits_too_long_gives_its_places_back(tmp_path):
-    path = tmp_path / "scheduler.yaml"
-    path.write_text("""
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- pluginConfig:
-  - name: GangScheduling
-    args: {permitTimeoutSeconds: 0.5}
-""")
-    options = {**GATES, "config": str(path)}
-    with ControlPlane(controller_manager=None, apiserver=SERVED, scheduler=options) as cluster:
-        add_node(cluster, "node", cpu="3")
-        add_group(cluster, "gang", 2)
-        gate = [{"name": "example.com/wait"}]
-        add_pods(cluster, member("gang-0"), member("gang-1", schedulingGates=gate))
-        late = "permit plugin 'GangScheduling': not allowed within 0.5 s"
-        cluster.wait(lambda: late in message_of(cluster, "gang-0"), late, SECONDS)
+def condition(cluster, name="gang"):
+    rows = cluster.client.get(POD_GROUPS, name, "default").get("status", {}).get("conditions", [])
+    return next((row for row in rows if row["type"] == "PodGroupScheduled"), {})
 
-        add_pods(cluster, pod("alone", "3"))
 
-        assert wait_bound(cluster, "alone") == ["node"]
-        assert node_of(cluster, "gang-0") is None
+def test_a_gang_with_a_pod_that_may_not_be_tried_yet_takes_no_place(cluster):
+    add_node(cluster, "node", cpu="3")
+    add_group(cluster, "gang", 2)
+    gate = [{"name": "example.com/wait"}]
+    add_pods(cluster, member("gang-0"), member("gang-1", schedulingGates=gate))
+    wait_message(cluster, "gang-0", "waiting for minCount pods from a gang to be scheduled")
+
+    add_pods(cluster, pod("alone", "3"))
+
+    assert wait_bound(cluster, "alone") == ["node"]
+    assert node_of(cluster, "gang-0") is None
+
+
+def test_the_group_tells_what_came_of_it(cluster):
+    add_node(cluster, "small", cpu="1")
+    add_group(cluster, "gang", 2)
+    add_pods(cluster, *(member(name) for name in members(2)))
+    refused = cluster.wait(lambda: condition(cluster), "a condition", SECONDS)
+    one = cluster.wait(lambda: message_of(cluster, "gang-0"), "a message", SECONDS)
+    other = cluster.wait(lambda: message_of(cluster, "gang-1"), "a message", SECONDS)
+    add_node(cluster, "large", cpu="2")
+    wait_bound(cluster, *members(2))
+    fits = cluster.wait(lambda: condition(cluster).get("status") == "True" and condition(cluster), "success", SECONDS)
+
+    assert (refused["status"], refused["reason"]) == ("False", "Unschedulable")
+    assert (fits["status"], fits["reason"]) == ("True", "Scheduled")
+    why_not = "1 No preemption victims found for incoming pod."
+    assert {one, other} == {
+        "waiting for minCount pods from a gang to be scheduled",
+        f"0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: {why_not}",
+    }
+
+
+def test_a_pod_that_comes_later_does_not_make_a_scheduled_group_unscheduled(cluster):
+    add_node(cluster, "node", cpu="2")
+    add_group(cluster, "gang", 2)
+    add_pods(cluster, *(member(name) for name in members(2)))
+    wait_bound(cluster, *members(2))
+    cluster.wait(lambda: condition(cluster).get("status") == "True", "success", SECONDS)
+    add_pods(cluster, member("gang-2"))
+    wait_message(cluster, "gang-2", "Insufficient cpu")
+
+    assert condition(cluster)["status"] == "True"
+
+
+def test_a_gang_takes_the_place_of_less_important_pods(cluster):
+    add_priorities(cluster, low=1, high=1000)
+    add_node(cluster, "node", cpu="3")
+    add_pods(cluster, *(pod(name, priorityClassName="low", terminationGracePeriodSeconds=1) for name in ("x", "y")))
+    wait_bound(cluster, "x", "y")
+    add_group(cluster, "gang", 3)
+    add_pods(cluster, *(member(name, priorityClassName="high") for name in members(3)))
+
+    def ending():
+        return all(get(cluster, name)["metadata"].get("deletionTimestamp") for name in ("x", "y"))
+
+    cluster.wait(ending, "both to be evicted", SECONDS)
+    cluster.wait(
+        lambda: condition(cluster).get("message") == "pod group is waiting for preemption to complete", "", SECONDS
+    )
+    meanwhile = placed(cluster, members(3))
+    for name in ("x", "y"):
+        remove(cluster, name)
+
+    assert wait_bound(cluster, *members(3)) == ["node"] * 3
+    assert meanwhile == []
+
+
+def test_pods_of_a_basic_group_need_not_wait_for_each_other(cluster):
+    add_node(cluster, "node", cpu="1")
+    spec = {"schedulingPolicy": {"basic": {}}}
+    cluster.client.create(POD_GROUPS, {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec})
+    add_pods(cluster, *(member(name) for name in members(2)))
+
+    cluster.wait(lambda: len(placed(cluster, members(2))) == 1, "one of them", SECONDS)
+    cluster.wait(lambda: condition(cluster).get("status") == "True", "success", SECONDS)
+
+
+def test_a_group_that_asks_for_one_rack_gets_the_one_that_holds_most_of_it():
+    gates = {**GATES["feature-gates"], "TopologyAwareWorkloadScheduling": True}
+    served = {**SERVED, "feature-gates": gates}
+    with ControlPlane(controller_manager=None, apiserver=served, scheduler={"feature-gates": gates}) as cluster:
+        for name, rack, cpu in (
+            ("a0", "a", "2"),
+            ("b0", "b", "2"),
+            ("b1", "b", "1"),
+            ("c0", "c", "1"),
+            ("c1", "c", "2"),
+        ):
+            add_node(cluster, name, cpu=cpu, labels={"rack": rack})
+        add_pods(cluster, pod("filler", nodeSelector={"kubernetes.io/hostname": "c1"}))
+        wait_bound(cluster, "filler")
+        spec = {
+            "schedulingPolicy": {"gang": {"minCount": 2}},
+            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+        }
+        cluster.client.create(POD_GROUPS, {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec})
+        add_pods(cluster, *(member(name, schedulingGates=[{"name": "example.com/wait"}]) for name in members(3)))
+        for name in members(3):
+            cluster.client.patch(PODS, name, {"spec": {"schedulingGates": None}}, "default")
+        cluster.wait(lambda: len(placed(cluster, members(3))) > 1, "the gang", SECONDS)
+        nodes = {node_of(cluster, name) for name in placed(cluster, members(3))}
+        add_pods(cluster, member("gang-3", cpu="2"))
+        wait_message(cluster, "gang-3", "node(s) are not in the placement of the pod group")
+
+    assert len({name[0] for name in nodes}) == 1, "one rack"
 
 
 def test_a_group_is_removed_after_its_pods():

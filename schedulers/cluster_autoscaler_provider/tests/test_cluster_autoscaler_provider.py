@@ -20,7 +20,7 @@ def test_a_gate_adds_gangs():
     (provider,) = ClusterAutoscalerProvider(context).scheduling_providers()
 
     assert provider.permits == ("GangScheduling",)
-    assert provider.post_filters == ("DynamicResources", "DefaultPreemption", "GangScheduling")
+    assert provider.post_filters == ("DynamicResources", "DefaultPreemption")
 
 
 class TestContract(ProviderContract):

@@ -20,7 +20,7 @@ def test_a_gate_adds_gangs():
     (provider,) = DefaultProvider(context).scheduling_providers()
 
     assert provider.permits == ("GangScheduling",)
-    assert provider.post_filters == ("DynamicResources", "DefaultPreemption", "GangScheduling")
+    assert provider.post_filters == ("DynamicResources", "DefaultPreemption")
 
 
 def test_a_gate_adds_scores_by_storage():
@@ -32,3 +32,12 @@ def test_a_gate_adds_scores_by_storage():
 
 class TestContract(ProviderContract):
     plugin = DefaultProvider
+
+
+def test_a_gate_adds_placements():
+    context = PluginContext(name="DefaultProvider", gates={"TopologyAwareWorkloadScheduling": True})
+    (provider,) = DefaultProvider(context).scheduling_providers()
+
+    assert provider.placement_generators == ("TopologyPlacementGenerator",)
+    assert provider.placement_scores == {"PodGroupPodsCount": 1}
+    assert provider.permits == ()

@@ -1,7 +1,10 @@
-"""A gang's pods: who waits, who lets them go, who makes them give up."""
+"""A gang's pods: who waits, and who lets them go.
+
+Cases: kubernetes ``gangscheduling/gangscheduling_test.go`` (TestGangSchedulingFlow).
+"""
 
 import pytest
-from hyperkube_scheduler.gang_scheduling import NOT_ALL, TOO_FEW, GangScheduling, min_count
+from hyperkube_scheduler.gang_scheduling import TOO_FEW, TOO_FEW_PLACED, GangScheduling, min_count
 
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.scheduling import pod_info, table
@@ -59,7 +62,7 @@ def test_pods_are_held_back_until_the_gang_is_there(gang):
     assert held == [TOO_FEW, TOO_FEW]
     assert complete == ""
     assert (
-        gang.pre_enqueue(pod("d", "unknown")) == 'waiting for pod\'s pod group "unknown" to appear in scheduling queue'
+        gang.pre_enqueue(pod("d", "unknown")) == 'waiting for pods\'s pod group "unknown" to appear in scheduling queue'
     )
     assert gang.pre_enqueue({"metadata": {"name": "x"}, "spec": {}}) == ""
 
@@ -71,32 +74,9 @@ def test_the_last_one_lets_the_others_go(gang):
     first, second, last = [seat(gang, name)[1] for name in "abc"]
 
     assert (first.allowed, first.wait_seconds, second.allowed, last.allowed) == (False, 7.0, False, True)
+    assert first.reason == TOO_FEW_PLACED
     assert gang.hand.done[:2] == [("activate", "ns/b"), ("activate", "ns/c")]
     assert gang.hand.done[-2:] == [("allow", "ns/a"), ("allow", "ns/b")]
-
-
-def test_one_that_fits_nowhere_makes_the_others_give_up(gang):
-    for name in "abc":
-        gang._pod(pod(name))
-    seat(gang, "a")
-    late = pod_info(pod("b"), table({"name": "n"}))
-
-    outcome = gang.post_filter(late, table({"name": "n"}), {}, None)()
-
-    assert outcome.node is None
-    assert gang.hand.done[-1] == ("reject", "ns/a", NOT_ALL)
-
-
-def test_a_gang_that_is_placed_is_not_given_up_for_one_more(gang):
-    for name in "abcd":
-        gang._pod(pod(name))
-    for name in "abc":
-        seat(gang, name)
-    gang.hand.done.clear()
-
-    gang.post_filter(pod_info(pod("d"), table({"name": "n"})), table({"name": "n"}), {}, None)()
-
-    assert gang.hand.done == []
 
 
 def test_what_was_given_back_does_not_count(gang):
@@ -115,3 +95,29 @@ def test_what_was_given_back_does_not_count(gang):
 )
 def test_only_a_gang_has_a_size(policy, count):
     assert min_count({"spec": {"schedulingPolicy": policy}}) == count
+
+
+def test_pods_of_other_gangs_do_not_count(gang):
+    """Only two of the gang's three are there, whoever else is."""
+    for name in ("a", "b"):
+        gang._pod(pod(name))
+    for name in ("x", "y"):
+        gang._pod(pod(name, "other"))
+
+    assert gang.pre_enqueue(pod("a")) == TOO_FEW
+
+
+def test_a_pod_without_a_gang_is_let_go_at_once(gang):
+    alone = pod_info({"metadata": {"name": "alone", "namespace": "ns"}, "spec": {"containers": []}}, table())
+
+    assert gang.permit(alone, "n").allowed
+    assert gang.hand.done == []
+
+
+def test_a_pod_that_is_bound_counts_as_placed(gang):
+    for name in ("a", "b"):
+        bound = pod(name)
+        bound["spec"]["nodeName"] = "n"
+        gang._pod(bound)
+
+    assert seat(gang, "c")[1].allowed

@@ -50,9 +50,7 @@ __all__ = [
     "Trial",
     "VictimReview",
     "Victims",
-    "hookimpl",
-    "scheduling_plugins",
-    "scheduling_providers",
+    "hookimpl", "scheduling_plugins", "scheduling_providers",
 ]  # fmt: skip
 
 MAX_SCORE = 100
@@ -385,6 +383,9 @@ class AlgorithmProvider:
     pre_binds: tuple[str, ...] = ()
     binds: tuple[str, ...] = ("DefaultBinder",)
     post_binds: tuple[str, ...] = ()
+    placement_generators: tuple[str, ...] = ()
+    placement_scores: Mapping[str, int] = field(default_factory=dict)
+    """Plugin name → weight, above 0: of placements of pod groups, see `hyperkube.hookspecs.pod_groups`."""
     settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Plugin name → its settings."""
     checks_all: bool = False
@@ -394,7 +395,8 @@ class AlgorithmProvider:
         """Return every plugin the set needs, each once, in a stable order."""
         named = (
             self.queue_sort, *self.pre_enqueue, *self.filters, *self.post_filters, *self.scores, *self.reserves,
-            *self.permits, *self.pre_binds, *self.binds, *self.post_binds,
+            *self.permits, *self.pre_binds, *self.binds, *self.post_binds, *self.placement_generators,
+            *self.placement_scores,
         )  # fmt: skip
         return tuple(dict.fromkeys(name for name in named if name))
 

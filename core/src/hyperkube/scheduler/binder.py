@@ -73,10 +73,32 @@ class Binder:
         Raises:
             NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
         """
+        self.reserve(profile, pod, node)
+        self.submit_reserved(profile, pod, node, finished)
+
+    def reserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+        """Reserve only.
+
+        Raises:
+            NotBound: a plugin refused; everything reserved was given back.
+        """
         laps = PointTimes(self._metrics, _profile_name(pod))
         laps.begin()
         with _timed(laps, "Reserve"):
             self._reserve(profile, pod, node, laps)
+
+    def unreserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+        """Give back what was reserved."""
+        self._unreserve(profile, pod, node)
+
+    def submit_reserved(self, profile: Profile, pod: PodInfo, node: NodeName, finished: Finished) -> None:
+        """Ask for permission now, on the caller's thread; then bind in the background.
+
+        Raises:
+            NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
+        """
+        laps = PointTimes(self._metrics, _profile_name(pod))
+        laps.begin()
         try:
             with _timed(laps, "Permit"):
                 waits = self._permit(profile, pod, node, laps)

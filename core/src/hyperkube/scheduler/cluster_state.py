@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, uid_of
 
@@ -52,6 +53,8 @@ class ClusterState:
         self._assumed: dict[str, _Assumed] = {}
         self._where: dict[str, NodeName] = {}
         self._nominated: dict[str, Nominated] = {}
+        self._groups: dict[str, GroupKey] = {}
+        self._members: dict[GroupKey, dict[str, NodeName]] = {}
 
     def table(self) -> Nodes:
         """Return the node table, made from what was seen so far at the first call."""
@@ -119,6 +122,7 @@ class ClusterState:
             self._assumed[info.key] = _Assumed(uid_of(info.pod), node)
             self._nominated.pop(info.key, None)
             self._where[info.key] = node
+            self._join(info.pod, info.key, node)
             self.table().put_pod(pod, node, info.demand)
 
     def forget(self, pod: Object) -> None:
@@ -203,11 +207,23 @@ class ClusterState:
             nodes = len(self._table) if self._table is not None else len(self._early_nodes)
             return {"nodes": nodes, "pods": len(self._where), "assumed_pods": len(self._assumed)}
 
+    def members(self, group: GroupKey) -> dict[str, NodeName]:
+        """Return where the pods of a group are, or are about to be: ``namespace/name`` → node."""
+        with self._lock:
+            return dict(self._members.get(group, {}))
+
+    def _join(self, pod: Object, key: str, node: NodeName) -> None:
+        group = group_of(pod)
+        if group is not None:
+            self._groups[key] = group
+            self._members.setdefault(group, {})[key] = node
+
     def _put(self, pod: Object, key: str, node: NodeName) -> None:
         before = self._where.get(key)
         if before is not None and before != node:
             self._take_off(key)
         self._where[key] = node
+        self._join(pod, key, node)
         if self._table is None:
             self._early_pods[key] = (pod, node)
         else:
@@ -219,6 +235,11 @@ class ClusterState:
         node = self._where.pop(key, None)
         if node is None:
             return False
+        group = self._groups.pop(key, None) if self._groups else None
+        if group is not None:
+            self._members[group].pop(key, None)
+            if not self._members[group]:
+                del self._members[group]
         if self._table is not None:
             self._table.remove_pod(key, node)
         return True

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hyperkube.hookspecs import scheduling
+from hyperkube.hookspecs import pod_groups, scheduling
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
@@ -33,8 +33,11 @@ POINTS: dict[str, tuple[str, type]] = {
     "preBind": ("pre_binds", scheduling.PreBindPlugin),
     "bind": ("binds", scheduling.BindPlugin),
     "postBind": ("post_binds", scheduling.PostBindPlugin),
+    "placementGenerate": ("placement_generators", pod_groups.PlacementGeneratePlugin),
+    "placementScore": ("placement_scores", pod_groups.PlacementScorePlugin),
 }
 """Name in the file → the set's field, and the class that a plugin must be."""
+WEIGHTED = frozenset({"score", "placementScore"})
 OLDER_WEIGHTS: Mapping[str, Mapping[str, int]] = {
     "v1beta2": {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1},
     "v1beta1": {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1, "NodePreferAvoidPods": 10_000},
@@ -161,7 +164,7 @@ class _Sets:
         fields: dict[str, Any] = {}
         for point, (attribute, _) in POINTS.items():
             chosen = self.points[point]
-            fields[attribute] = chosen if attribute == "scores" else tuple(chosen)
+            fields[attribute] = chosen if point in WEIGHTED else tuple(chosen)
         sorts = fields["queue_sort"]
         if len(sorts) != 1:
             raise UsageError(f"plugins.queueSort: exactly one must be enabled, not {len(sorts)}")
@@ -220,7 +223,7 @@ def _point(sets: _Sets, point: str, wanted: Object, path: str, shapes: Shapes) -
 
 def _weight(row: Object, path: str, point: str) -> int:
     """Return a score plugin's weight; one that is named without a weight weighs 1, whatever it weighed before."""
-    if point != "score":
+    if point not in WEIGHTED:
         return 0
     weight = row.get("weight", 0)
     if not isinstance(weight, int) or weight < 0:

@@ -11,6 +11,11 @@ from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import scheduling as specs
 from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.pod_groups import (
+    PlacementGeneratePlugin,
+    PlacementScorePlugin,
+    PodGroupPostFilterPlugin,
+)
 from hyperkube.hookspecs.scheduling import (
     AlgorithmProvider,
     BindPlugin,
@@ -50,6 +55,9 @@ class Profile:
     pre_binds: tuple[tuple[str, PreBindPlugin], ...]
     binds: tuple[tuple[str, BindPlugin], ...]
     post_binds: tuple[tuple[str, PostBindPlugin], ...]
+    placement_generators: tuple[tuple[str, PlacementGeneratePlugin], ...] = ()
+    placement_scores: tuple[tuple[str, PlacementScorePlugin, int], ...] = ()
+    group_post_filters: tuple[tuple[str, PodGroupPostFilterPlugin], ...] = ()
 
 
 def provider_named(name: str, context: PluginContext) -> AlgorithmProvider:
@@ -119,7 +127,7 @@ def build_profile(
             found.append((name, plugin))
         return tuple(found)
 
-    for name, weight in provider.scores.items():
+    for name, weight in (*provider.scores.items(), *provider.placement_scores.items()):
         if weight < 1:
             raise UsageError(f"weight {weight} of score plugin {name!r} must be positive")
     for plugin in host.plugins:
@@ -128,17 +136,24 @@ def build_profile(
             if pods is not None:
                 plugin.take_in_hand(pods)
     scored = point(ScorePlugin, tuple(provider.scores))
+    ranked = point(PlacementScorePlugin, tuple(provider.placement_scores))
+    post_filters = point(PostFilterPlugin, provider.post_filters)
     return Profile(
         provider=provider,
         host=host,
         queue_sort=point(QueueSortPlugin, (provider.queue_sort,))[0][1],
         pre_enqueue=point(PreEnqueuePlugin, provider.pre_enqueue),
         filters=point(FilterPlugin, provider.filters),
-        post_filters=point(PostFilterPlugin, provider.post_filters),
+        post_filters=post_filters,
         scores=tuple((name, plugin, provider.scores[name]) for name, plugin in scored),
         reserves=point(ReservePlugin, provider.reserves),
         permits=point(PermitPlugin, provider.permits),
         pre_binds=point(PreBindPlugin, provider.pre_binds),
         binds=point(BindPlugin, provider.binds),
         post_binds=point(PostBindPlugin, provider.post_binds),
+        placement_generators=point(PlacementGeneratePlugin, provider.placement_generators),
+        placement_scores=tuple((name, plugin, provider.placement_scores[name]) for name, plugin in ranked),
+        group_post_filters=tuple(
+            (name, plugin) for name, plugin in post_filters if isinstance(plugin, PodGroupPostFilterPlugin)
+        ),
     )

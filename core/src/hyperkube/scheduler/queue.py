@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
+from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.objects import Object, key_of, labels_of, uid_of
 
@@ -96,6 +97,7 @@ class SchedulingQueue:
         self._parked: dict[str, _Entry] = {}
         self._gated: dict[str, _Entry] = {}
         self._gates: Counter[str] = Counter()
+        self._groups: dict[GroupKey, dict[str, _Entry]] = {}
         self._heap: list[tuple[Any, int, str, _Entry]] = []
         self._order = itertools.count()
         self._changes: deque[str] = deque(maxlen=256)
@@ -112,6 +114,9 @@ class SchedulingQueue:
                 entry = None
             if entry is None:
                 entry = self._entries[key] = _Entry(pod, self._clock.monotonic())
+                group = group_of(pod)
+                if group is not None:
+                    self._groups.setdefault(group, {})[key] = entry
                 self._activate(key, entry, "UnscheduledPodAdd")
                 return
             before, entry.pod = entry.pod, pod
@@ -136,11 +141,23 @@ class SchedulingQueue:
                 while self._heap:
                     _, _, key, entry = heapq.heappop(self._heap)
                     if entry.state == "active" and self._entries.get(key) is entry:
-                        entry.attempts += 1
-                        entry.state = "flying"
-                        return Ticket(entry.pod, key, entry.attempts, self._changed, entry)
+                        return self._ticket(key, entry)
                 self._condition.wait()
             return None
+
+    def take_group(self, group: GroupKey) -> list[Ticket]:
+        """Return tickets of all pods of a group that may be tried, whatever they wait for but a gate; order is chance.
+
+        Source: kubernetes ``pkg/scheduler/schedule_one_podgroup.go`` (podGroupInfoForPod), 1.36.
+        """
+        with self._condition:
+            tickets = []
+            for key, entry in list(self._groups.get(group, {}).items()):
+                if entry.state not in {"flying", "gated"} and not self._closed:
+                    self._cancel(entry)
+                    self._parked.pop(key, None)
+                    tickets.append(self._ticket(key, entry))
+            return tickets
 
     def holds(self, ticket: Ticket) -> bool:
         """Tell whether the attempt is still wanted: the pod was not removed or replaced meanwhile."""
@@ -295,8 +312,18 @@ class SchedulingQueue:
         heapq.heappush(self._heap, (self._sort_key(entry.pod, entry.queued_at), next(self._order), key, entry))
         self._condition.notify()
 
+    def _ticket(self, key: str, entry: _Entry) -> Ticket:
+        entry.attempts += 1
+        entry.state = "flying"
+        return Ticket(entry.pod, key, entry.attempts, self._changed, entry)
+
     def _drop(self, key: str, entry: _Entry) -> None:
         del self._entries[key]
+        group = group_of(entry.pod)
+        if group is not None and group in self._groups:
+            self._groups[group].pop(key, None)
+            if not self._groups[group]:
+                del self._groups[group]
         self._parked.pop(key, None)
         self._ungate(key)
         self._cancel(entry)

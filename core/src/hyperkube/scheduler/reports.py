@@ -46,6 +46,7 @@ class Reports:
         self._condition = threading.Condition()
         self._bound: deque[tuple[Object, NodeName]] = deque()
         self._refused: deque[_Refusal] = deque()
+        self._writes: deque[Callable[[], None]] = deque()
         self._writing = False
         self._hurry = False
         self._idle = threading.Event()
@@ -70,6 +71,12 @@ class Reports:
             self._refused.append(_Refusal(told, "", "", NodeName("")))
             self._wake()
 
+    def later(self, write: Callable[[], None]) -> None:
+        """Have something else written, soon; `write` handles refusals of the API that it expects."""
+        with self._condition:
+            self._writes.append(write)
+            self._wake()
+
     def close(self) -> None:
         """Write what is left, within a second or so."""
         with self._condition:
@@ -88,21 +95,33 @@ class Reports:
     def _run(self) -> None:
         while True:
             with self._condition:
-                if not self._refused and self._bound and not self._hurry and self._busy():
-                    self._condition.wait_for(lambda: self._hurry or bool(self._refused), PATIENCE_SECONDS)
-                refused = list(self._refused)
+                if not self._refused and not self._writes and self._bound and not self._hurry and self._busy():
+                    self._condition.wait_for(
+                        lambda: self._hurry or bool(self._refused or self._writes), PATIENCE_SECONDS
+                    )
+                refused, writes = list(self._refused), list(self._writes)
                 self._refused.clear()
-                bound = [self._bound.popleft() for _ in range(min(AT_ONCE, len(self._bound)))] if not refused else []
-                if not refused and not bound:
+                self._writes.clear()
+                urgent = refused or writes
+                bound = [self._bound.popleft() for _ in range(min(AT_ONCE, len(self._bound)))] if not urgent else []
+                if not urgent and not bound:
                     self._writing = False
                     self._idle.set()
                     return
             for refusal in refused:
                 self._tell(refusal)
+            for write in writes:
+                self._write(write)
             for pod, node in bound:
                 self._recorder.event(pod, "Normal", "Scheduled", f"Successfully assigned {key_of(pod)} to {node}")
             if bound:
                 self._recorder.flush(PATIENCE_SECONDS)
+
+    def _write(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except (ApiError, OSError) as error:
+            _log.warning("cannot tell what came of an attempt: %s", error)
 
     def _tell(self, refusal: _Refusal) -> None:
         """Write event and condition; a pod that is gone by now is left alone."""

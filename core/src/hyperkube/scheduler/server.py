@@ -13,8 +13,8 @@ from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
-from hyperkube.hookspecs.scheduling import Nomination, PodInfo
-from hyperkube.kinds.resources import PODS
+from hyperkube.hookspecs.scheduling import PodInfo
+from hyperkube.kinds.resources import POD_GROUPS, PODS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionResource
@@ -28,15 +28,17 @@ from hyperkube.machinery.objects import (
 )
 from hyperkube.scheduler.bind_rate import BindRate
 from hyperkube.scheduler.binder import Binder, NotBound
+from hyperkube.scheduler.chooser import Chooser
 from hyperkube.scheduler.cluster_news import ClusterNews
 from hyperkube.scheduler.cluster_state import EXPIRY_SECONDS, ClusterState
 from hyperkube.scheduler.configuration import to_object
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
 from hyperkube.scheduler.gauges import offer_gauges
+from hyperkube.scheduler.group_cycle import GENERIC, GroupCycle
 from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
 from hyperkube.scheduler.placed_pods import PlacedPods
-from hyperkube.scheduler.point_times import HintTimes, PointTimes
+from hyperkube.scheduler.point_times import HintTimes
 from hyperkube.scheduler.profiles import DEFAULT_NAME, Profiles, Running
 from hyperkube.scheduler.queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
 from hyperkube.scheduler.reports import Reports
@@ -100,6 +102,7 @@ class Scheduler:
         )
         self._state = ClusterState()
         self._binder = Binder(self._clock, self.metrics, BindRate.of(options, self._clock), self._is_stored)
+        self._chooser = Chooser(self._state, self.metrics)
         self._news = ClusterNews(self._state, self._queue, self._profiles, self.metrics)
         self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
         self._templates: Templates | None = None
@@ -110,6 +113,13 @@ class Scheduler:
         path = str(options.get("explanations-file") or "")
         kept = ExplanationFile(Path(path)) if path else None
         self.explanations = Explanations(file=kept, busy=self._queue.has_active)
+        gates = options.get("feature-gates") or {}
+        self._group_cycle = GroupCycle(
+            self, client=client, clock=self._clock, gates=gates,
+            groups=self._informers.informer(POD_GROUPS) if gates.get(GENERIC) else None,
+            state=self._state, queue=self._queue, chooser=self._chooser, binder=self._binder, reports=self._reports,
+            metrics=self.metrics, explanations=self.explanations,
+        )  # fmt: skip
         offer_gauges(self.metrics, self._queue, self._state, self._binder)
 
     def start(self) -> None:
@@ -220,7 +230,7 @@ class Scheduler:
                 self._schedule(ticket)
             except Exception:  # noqa: BLE001  one pod must not end the scheduling; it is logged and tried again
                 _log.exception("scheduling %s failed", ticket.key)
-                self._attempted(ticket, ERROR, started)
+                self.attempted(ticket, ERROR, started)
                 self._state.forget(ticket.pod)
                 self._queue.put_back(ticket, error=True)
 
@@ -252,18 +262,16 @@ class Scheduler:
         self._clock.call_later(EXPIRY_SECONDS, self._expire)
 
     def _schedule(self, ticket: Ticket) -> None:
-        from hyperkube.scheduler.pod_info import QueuedPod, Templates
-
-        if self._templates is None:
-            self._templates = Templates()
         running = self._profiles.of(ticket.pod)
-        table = self._state.table()
+        if running is not None and self._group_cycle.takes(ticket):
+            self._group_cycle.schedule(running, ticket)
+            return
         started = self._clock.monotonic()
-        with table.lock:
+        with self._state.table().lock:
             if running is None or not self._queue.holds(ticket):
                 return
-            info = QueuedPod.of(ticket.pod, table, self._templates)
-            decision = self._decide(running, info)
+            info = self.prepare(ticket)
+            decision = self._chooser.decide(running, info)
             self.metrics.decided(self._clock.monotonic() - started)
             if decision.node is not None:
                 self._state.assume(info, decision.node)
@@ -271,29 +279,30 @@ class Scheduler:
         if decision.node is None:
             self._unschedulable(running, info, decision, ticket)
             self.explanations.keep(info.key, decision)
-            self._attempted(ticket, UNSCHEDULABLE, started)
+            self.attempted(ticket, UNSCHEDULABLE, started)
             return
         self.explanations.keep(info.key, decision)
         node = decision.node
         try:
-            self._binder.submit(running.profile, info, node, lambda error: self._finished(ticket, node, error, started))
+            self._binder.submit(running.profile, info, node, lambda error: self.finished(ticket, node, error, started))
         except NotBound as refusal:
             self._failed(ticket, refusal, started)
 
-    def _decide(self, running: Running, info: QueuedPod) -> Decision:
-        """Decide for a node that does with and without the pods for which room is being made there."""
-        table = self._state.table()
-        with self._state.guests(info.key, info.priority) as any_there:
-            survey = running.algorithm.survey(info, table) if any_there else None
-        return running.algorithm.decide(info, table, survey, self._state.nominated_node(info.key))
+    def prepare(self, ticket: Ticket) -> QueuedPod:
+        """Make a pod ready to be decided about; the table's lock is held."""
+        from hyperkube.scheduler.pod_info import QueuedPod, Templates
 
-    def _finished(self, ticket: Ticket, node: NodeName, error: NotBound | None, started: float) -> None:
+        if self._templates is None:
+            self._templates = Templates()
+        return QueuedPod.of(ticket.pod, self._state.table(), self._templates)
+
+    def finished(self, ticket: Ticket, node: NodeName, error: NotBound | None, started: float) -> None:
         """Take note of what came of a binding; called on a binder's thread."""
         if error is None:
             self._state.confirm(ticket.pod, self._clock.monotonic())
             self._queue.done(ticket)
             self._reports.bound(ticket.pod, node)
-            self._attempted(ticket, SCHEDULED, started)
+            self.attempted(ticket, SCHEDULED, started)
             waited = self._clock.monotonic() - ticket.queued_at
             self.metrics.bound(ticket.attempts, waited, flushed=ticket.flushed)
         else:
@@ -306,12 +315,13 @@ class Scheduler:
             return False
         return uid_of(found) == uid_of(info.pod) and found.get("spec", {}).get("nodeName") == node
 
-    def _attempted(self, ticket: Ticket, result: str, started: float) -> None:
+    def attempted(self, ticket: Ticket, result: str, started: float) -> None:
+        """Take note of an attempt that ended so."""
         profile = str(ticket.pod.get("spec", {}).get("schedulerName") or DEFAULT_NAME)
         self.metrics.attempt(result, profile, self._clock.monotonic() - started)
 
     def _failed(self, ticket: Ticket, error: NotBound, started: float) -> None:
-        self._attempted(ticket, UNSCHEDULABLE if error.rejected else ERROR, started)
+        self.attempted(ticket, UNSCHEDULABLE if error.rejected else ERROR, started)
         wanted = self._queue.holds(ticket)
         self._state.forget(ticket.pod)
         self._queue.put_back(ticket, refused_by=[error.plugin] if error.plugin else (), error=not error.rejected)
@@ -322,49 +332,22 @@ class Scheduler:
 
     def _unschedulable(self, running: Running, info: QueuedPod, decision: Decision, ticket: Ticket) -> None:
         refused_by = tuple(decision.refused)
-        nomination = self._make_room(running, info, decision)
+        nomination = self._chooser.make_room(running, info, decision)
         message = decision.close(nomination.message)
         if nomination.node is not None:
-            self._state.nominate(info.pod, nomination.node, info.priority)
-            for other in self._state.outrank(info.key, nomination.node, info.priority):
-                self._reports.unnominated(other.pod, other.node)
-                self._queue.activate(key_of(other.pod))
+            self.nominate(info, nomination.node)
         elif not nomination.keeps:
             self._state.unnominate(info.key)
         self._queue.put_back(ticket, refused_by=refused_by)
         nominated = nomination.node if nomination.node or nomination.keeps else NodeName("")
         self._reports.refused(info.pod, "Unschedulable", message, nominated)
 
-    def _make_room(self, running: Running, info: QueuedPod, decision: Decision) -> Nomination:
-        """Let the post-filter plugins decide with the table locked, and act without."""
-        from hyperkube.scheduler.trial import TableTrial
-
-        table = self._state.table()
-        outcome = Nomination(None)
-        laps = PointTimes(self.metrics, str(info.pod["spec"].get("schedulerName") or DEFAULT_NAME))
-        laps.begin()
-        for _, plugin in running.profile.post_filters:
-            with table.lock, self._state.guests(info.key, info.priority):
-                trial = TableTrial(info, table, running.algorithm, running.profile.filters)
-                try:
-                    answer = plugin.post_filter(info, table, decision.refused, trial)
-                finally:
-                    trial.restore()
-            outcome = self._evict(answer) if callable(answer) else answer
-            self.metrics.preempted(outcome.victims)
-            if outcome.node is not None:
-                break
-        laps.lap("PostFilter", "Success" if outcome.node is not None else "Unschedulable")
-        return outcome
-
-    def _evict(self, act: Callable[[], Nomination]) -> Nomination:
-        since, result = self._clock.monotonic(), "error"
-        try:
-            outcome = act()
-            result = "success"
-        finally:
-            self.metrics.evicted(result, self._clock.monotonic() - since)
-        return outcome
+    def nominate(self, info: PodInfo, node: NodeName) -> None:
+        """Take note that room is being made for a pod: those that matter less make theirs elsewhere."""
+        self._state.nominate(info.pod, node, info.priority)
+        for other in self._state.outrank(info.key, node, info.priority):
+            self._reports.unnominated(other.pod, other.node)
+            self._queue.activate(key_of(other.pod))
 
 
 _CONFIGURATION: Object = {

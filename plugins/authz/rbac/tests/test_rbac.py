@@ -203,3 +203,16 @@ def test_a_controller_behind_a_gate_has_its_role_with_the_gate(on):
 
     found = [one for one in objects if one["metadata"]["name"] == "system:controller:podgroup-protection-controller"]
     assert [one["kind"] for one in found] == (["ClusterRole", "ClusterRoleBinding"] if on else [])
+
+
+def test_the_scheduler_tells_what_came_of_a_pod_group():
+    objects = bootstrap_objects({"GenericWorkload": True})
+
+    (role,) = [
+        one for one in objects if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", "system:kube-scheduler")
+    ]
+    assert role["rules"][-1] == {
+        "apiGroups": ["scheduling.k8s.io"],
+        "resources": ["podgroups/status"],
+        "verbs": ["patch", "update"],
+    }

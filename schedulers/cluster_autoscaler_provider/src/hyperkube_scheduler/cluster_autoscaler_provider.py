@@ -18,5 +18,9 @@ class ClusterAutoscalerProvider(Plugin):
     def scheduling_providers(self) -> Sequence[AlgorithmProvider]:
         """Offer the set, with what the feature gates add."""
         gates = self.context.gates if self.context is not None else {}
-        gangs = bool(gates.get("GangScheduling"))
-        return [usual_set("ClusterAutoscalerProvider", resources="NodeResourcesMostAllocated", gangs=gangs)]
+        gangs, topology = bool(gates.get("GangScheduling")), bool(gates.get("TopologyAwareWorkloadScheduling"))
+        return [
+            usual_set(
+                "ClusterAutoscalerProvider", resources="NodeResourcesMostAllocated", gangs=gangs, topology=topology
+            )
+        ]

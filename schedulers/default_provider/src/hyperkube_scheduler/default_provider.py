@@ -20,6 +20,6 @@ class DefaultProvider(Plugin):
     def scheduling_providers(self) -> Sequence[AlgorithmProvider]:
         """Offer the set, with what the feature gates add."""
         gates = self.context.gates if self.context is not None else {}
-        gangs = bool(gates.get("GangScheduling"))
+        gangs, topology = bool(gates.get("GangScheduling")), bool(gates.get("TopologyAwareWorkloadScheduling"))
         storage = bool(gates.get("StorageCapacityScoring"))
-        return [usual_set("DefaultProvider", gangs=gangs, storage=storage)]
+        return [usual_set("DefaultProvider", gangs=gangs, storage=storage, topology=topology)]

@@ -1,44 +1,36 @@
 """GangScheduling: of pods that are worth nothing alone, place enough at once or none.
 
 A pod whose ``spec.schedulingGroup`` names a PodGroup with the gang policy is held back until ``minCount`` pods of the
-group are known. Each one placed then waits with its node reserved, until ``minCount`` have one. When no node is found
-for one of them, those that wait give theirs back at once, so that two half-placed gangs never block each other.
+group are known. The scheduler then tries them in one cycle, and this plugin lets them be bound as soon as ``minCount``
+have a node: if they never do, none keeps one, so that two half-placed gangs never block each other.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.hookspecs.scheduling import (
-    Filtered,
-    NodeTable,
-    Nomination,
     Permission,
     PermitPlugin,
     PodInfo,
     PodsInHand,
-    PostFilterPlugin,
     PreEnqueuePlugin,
     ReservePlugin,
-    Trial,
 )
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import POD_GROUPS, PODS
-from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, namespace_of
+from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of
 
 CHANGE = "pod group"
 """A group came or changed, or one of its pods did."""
 PERMIT_SECONDS = 300.0
-SYNC_SECONDS = 5.0
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
-NOT_ALL = "another pod of the gang fits nowhere"
-
-GroupKey = tuple[str, str]
-"""Namespace and name of a PodGroup."""
+TOO_FEW_PLACED = "waiting for minCount pods from a gang to be scheduled"
 
 
 @dataclass(slots=True)
@@ -62,11 +54,11 @@ class _Gang:
         return self.known - self.placed - self.reserved
 
 
-class GangScheduling(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PermitPlugin):
+class GangScheduling(PreEnqueuePlugin, ReservePlugin, PermitPlugin):
     """Holds a gang's pods together.
 
-    Settings: ``permitTimeoutSeconds`` (300), how long a placed pod waits for the others.
-    Source: kubernetes ``pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go`` (1.35 and 1.36).
+    Settings: ``permitTimeoutSeconds`` (300), how long a pod that is about to be bound waits for the others.
+    Source: kubernetes ``pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go`` (1.36).
     """
 
     wakes_on = frozenset({CHANGE})
@@ -105,19 +97,10 @@ class GangScheduling(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PermitPl
             return ""
         group = self._group(key)
         if group is None:
-            return f'waiting for pod\'s pod group "{key[1]}" to appear in scheduling queue'
+            return f'waiting for pods\'s pod group "{key[1]}" to appear in scheduling queue'
         with self._lock:
             gang = self._gangs.get(key) or _Gang()
             return TOO_FEW if len(gang.known | {key_of(pod)}) < min_count(group) else ""
-
-    def post_filter(
-        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], trial: Trial
-    ) -> Callable[[], Nomination] | Nomination:
-        """Let those that wait for this pod give their nodes back: it will not come now."""
-        key = group_of(pod.pod)
-        if key is None:
-            return Nomination(None)
-        return lambda: self._give_up(key)
 
     def reserve(self, pod: PodInfo, node: NodeName) -> str:
         """Count the pod as one that has a node."""
@@ -154,16 +137,7 @@ class GangScheduling(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PermitPl
                 self._hand.activate(other)  # type: ignore[union-attr]  # asked above
         if complete:
             return Permission(allowed=True)
-        return Permission(allowed=False, wait_seconds=self._seconds)
-
-    def _give_up(self, key: GroupKey) -> Nomination:
-        group = self._group(key)
-        with self._lock:
-            gang = self._gangs.get(key)
-            waiting = set() if gang is None or gang.seated() >= min_count(group) else gang.waiting()
-        for other in sorted(waiting) if self._hand is not None else ():
-            self._hand.reject(other, NOT_ALL)  # type: ignore[union-attr]  # asked above
-        return Nomination(None)
+        return Permission(allowed=False, reason=TOO_FEW_PLACED, wait_seconds=self._seconds)
 
     def _group(self, key: GroupKey) -> Object | None:
         if self._groups is None:
@@ -199,12 +173,6 @@ class GangScheduling(PreEnqueuePlugin, PostFilterPlugin, ReservePlugin, PermitPl
                 gang.placed.discard(key_of(pod))
                 if not gang.known and not gang.reserved:
                     del self._gangs[key]
-
-
-def group_of(pod: Object) -> GroupKey | None:
-    """Return the PodGroup that a pod is part of."""
-    name = (pod.get("spec", {}).get("schedulingGroup") or {}).get("podGroupName")
-    return (namespace_of(pod), name) if name else None
 
 
 def min_count(group: Object | None) -> int:

@@ -19,13 +19,16 @@ _KINDS = {
 _METADATA = ("name", "namespace", "labels", "annotations")
 
 
-_GATED: dict[str, tuple[str, Object]] = {
+_GATED: dict[str, tuple[str, list[Object]]] = {
     "GenericWorkload": (
         "system:kube-scheduler",
-        {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["get", "list", "watch"]},
+        [
+            {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["get", "list", "watch"]},
+            {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups/status"], "verbs": ["patch", "update"]},
+        ],
     ),
 }
-"""Feature gate → the cluster role to which it adds a rule."""
+"""Feature gate → the cluster role to which it adds rules."""
 
 _GATED_CONTROLLERS: dict[str, tuple[str, list[Object]]] = {
     "GenericWorkload": (
@@ -55,9 +58,9 @@ def bootstrap_objects(gates: Mapping[str, bool] | None = None) -> list[Object]:
     Source: kubernetes ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go``.
     """
     table = orjson.loads(files(__package__).joinpath("policy.json").read_bytes())
-    for gate, (role, rule) in _GATED.items():
+    for gate, (role, rules) in _GATED.items():
         if (gates or {}).get(gate):
-            next(entry for entry in table["clusterRoles"] if entry["name"] == role)["rules"].append(rule)
+            next(entry for entry in table["clusterRoles"] if entry["name"] == role)["rules"].extend(rules)
     for gate, (controller, rules) in _GATED_CONTROLLERS.items():
         if (gates or {}).get(gate):
             name = f"system:controller:{controller}"

@@ -11,7 +11,12 @@ from hyperkube.hookspecs.scheduling import AlgorithmProvider
 
 
 def usual_set(
-    name: str, *, resources: str = "NodeResourcesFit", gangs: bool = False, storage: bool = False
+    name: str,
+    *,
+    resources: str = "NodeResourcesFit",
+    gangs: bool = False,
+    storage: bool = False,
+    topology: bool = False,
 ) -> AlgorithmProvider:
     """Return the usual set as a provider.
 
@@ -20,6 +25,7 @@ def usual_set(
         resources: the plugin that scores how full nodes are.
         gangs: whether pods of a PodGroup are placed together or not at all.
         storage: whether nodes are scored by how full a pod's claims would make their storage.
+        topology: whether pod groups may ask for one part of the cluster.
     """
     provider = AlgorithmProvider(
         name=name,
@@ -57,15 +63,23 @@ def usual_set(
         pre_binds=("VolumeBinding", "DynamicResources"),
         binds=("DefaultBinder",),
     )
-    return _with_gangs(provider) if gangs else provider
+    if gangs:
+        provider = _with_gangs(provider)
+    return _with_topology(provider) if topology else provider
 
 
 def _with_gangs(provider: AlgorithmProvider) -> AlgorithmProvider:
-    """Return the set with GangScheduling last, so that preemption is tried before a gang gives up."""
     return replace(
         provider,
         pre_enqueue=(*provider.pre_enqueue, "GangScheduling"),
-        post_filters=(*provider.post_filters, "GangScheduling"),
         reserves=(*provider.reserves, "GangScheduling"),
         permits=(*provider.permits, "GangScheduling"),
+    )
+
+
+def _with_topology(provider: AlgorithmProvider) -> AlgorithmProvider:
+    return replace(
+        provider,
+        placement_generators=("TopologyPlacementGenerator",),
+        placement_scores={"PodGroupPodsCount": 1},
     )
