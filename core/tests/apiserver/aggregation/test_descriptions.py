@@ -19,6 +19,7 @@ pytest.importorskip("hyperkube_api.apiregistration", reason="needs the API group
 
 VERSION = "/apis/ext.example.com/v1"
 PATH = VERSION.strip("/")
+WHOLE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 BINARY = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
 
@@ -26,11 +27,17 @@ class Extension:
     """Serves discovery and the two kinds of documents, which a test may change; counts what it sends."""
 
     def __init__(self):
-        self.text, self.sent, self.is_old = "a thing", {"v2": 0, "v3": 0}, False
+        self.text, self.sent, self.is_old, self.lists_all = "a thing", {"v2": 0, "v3": 0}, False, False
 
     def handle(self, request):
         etag = f'"{abs(hash(self.text))}"'
         thing = {"description": self.text, "type": "object"}
+        if request.path == "/apis" and self.lists_all:
+            thing = {"resource": "wholes", "responseKind": {"kind": "Whole"}, "scope": "Cluster", "verbs": ["list"]}
+            group = {"metadata": {"name": "ext.example.com"}, "versions": [{"version": "v1", "resources": [thing]}]}
+            return Response(headers=[("Content-Type", WHOLE)], body=orjson.dumps({"items": [group]}))
+        if request.path == VERSION and self.lists_all:
+            return answered({})
         if request.path == VERSION:
             row = {"name": "things", "singularName": "thing", "namespaced": True, "kind": "Thing", "verbs": ["get"]}
             return answered({"kind": "APIResourceList", "groupVersion": "ext.example.com/v1", "resources": [row]})
@@ -194,3 +201,17 @@ def test_a_server_without_version_3_is_described_by_its_version_2(server, extens
 def described(server):
     where, _, query = index(server).get(PATH, {}).get("serverRelativeURL", "").partition("?")
     return orjson.loads(get(server, where, query).body) if where else {}
+
+
+def test_a_server_may_list_its_resources_all_at_once_only(server, extension):
+    extension.lists_all = True
+    look_again(server, 11)
+
+    assert eventually(lambda: "wholes" in listed(server))
+    assert listed(server)["wholes"]["responseKind"] == {"group": "ext.example.com", "version": "v1", "kind": "Whole"}
+
+
+def listed(server):
+    items = orjson.loads(get(server, "/apis", accept=WHOLE).body)["items"]
+    group = next(one for one in items if one["metadata"]["name"] == "ext.example.com")
+    return {resource["resource"]: resource for version in group["versions"] for resource in version["resources"]}

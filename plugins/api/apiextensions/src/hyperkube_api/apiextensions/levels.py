@@ -154,9 +154,10 @@ class Level:
             text = f"rule compiler initialization error: {self._broken}"
             budget.errors.append(invalid(place.path, self._kind, text))
             return
-        if self._rules and not budget.left:
+        if not self._rules:
+            return
+        if not budget.left:
             budget.end(invalid(place.path, self._kind, _OUT_OF_BUDGET))
-        if not self._rules or budget.spent:
             return
         try:
             own = self._convert(place.value) if self._convert else place.value

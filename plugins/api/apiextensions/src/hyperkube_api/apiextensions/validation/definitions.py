@@ -155,11 +155,11 @@ def _versions(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Itera
         yield from subresources(at.child("subresources"), version.get("subresources"))
         yield from columns(at.child("additionalPrinterColumns"), version.get("additionalPrinterColumns") or ())
         fields = version.get("selectableFields") or ()
-        if fields and schema is None:
+        if fields and schema is not None:
+            yield from selectable(at, fields, schema)
+        elif fields:
             text = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
             yield invalid(at.child("selectableFields"), "", text)
-        elif fields:
-            yield from selectable(at, fields, schema)
     given = [version.get("name") for version in spec.versions]
     if len(set(given)) < len(given):
         yield invalid(path, shown_versions(spec.versions), "must contain unique version names")
