@@ -13,7 +13,6 @@ from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, invalid, required
 from hyperkube.machinery.groups import GroupVersion
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.schema import DecodeError
 
 CheckMetadata = Callable[[Object, Path], list[FieldError]]
 """Returns what is wrong with the metadata of an object, given where they are."""
@@ -74,6 +73,8 @@ def _object(path: Path, value: Object, decode: Metadata, check: CheckMetadata) -
                 yield invalid(at, text, str(error))
     if "metadata" not in value:
         return
+    from hyperkube.machinery.schema import DecodeError
+
     at = path.child("metadata")
     try:
         metadata, _ = decode(copy_object({"": value["metadata"]})[""])
