@@ -52,6 +52,11 @@ def dev(name="1", /, *, memory="", attributes=None, **spec):
     return row
 
 
+def attributed(*rows, **spec):
+    """Return a slice with a device per row of attributes."""
+    return [rslice(*[dev(n, attributes=row, **spec) for n, row in enumerate(rows, 1)])]
+
+
 def typed(value):
     if isinstance(value, dict):
         return value
