@@ -8,6 +8,7 @@ from __future__ import annotations
 from hyperkube_api.core.validation.claims import validate_claim_spec
 from hyperkube_api.core.validation.controllers import NO_MATCH, validate_replica_counts, validate_running_template
 from hyperkube_api.core.validation.pod_specs import validate_template
+from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import (
     NOT_NEGATIVE,
     at_most_all,
@@ -37,7 +38,11 @@ STATEFUL_ONLY = (
 
 def validate_controller_revision(obj: Object) -> list[FieldError]:
     """Check a controller revision."""
-    errors = [] if obj.get("data") is not None else [required(ROOT.child("data"), "data is mandatory")]
+    data = obj.get("data")
+    errors: list[FieldError] = []
+    if not isinstance(data, dict):
+        text = "data is mandatory" if data is None else "data must be a valid JSON object"
+        errors.append(required(ROOT.child("data"), text))
     revision = obj.get("revision") or 0
     if revision < 0:
         errors.append(invalid(ROOT.child("revision"), revision, NOT_NEGATIVE))
@@ -50,20 +55,25 @@ def validate_controller_revision_update(obj: Object, old: Object) -> list[FieldE
     return errors + unchanged(ROOT.child("data"), obj.get("data"), old.get("data"))
 
 
-def _selector(path: Path, spec: Object, kind: str) -> tuple[list[FieldError], Selector | None]:
-    """Check the selector of a workload; return it unless it is unusable."""
+def _selector(
+    path: Path, spec: Object, kind: str, unreadable: str = "invalid label selector"
+) -> tuple[list[FieldError], Selector | None]:
+    """Check the selector of a workload; return it unless it is unusable (none at all selects nothing)."""
     selector = spec.get("selector")
-    if selector is None:
-        return [required(path)], None
-    errors = label_selector(path, selector)
-    if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+    errors = [required(path)] if selector is None else label_selector(path, selector)
+    if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
         errors.append(invalid(path, selector, f"empty selector is invalid for {kind}"))
     try:
         return errors, from_label_selector(selector)
     except SelectorError:
-        if not errors:
-            errors.append(invalid(path, selector, "invalid label selector"))
-        return errors, None
+        return [*errors, invalid(path, selector, unreadable)], None
+
+
+def _template(spec: Object, selector: Selector | None) -> list[FieldError]:
+    """Check the template of a workload, which nobody looks at while the selector cannot be read."""
+    if selector is None:
+        return []
+    return validate_running_template(_SPEC.child("template"), spec.get("template") or {}, selector)
 
 
 def _is_zero(value: int | str | None) -> bool:
@@ -76,7 +86,7 @@ def validate_deployment(obj: Object) -> list[FieldError]:
     errors = counts(_SPEC, spec, "replicas")
     wrong, selector = _selector(_SPEC.child("selector"), spec, "deployment")
     errors += wrong
-    errors += validate_running_template(_SPEC.child("template"), spec.get("template"), selector)
+    errors += _template(spec, selector)
     errors += _deployment_strategy(_SPEC.child("strategy"), spec.get("strategy") or {})
     errors += counts(_SPEC, spec, "minReadySeconds", "revisionHistoryLimit")
     deadline, ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds") or 0
@@ -96,7 +106,7 @@ def _deployment_strategy(path: Path, strategy: Object) -> list[FieldError]:
             return [forbidden(path.child("rollingUpdate"), text)]
         return []
     if kind != "RollingUpdate":
-        return [not_supported(path, _strategy_shape(strategy), ("Recreate", "RollingUpdate"))]
+        return [not_supported(path, _shape("DeploymentStrategy", strategy), ("Recreate", "RollingUpdate"))]
     at = path.child("rollingUpdate")
     if rolling is None:
         return [required(at, "this should be defaulted and never be nil")]
@@ -108,8 +118,15 @@ def _deployment_strategy(path: Path, strategy: Object) -> list[FieldError]:
     return errors + at_most_all(at.child("maxUnavailable"), rolling.get("maxUnavailable"))
 
 
-def _strategy_shape(strategy: Object) -> Object:
-    return {"Type": strategy.get("type") or "", "RollingUpdate": strategy.get("rollingUpdate")}
+def _shape(name: str, strategy: Object) -> Object:
+    """Return a strategy as Kubernetes shows one: numbers that are not there are zero."""
+    shown: Object = go_shape(f"hyperkube_api.apps.v1:{name}", strategy)
+    rolling = shown.get("RollingUpdate")
+    if rolling is not None and name != "StatefulSetUpdateStrategy":
+        shown["RollingUpdate"] = {member: 0 if value is None else value for member, value in rolling.items()}
+    elif rolling is not None:
+        rolling["Partition"] = rolling["Partition"] or 0
+    return shown
 
 
 def validate_deployment_update(obj: Object, old: Object) -> list[FieldError]:
@@ -140,7 +157,7 @@ def validate_deployment_status(obj: Object, old: Object) -> list[FieldError]:
 def _collisions(status: Object, old: Object) -> list[FieldError]:
     now, before = status.get("collisionCount"), old.get("collisionCount")
     if before is not None and (now is None or now < before):
-        return [invalid(_STATUS.child("collisionCount"), now, "cannot be decremented")]
+        return [invalid(_STATUS.child("collisionCount"), now or 0, "cannot be decremented")]
     return []
 
 
@@ -148,9 +165,8 @@ def validate_replica_set(obj: Object) -> list[FieldError]:
     """Check a replica set."""
     spec = obj["spec"]
     errors = counts(_SPEC, spec, "replicas", "minReadySeconds")
-    wrong, selector = _selector(_SPEC.child("selector"), spec, "replicaset")
-    errors += wrong
-    return errors + validate_running_template(_SPEC.child("template"), spec.get("template"), selector)
+    wrong, selector = _selector(_SPEC.child("selector"), spec, "deployment")  # Kubernetes' word here, too
+    return errors + wrong + _template(spec, selector)
 
 
 def validate_replica_set_update(obj: Object, old: Object) -> list[FieldError]:
@@ -167,13 +183,8 @@ def validate_replica_set_status(obj: Object) -> list[FieldError]:
 def validate_daemon_set(obj: Object) -> list[FieldError]:
     """Check a daemon set."""
     spec = obj["spec"]
-    wrong, selector = _selector(_SPEC.child("selector"), spec, "daemonset")
-    template = spec.get("template") or {}
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    errors = wrong
-    at = _SPEC.child("template")
-    if selector is not None and not selector.matches(labels):
-        errors.append(invalid(at.child("metadata", "labels"), labels or None, NO_MATCH))
+    template, at = spec.get("template") or {}, _SPEC.child("template")
+    errors = _daemon_selector(_SPEC.child("selector"), spec.get("selector"), template)
     errors += validate_template(at, template)
     pod = template.get("spec") or {}
     if pod.get("restartPolicy") != "Always":
@@ -186,12 +197,29 @@ def validate_daemon_set(obj: Object) -> list[FieldError]:
     return errors + counts(_SPEC, spec, "revisionHistoryLimit")
 
 
+def _daemon_selector(path: Path, selector: Object | None, template: Object) -> list[FieldError]:
+    """Check the selector of a daemon set: one that is missing shows by the labels that it does not match."""
+    errors = label_selector(path, selector)
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    try:
+        matches = from_label_selector(selector).matches(labels)
+    except SelectorError:
+        matches = True
+    if not matches:
+        errors.append(
+            invalid(_SPEC.child("template", "metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH)
+        )
+    if selector is not None and not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        errors.append(invalid(path, selector, "empty selector is invalid for daemonset"))
+    return errors
+
+
 def _daemon_strategy(path: Path, strategy: Object) -> list[FieldError]:
     kind = strategy.get("type") or ""
     if kind == "OnDelete":
         return []
     if kind != "RollingUpdate":
-        return [not_supported(path, _strategy_shape(strategy), ("RollingUpdate", "OnDelete"))]
+        return [not_supported(path, _shape("DaemonSetUpdateStrategy", strategy), ("RollingUpdate", "OnDelete"))]
     rolling, at = strategy.get("rollingUpdate"), path.child("rollingUpdate")
     if rolling is None:
         return [required(at)]
@@ -254,10 +282,11 @@ def _stateful_strategy(path: Path, strategy: Object) -> list[FieldError]:
     if kind == "OnDelete":
         if rolling is not None:
             text = "only allowed for updateStrategy 'RollingUpdate'"
-            return [invalid(path.child("rollingUpdate"), rolling, text)]
+            shown = _shape("StatefulSetUpdateStrategy", strategy)["RollingUpdate"]
+            return [invalid(path.child("rollingUpdate"), shown, text)]
         return []
     if kind != "RollingUpdate":
-        return [invalid(path, _strategy_shape(strategy), "must be 'RollingUpdate' or 'OnDelete'")]
+        return [invalid(path, _shape("StatefulSetUpdateStrategy", strategy), "must be 'RollingUpdate' or 'OnDelete'")]
     at = path.child("rollingUpdate")
     errors = counts(at, rolling or {}, "partition")
     unavailable = (rolling or {}).get("maxUnavailable")
@@ -272,19 +301,19 @@ def _stateful_strategy(path: Path, strategy: Object) -> list[FieldError]:
 def _retention(path: Path, spec: Object) -> list[FieldError]:
     policy = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     return [
-        not_supported(path.child(member), policy.get(member) or "", ("Delete", "Retain"))
+        not_supported(path.child(member), policy.get(member) or "", ("Retain", "Delete"))
         for member in ("whenDeleted", "whenScaled")
         if policy and policy.get(member) not in {"Delete", "Retain"}
     ]
 
 
 def _stateful_selector(spec: Object) -> list[FieldError]:
-    errors, selector = _selector(_SPEC.child("selector"), spec, "statefulset")
+    errors, selector = _selector(_SPEC.child("selector"), spec, "statefulset", unreadable="")
     template, at = spec.get("template") or {}, _SPEC.child("template")
     labels = (template.get("metadata") or {}).get("labels") or {}
     if selector is not None:
         if not selector.is_empty and not selector.matches(labels):
-            errors.append(invalid(at.child("metadata", "labels"), labels or None, NO_MATCH))
+            errors.append(invalid(at.child("metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH))
         scratch = copy_object(template)
         claims = {
             claim["metadata"].get("name") for claim in spec.get("volumeClaimTemplates") or () if claim.get("metadata")

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from hyperkube_api.batch.defaults import default_cron_job, default_job
 from hyperkube_api.batch.validation.cron_jobs import validate_cron_job, validate_cron_job_name
-from hyperkube_api.batch.validation.job_updates import validate_job_status_update, validate_job_update
+from hyperkube_api.batch.validation.job_status import validate_job_status_update
+from hyperkube_api.batch.validation.job_updates import validate_job_update
 from hyperkube_api.batch.validation.jobs import validate_job
 from hyperkube_api.core.warnings import template_warnings, workload_name_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
@@ -103,7 +104,7 @@ class JobStrategy(StatusStrategy):
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that what counts pods stayed."""
-        return validate_job_update(obj, old)
+        return validate_job_update(obj, old, call.gates)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts and conditions."""

@@ -5,6 +5,8 @@ Source: kubernetes pkg/apis/batch/validation (ValidateCronJobSpec); schedules as
 
 from __future__ import annotations
 
+import re
+
 from hyperkube_api.batch.validation.jobs import validate_job_spec
 from hyperkube_api.meta.validation import counts, one_of
 
@@ -36,8 +38,9 @@ def validate_cron_job(cron_job: Object, old: Object | None) -> list[FieldError]:
     schedule = spec.get("schedule") or ""
     if not schedule:
         errors.append(required(_SPEC.child("schedule")))
-    elif old is None or schedule != (old["spec"].get("schedule") or ""):
-        errors += _schedule(_SPEC.child("schedule"), schedule, spec.get("timeZone"))
+    else:
+        zoned = old is not None and "TZ" in (old["spec"].get("schedule") or "")
+        errors += _schedule(_SPEC.child("schedule"), schedule, spec.get("timeZone"), zoned=zoned)
     errors += counts(_SPEC, spec, "startingDeadlineSeconds")
     if spec.get("timeZone") is not None and (old is None or spec["timeZone"] != old["spec"].get("timeZone")):
         errors += _zone(_SPEC.child("timeZone"), spec["timeZone"])
@@ -47,23 +50,25 @@ def validate_cron_job(cron_job: Object, old: Object | None) -> list[FieldError]:
 
 
 def _job_template(path: Path, spec: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
+    errors = validate_job_spec(path, spec, template_only=True)
     if spec.get("selector") is not None:
         errors.append(invalid(path.child("selector"), spec["selector"], "`selector` will be auto-generated"))
     if spec.get("manualSelector"):
         errors.append(not_supported(path.child("manualSelector"), spec["manualSelector"], ("nil", "false")))
-    return errors + validate_job_spec(path, spec, template_only=True)
+    return errors
 
 
-def _schedule(path: Path, schedule: str, zone: str | None) -> list[FieldError]:
+def _schedule(path: Path, schedule: str, zone: str | None, *, zoned: bool) -> list[FieldError]:
+    """Check a schedule; `zoned`: the stored one has a zone in it, which may stay there."""
     errors: list[FieldError] = []
     fault = schedule_fault(schedule)
     if fault:
         errors.append(invalid(path, schedule, fault))
-    if "TZ" in schedule:
+    if "TZ" in schedule and not zoned:
         text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-        if zone is not None:
-            text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        errors.append(invalid(path, schedule, text))
+    elif "TZ" in schedule and zone is not None:
+        text = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
         errors.append(invalid(path, schedule, text))
     return errors
 
@@ -164,10 +169,17 @@ def _is_zone(name: str) -> bool:
     return True
 
 
+_ZONE_PART = re.compile(r"(?!-)[A-Za-z._0-9+-]{1,14}")
+
+
 def _zone(path: Path, zone: str) -> list[FieldError]:
     if not zone:
         return [invalid(path, zone, "timeZone must be nil or non-empty string")]
+    unknown = invalid(path, zone, f"unknown time zone {zone}")
+    if any(part in {".", ".."} or not _ZONE_PART.fullmatch(part) for part in zone.split("/")):
+        return [unknown]
+    errors: list[FieldError] = []
     if zone.lower() == "local":
         text = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones"
-        return [invalid(path, zone, text)]
-    return [] if _is_zone(zone) else [invalid(path, zone, f"unknown time zone {zone}")]
+        errors.append(invalid(path, zone, text))
+    return errors if _is_zone(zone) else [*errors, unknown]

@@ -1,75 +1,99 @@
-"""What may change in a job that exists, and what its controller may report.
+"""What may change in a job that exists.
 
-Source: kubernetes pkg/apis/batch/validation (ValidateJobUpdate, ValidateJobUpdateStatus).
+Source: kubernetes pkg/apis/batch/validation (ValidateJobUpdate), pkg/registry/batch/job/strategy.go.
 """
 
 from __future__ import annotations
 
-from hyperkube_api.batch.validation.jobs import validate_job
-from hyperkube_api.meta.go_shape import go_shape
-from hyperkube_api.meta.validation import IMMUTABLE, counts, unchanged
+from collections.abc import Mapping
+from typing import Any
 
-from hyperkube.machinery.field import OMITTED, ROOT, FieldError, invalid, required
-from hyperkube.machinery.objects import Object, copy_object
+from hyperkube_api.batch.validation.job_status import true_conditions as _true_conditions
+from hyperkube_api.batch.validation.jobs import validate_job, validate_job_spec
+from hyperkube_api.meta.go_shape import go_shape
+from hyperkube_api.meta.validation import IMMUTABLE, unchanged, unchanged_exactly
+
+from hyperkube.machinery.field import ROOT, FieldError, invalid
+from hyperkube.machinery.objects import Object, copy_object, labels_of
 
 _SPEC = ROOT.child("spec")
-_STATUS = ROOT.child("status")
-_FIXED = ("selector", "completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
-_COUNTS = ("active", "succeeded", "failed", "ready", "terminating")
+_FIXED = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_SHAPES = {
+    "podFailurePolicy": "hyperkube_api.batch.v1:PodFailurePolicy",
+    "successPolicy": "hyperkube_api.batch.v1:SuccessPolicy",
+}
+JOB_NAME = "batch.kubernetes.io/job-name"
+CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 
 
-def validate_job_update(job: Object, old: Object) -> list[FieldError]:
-    """Check an update of a job."""
+def validate_job_update(job: Object, old: Object, gates: Mapping[str, bool] | None = None) -> list[FieldError]:
+    """Check an update of a job: all of it as on creation, what is specified once more, and what may not change."""
     spec, before = job["spec"], old["spec"]
-    errors = validate_job(job)
+    known = labels_of(before.get("template") or {})
+    errors = validate_job(job, prefixed=JOB_NAME in known and CONTROLLER_UID in known)
+    errors += validate_job_spec(_SPEC, spec)  # Kubernetes looks at it twice, too
     errors += _completions(spec, before)
     errors += unchanged(_SPEC.child("selector"), spec.get("selector"), before.get("selector"))
-    errors += _template(job, old)
-    for member in _FIXED[1:]:
-        errors += unchanged(_SPEC.child(member), spec.get(member), before.get(member))
+    errors += _template(job, old, gates or {})
+    for member in _FIXED:
+        errors += unchanged_exactly(_SPEC.child(member), _shown(member, spec), _shown(member, before))
     return errors
+
+
+def _shown(member: str, spec: Object) -> Any:
+    value, schema = spec.get(member), _SHAPES.get(member)
+    return value if value is None or schema is None else go_shape(schema, value)
 
 
 def _completions(spec: Object, before: Object) -> list[FieldError]:
     now, was = spec.get("completions"), before.get("completions")
-    if now == was:
+    if now == was or (now is None and spec.get("completionMode") == "Indexed"):
         return []
-    elastic = (
-        spec.get("completionMode") == "Indexed"
-        and now is not None
-        and was is not None
-        and now == spec.get("parallelism")
-    )
-    if elastic:
+    if spec.get("completionMode") != "Indexed":
+        return [invalid(_SPEC.child("completions"), now, IMMUTABLE)]
+    if now == spec.get("parallelism"):
         return []
-    if spec.get("completionMode") == "Indexed" and now is not None:
-        text = "can only be modified in tandem with spec.parallelism"
-        return [
-            invalid(
-                _SPEC.child("completions"),
-                now,
-                f"{text} (newCompletions={now}, newParallelism={spec.get('parallelism')})",
-            )
-        ]
-    return [invalid(_SPEC.child("completions"), now, IMMUTABLE)]
+    text = "can only be modified in tandem with spec.parallelism"
+    return [invalid(_SPEC.child("completions"), now, text)]
 
 
-def _template(job: Object, old: Object) -> list[FieldError]:
+def _template(job: Object, old: Object, gates: Mapping[str, bool]) -> list[FieldError]:
     now, before = copy_object(job["spec"].get("template") or {}), old["spec"].get("template") or {}
-    if _is_suspended(old) and _never_started(old):
+    path = _SPEC.child("template")
+    if _may_be_directed(old, widely=gates.get("MutableSchedulingDirectivesForSuspendedJobs", True)):
         _forgive(now, before)
+    if gates.get("MutablePodResourcesForSuspendedJobs", True) and _may_be_directed(old, widely=True):
+        _forgive_resources(now, before)
+        if (now.get("spec") or {}) != (before.get("spec") or {}):
+            shown = go_shape("hyperkube_api.core.v1:PodSpec", now.get("spec") or {})
+            return [invalid(path.child("spec"), shown, IMMUTABLE)]
     if now == before:
         return []
     shown = go_shape("hyperkube_api.core.v1:PodTemplateSpec", now)
-    return [invalid(_SPEC.child("template"), shown, IMMUTABLE)]
+    return [invalid(path, shown, IMMUTABLE)]
 
 
-def _is_suspended(job: Object) -> bool:
-    return bool(job["spec"].get("suspend"))
+def _may_be_directed(old: Object, *, widely: bool) -> bool:
+    """Tell whether a job is held back: never started, or (`widely`) stopped again without a pod left."""
+    if not old["spec"].get("suspend"):
+        return False
+    status = old.get("status") or {}
+    never_started = not status.get("startTime")
+    if not widely:
+        return never_started
+    return not status.get("active") and (never_started or "Suspended" in _true_conditions(status))
 
 
-def _never_started(job: Object) -> bool:
-    return not (job.get("status") or {}).get("startTime")
+def _forgive_resources(template: Object, old: Object) -> None:
+    """Set back what containers ask for."""
+    for member in ("containers", "initContainers"):
+        now, before = ((each.get("spec") or {}).get(member) or [] for each in (template, old))
+        if len(now) != len(before):
+            continue
+        for container, was in zip(now, before, strict=True):
+            container.pop("resources", None)
+            if was.get("resources") is not None:
+                container["resources"] = was["resources"]
 
 
 def _forgive(template: Object, old: Object) -> None:
@@ -93,56 +117,3 @@ def _forgive(template: Object, old: Object) -> None:
             spec.pop("affinity", None)
         else:
             spec["affinity"] = old_affinity
-
-
-def validate_job_status_update(job: Object, old: Object) -> list[FieldError]:
-    """Check what the job controller reports."""
-    status, before = job.get("status") or {}, old.get("status") or {}
-    errors = counts(_STATUS, status, *_COUNTS)
-    active, ready = status.get("active") or 0, status.get("ready") or 0
-    if ready > active:
-        errors.append(invalid(_STATUS.child("ready"), ready, "more ready pods than active"))
-    now, was = _true_conditions(status), _true_conditions(before)
-    for kind in ("Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"):
-        if kind in was and kind not in now:
-            text = f"cannot disable {_ADJECTIVE[kind]} condition"
-            errors.append(invalid(_STATUS.child("conditions"), status.get("conditions"), text))
-    errors += _finished(status, now)
-    for member in ("failed", "succeeded"):
-        if (status.get(member) or 0) < (before.get(member) or 0):
-            errors.append(invalid(_STATUS.child(member), status.get(member) or 0, f"cannot decrease {member}"))
-    return errors
-
-
-_ADJECTIVE = {
-    "Complete": "the terminal Complete=True",
-    "Failed": "the terminal Failed=True",
-    "SuccessCriteriaMet": "the SuccessCriteriaMet=True",
-    "FailureTarget": "the FailureTarget=True",
-}
-
-
-def _true_conditions(status: Object) -> set[str]:
-    return {item.get("type") or "" for item in status.get("conditions") or () if item.get("status") == "True"}
-
-
-def _finished(status: Object, now: set[str]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    at = _STATUS.child("conditions")
-    done, ended = status.get("completionTime"), now & {"Complete", "Failed"}
-    if "Complete" in now and done is None:
-        errors.append(required(_STATUS.child("completionTime"), "completionTime is required for Complete jobs"))
-    if done is not None and "Complete" not in now:
-        text = "completionTime can only be set for completed jobs"
-        errors.append(invalid(_STATUS.child("completionTime"), done, text))
-    for kind, first in (("Complete", "SuccessCriteriaMet"), ("Failed", "FailureTarget")):
-        if kind in now and first not in now:
-            text = f"cannot set {kind}=True condition without the {first}=true condition"
-            errors.append(invalid(at, OMITTED, text))
-    for pair in (("Complete", "Failed"), ("Complete", "FailureTarget"), ("Failed", "SuccessCriteriaMet")):
-        if set(pair) <= now:
-            text = f"cannot set {pair[0]}=True and {pair[1]}=true conditions"
-            errors.append(invalid(at, OMITTED, text))
-    if ended and (status.get("active") or 0) > 0:
-        errors.append(invalid(_STATUS.child("active"), status["active"], "active>0 is invalid for finished job"))
-    return errors

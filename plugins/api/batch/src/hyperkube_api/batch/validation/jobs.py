@@ -5,12 +5,14 @@ Source: kubernetes pkg/apis/batch/validation (ValidateJob).
 
 from __future__ import annotations
 
+from hyperkube_api.batch.validation.success import success_policy
 from hyperkube_api.core.validation.controllers import NO_MATCH
 from hyperkube_api.core.validation.pod_specs import validate_template
 from hyperkube_api.meta.validation import by_rule, counts, label_selector
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import (
+    OMITTED,
     ROOT,
     FieldError,
     Path,
@@ -36,73 +38,70 @@ _NUMBERS = (
 )  # fmt: skip
 
 
-def validate_job(job: Object) -> list[FieldError]:
-    """Check a job."""
+def validate_job(job: Object, *, prefixed: bool = True) -> list[FieldError]:
+    """Check a job; `prefixed`: its template has to have the generated labels with a prefix, too."""
     spec = job["spec"]
-    errors = _generated_selector(job) if not spec.get("manualSelector") else []
+    errors = _generated_selector(job, prefixed=prefixed) if not spec.get("manualSelector") else []
     errors += validate_job_spec(_SPEC, spec)
     if spec.get("completionMode") == "Indexed" and (spec.get("completions") or 0) > 0:
         pod = f"{name_of(job)}-{spec['completions'] - 1}"
-        errors += [invalid(ROOT.child("metadata", "name"), name_of(job), text) for text in names.dns1123_label(pod)]
+        if names.dns1123_label(pod):
+            text = f"will not able to create pod with invalid DNS label: {pod}"
+            errors.append(invalid(ROOT.child("metadata", "name"), name_of(job), text))
     return errors
 
 
-def _generated_selector(job: Object) -> list[FieldError]:
-    """Check that the selector is the one that was made for this job."""
-    spec = job["spec"]
+def _generated_selector(job: Object, *, prefixed: bool) -> list[FieldError]:
+    """Check that the selector is the one that was made for this job; `prefixed`: with the labels of today."""
+    spec, uid, name = job["spec"], uid_of(job), name_of(job)
     if spec.get("selector") is None:
         return []
-    template_labels = labels_of(spec.get("template") or {})
-    uid, errors = uid_of(job), []
+    template_labels, errors = labels_of(spec.get("template") or {}), list[FieldError]()
     at = _SPEC.child("template", "metadata", "labels")
-    for key, value in (
-        ("batch.kubernetes.io/controller-uid", uid),
-        ("controller-uid", uid),
-        ("batch.kubernetes.io/job-name", name_of(job)),
-        ("job-name", name_of(job)),
-    ):
+    expected = {"controller-uid": uid, "job-name": name}
+    if prefixed:
+        expected |= {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name}
+    for key, value in expected.items():
         if key not in template_labels:
-            errors.append(required(at.key(key), "must be '" + value + "'" if value else ""))
+            errors.append(required(at.key(key), f"must be '{value}'"))
         elif template_labels[key] != value:
-            errors.append(invalid(at, template_labels, f"must be '{value}'"))
-    selector = spec["selector"]
-    if selector.get("matchLabels") != {"batch.kubernetes.io/controller-uid": uid} or selector.get("matchExpressions"):
-        errors.append(invalid(_SPEC.child("selector"), selector, GENERATED))
+            errors.append(invalid(at.key(key), dict(sorted(template_labels.items())), f"must be '{value}'"))
     try:
-        matches = from_label_selector(selector).matches(template_labels)
+        matches = from_label_selector(spec["selector"]).matches(expected)
     except SelectorError:
-        matches = True
+        return errors
     if not matches:
-        errors.append(invalid(at, template_labels or None, NO_MATCH))
+        errors.append(invalid(_SPEC.child("selector"), spec["selector"], GENERATED))
     return errors
 
 
 def validate_job_spec(path: Path, spec: Object, *, template_only: bool = False) -> list[FieldError]:
     """Check a job's specification; `template_only`: it is a cron job's, without a selector yet."""
     errors = counts(path, spec, *_NUMBERS)
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        errors.append(required(path.child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
     errors += _managed_by(path.child("managedBy"), spec.get("managedBy"))
     errors += _completion(path, spec)
     errors += _failure_policy(path.child("podFailurePolicy"), spec)
-    errors += _success_policy(path.child("successPolicy"), spec)
+    errors += success_policy(path.child("successPolicy"), spec)
     errors += _replacement(path.child("podReplacementPolicy"), spec)
     template, at = spec.get("template") or {}, path.child("template")
     errors += validate_template(at, template)
     errors += _restart_policy(at.child("spec", "restartPolicy"), spec)
-    return errors if template_only else _selector(path, spec) + errors
+    return errors if template_only else errors + _selector(path, spec)
 
 
 def _selector(path: Path, spec: Object) -> list[FieldError]:
     selector, at = spec.get("selector"), path.child("selector")
-    if selector is None:
-        return [required(at)]
-    errors = label_selector(at, selector)
+    errors = [required(at)] if selector is None else label_selector(at, selector)
     labels = labels_of(spec.get("template") or {})
     try:
         matches = from_label_selector(selector).matches(labels)
     except SelectorError:
         return errors
     if not matches:
-        errors.append(invalid(path.child("template", "metadata", "labels"), labels or None, NO_MATCH))
+        shown = dict(sorted(labels.items())) or None
+        errors.append(invalid(path.child("template", "metadata", "labels"), shown, NO_MATCH))
     return errors
 
 
@@ -126,13 +125,10 @@ def _managed_by(path: Path, value: str | None) -> list[FieldError]:
 
 def _completion(path: Path, spec: Object) -> list[FieldError]:
     mode = spec.get("completionMode")
-    per_index, failed = spec.get("backoffLimitPerIndex"), spec.get("maxFailedIndexes")
     errors: list[FieldError] = []
-    if failed is not None and per_index is None:
-        errors.append(required(path.child("backoffLimitPerIndex"), "when maxFailedIndexes is specified"))
     if mode is not None and mode not in {"Indexed", "NonIndexed"}:
-        errors.append(not_supported(path.child("completionMode"), mode, ("Indexed", "NonIndexed")))
-    if mode == "NonIndexed":
+        errors.append(not_supported(path.child("completionMode"), mode, ("NonIndexed", "Indexed")))
+    if mode in {None, "NonIndexed"}:
         text = "requires indexed completion mode"
         errors += [
             invalid(path.child(member), spec[member], text)
@@ -162,7 +158,7 @@ def _indexed(path: Path, spec: Object) -> list[FieldError]:
     if failed is None:
         text = f"must be specified when completions is above {HIGH_COMPLETIONS}"
         errors.append(required(path.child("maxFailedIndexes"), text))
-    for member, value in (("maxFailedIndexes", failed), ("parallelism", parallelism)):
+    for member, value in (("parallelism", parallelism), ("maxFailedIndexes", failed)):
         if value is not None and value > MAX_WHEN_HIGH:
             text = (
                 f"must be less than or equal to {MAX_WHEN_HIGH} when completions are above {HIGH_COMPLETIONS} "
@@ -214,14 +210,15 @@ def _failure_rule(path: Path, rule: Object, spec: Object, containers: set[str | 
         errors += _pattern(path.child("onPodConditions").index(index), pattern)
     if codes is not None and conditions:
         text = "specifying both OnExitCodes and OnPodConditions is not supported"
-        errors.append(invalid(path, None, text))
+        errors.append(invalid(path, OMITTED, text))
     if codes is None and not conditions:
-        errors.append(invalid(path, None, "specifying one of OnExitCodes and OnPodConditions is required"))
+        errors.append(invalid(path, OMITTED, "specifying one of OnExitCodes and OnPodConditions is required"))
     return errors
 
 
 def _listed(items: list[str]) -> str:
-    return ", ".join(f'"{item}"' for item in items)
+    """Return a list as Go prints one of quoted strings."""
+    return "[" + " ".join(f'"{item}"' for item in items) + "]"
 
 
 def _pattern(path: Path, pattern: Object) -> list[FieldError]:
@@ -267,38 +264,4 @@ def _exit_codes(path: Path, codes: Object, containers: set[str | None]) -> list[
         seen.add(value)
     if not ordered:
         errors.append(invalid(at, values, "must be ordered"))
-    return errors
-
-
-def _success_policy(path: Path, spec: Object) -> list[FieldError]:
-    policy = spec.get("successPolicy")
-    if policy is None:
-        return []
-    rules, at = policy.get("rules") or [], path.child("rules")
-    errors: list[FieldError] = []
-    if spec.get("completionMode") != "Indexed":
-        errors.append(invalid(path, None, "requires indexed completion mode"))
-    if not rules:
-        errors.append(required(at, "at least one rules must be specified when the successPolicy is specified"))
-    if len(rules) > 20:
-        errors.append(too_many(at, len(rules), 20))
-    for index, rule in enumerate(rules):
-        errors += _success_rule(at.index(index), rule, spec)
-    return errors
-
-
-def _success_rule(path: Path, rule: Object, spec: Object) -> list[FieldError]:
-    indexes, count = rule.get("succeededIndexes"), rule.get("succeededCount")
-    if indexes is None and count is None:
-        text = "at least one of succeededCount or succeededIndexes must be specified"
-        return [required(path, text)]
-    errors: list[FieldError] = []
-    if indexes is not None and len(indexes) > 65536:
-        errors.append(too_long(path.child("succeededIndexes"), 65536))
-    if count is not None:
-        errors += counts(path, rule, "succeededCount")
-        completions = spec.get("completions")
-        if completions is not None and count > completions:
-            text = f"must be less than or equal to {completions} (the number of specified completions)"
-            errors.append(invalid(path.child("succeededCount"), count, text))
     return errors

@@ -1,0 +1,121 @@
+"""What is wrong with workloads: one row for each rule, in Kubernetes' words."""
+
+import pytest
+from hyperkube_api.apps import validation
+from hyperkube_api.apps.defaults import (
+    default_daemon_set,
+    default_deployment,
+    default_replica_set,
+    default_stateful_set,
+)
+
+from hyperkube.machinery.objects import copy_object
+
+NO_MATCH = "`selector` does not match template `labels`"
+UNMATCHED = f'spec.template.metadata.labels: Invalid value: {{"a":"b"}}: {NO_MATCH}'
+SELECTOR = {"matchLabels": {"a": "b"}}
+WRONG = {"matchLabels": {"a b": "c"}}
+NAME_PART = (
+    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+UNREADABLE = [
+    f'spec.selector.matchLabels: Invalid value: "a b": {NAME_PART}',
+    'spec.selector: Invalid value: {"matchLabels":{"a b":"c"}}: invalid label selector',
+]
+KINDS = {
+    "Deployment": (default_deployment, validation.validate_deployment),
+    "ReplicaSet": (default_replica_set, validation.validate_replica_set),
+    "DaemonSet": (default_daemon_set, validation.validate_daemon_set),
+    "StatefulSet": (default_stateful_set, validation.validate_stateful_set),
+}
+
+
+def a_workload(kind, **spec):
+    pod = {"containers": [{"name": "c", "image": "i"}]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod}
+    obj = {
+        "kind": kind,
+        "metadata": {"name": "x", "namespace": "default"},
+        "spec": {"selector": SELECTOR, "template": template, **spec},
+    }
+    obj = copy_object(obj)
+    KINDS[kind][0](obj)
+    return obj
+
+
+def said(errors):
+    return [str(error) for error in errors]
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "errors"),
+    [
+        ("Deployment", {"selector": None}, ["spec.selector: Required value", UNMATCHED]),
+        ("ReplicaSet", {"selector": None}, ["spec.selector: Required value", UNMATCHED]),
+        ("StatefulSet", {"selector": None}, ["spec.selector: Required value", UNMATCHED]),
+        ("DaemonSet", {"selector": None}, [UNMATCHED]),
+        ("Deployment", {"selector": {}}, ["spec.selector: Invalid value: {}: empty selector is invalid for deployment"]),
+        ("ReplicaSet", {"selector": {}}, ["spec.selector: Invalid value: {}: empty selector is invalid for deployment"]),
+        ("DaemonSet", {"selector": {}}, ["spec.selector: Invalid value: {}: empty selector is invalid for daemonset"]),
+        ("Deployment", {"selector": WRONG, "template": {}}, UNREADABLE),
+        ("ReplicaSet", {"selector": WRONG}, UNREADABLE),
+        ("StatefulSet", {"selector": WRONG}, [
+            UNREADABLE[0], 'spec.selector: Invalid value: {"matchLabels":{"a b":"c"}}',
+        ]),
+        ("DaemonSet", {"selector": WRONG}, UNREADABLE[:1]),
+        ("Deployment", {"strategy": {"type": "X", "rollingUpdate": {"maxSurge": "5%"}}}, [
+            ('spec.strategy: Unsupported value: {"Type":"X","RollingUpdate":{"MaxUnavailable":0,"MaxSurge":"5%"}}: '
+            'supported values: "Recreate", "RollingUpdate"'),
+        ]),
+        ("DaemonSet", {"updateStrategy": {"type": "X"}}, [
+            ('spec.updateStrategy: Unsupported value: {"Type":"X","RollingUpdate":null}: supported values: '
+            '"RollingUpdate", "OnDelete"'),
+        ]),
+        ("StatefulSet", {"updateStrategy": {"type": "OnDelete", "rollingUpdate": {}}}, [
+            ('spec.updateStrategy.rollingUpdate: Invalid value: {"Partition":0,"MaxUnavailable":null}: only allowed for '
+            "updateStrategy 'RollingUpdate'"),
+        ]),
+        ("StatefulSet", {"updateStrategy": {"type": "X"}}, [
+            ('spec.updateStrategy: Invalid value: {"Type":"X","RollingUpdate":null}: must be \'RollingUpdate\' or '
+            "'OnDelete'"),
+        ]),
+        ("StatefulSet", {"persistentVolumeClaimRetentionPolicy": {"whenDeleted": "X"}}, [
+            ('spec.persistentVolumeClaimRetentionPolicy.whenDeleted: Unsupported value: "X": supported values: "Retain", '
+            '"Delete"'),
+        ]),
+    ],
+)  # fmt: skip
+def test_a_workload_that_breaks_a_rule_is_refused(kind, spec, errors):
+    assert said(KINDS[kind][1](a_workload(kind, **spec))) == errors
+
+
+@pytest.mark.parametrize(
+    ("revision", "errors"),
+    [
+        ({}, ["data: Required value: data is mandatory"]),
+        ({"data": [1]}, ["data: Required value: data must be a valid JSON object"]),
+        ({"data": "x", "revision": -1}, [
+            "data: Required value: data must be a valid JSON object",
+            "revision: Invalid value: -1: must be greater than or equal to 0",
+        ]),
+        ({"data": {}}, []),
+    ],
+)  # fmt: skip
+def test_a_revision_holds_an_object(revision, errors):
+    assert said(validation.validate_controller_revision(revision)) == errors
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        validation.validate_deployment_status,
+        validation.validate_daemon_set_status,
+        validation.validate_stateful_set_status,
+    ],
+)
+def test_collisions_are_never_forgotten(check):
+    errors = check({"status": {}}, {"status": {"collisionCount": 2}})
+
+    assert said(errors) == ["status.collisionCount: Invalid value: 0: cannot be decremented"]
