@@ -163,6 +163,21 @@ def test_decisions_change_with_what_runs():
     assert not world.ask("n1", "get", "secrets", "mounted").allowed
 
 
+def test_a_pod_counts_once_it_has_a_node():
+    world = World()
+    waiting = {"metadata": {"name": "q", "namespace": "ns"}, "spec": {"volumes": [{"secret": {"secretName": "late"}}]}}
+    world.client.seed(PODS, waiting)
+    world.informers.refresh()
+    before = world.plugin.authz_epoch()
+    assert not world.ask("n1", "get", "secrets", "late").allowed
+
+    world.client.patch(PODS, "q", {"spec": {"nodeName": "n1"}}, "ns")
+    world.informers.refresh()
+
+    assert world.plugin.authz_epoch() > before
+    assert world.ask("n1", "get", "secrets", "late").allowed
+
+
 class TestPromises(AuthzContract):
     def build(self):
         self.world = World()

@@ -162,7 +162,8 @@ class Node(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._pods = self.informers.informer(PODS, project=project)
+        # A pod that has no node yet gives no node a right: not to look at it saves a tenth of a pod's creation.
+        self._pods = self.informers.informer(PODS, field_selector="spec.nodeName!=", project=project)
         self._pods.add_index(_BY_REFERENCE, _reference_index)
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
         self._volumes.add_index(_BY_REFERENCE, _secret_index)
