@@ -55,8 +55,10 @@ def cluster_with(folder, *extenders, nodes=("a", "b", "c"), policy=False):
 def keep(*kept):
     def answer(body):
         names = names_in(body)
+        left = [name for name in names if name in kept]
+        items = [{"metadata": {"name": name}} for name in left]
         return {
-            "nodenames": [name for name in names if name in kept],
+            **({"nodenames": left} if "nodenames" in body else {"nodes": {"items": items}}),
             "failedNodes": {name: "not chosen" for name in names if name not in kept},
         }
 

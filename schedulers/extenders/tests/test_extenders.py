@@ -24,7 +24,10 @@ class Answers(BaseHTTPRequestHandler):
         self.seen.append((self.path, body))
         names = body.get("nodenames") or [each["metadata"]["name"] for each in body.get("nodes", {}).get("items", [])]
         if self.path == "/x/filter":
-            answer = {"nodenames": [name for name in names if name != "b"], "failedNodes": {"b": "not b"}}
+            kept = [name for name in names if name != "b"]
+            items = [{"metadata": {"name": name}} for name in kept]
+            answer = {"nodenames": kept} if "nodenames" in body else {"nodes": {"items": items}}
+            answer["failedNodes"] = {"b": "not b"}
         elif self.path == "/x/prioritize":
             answer = [{"host": name, "score": 10 if name == "c" else 1} for name in names]
         elif self.path == "/x/preempt":
@@ -118,7 +121,7 @@ def test_victims_that_are_not_there_are_an_error(url):
     plugin = build({"urlPrefix": url, "preemptVerb": "preempt"})
     nodes, pod = world()
 
-    with pytest.raises(InternalError, match="its victims are not on node 'a'"):
+    with pytest.raises(InternalError, match=r"\(UID: &\{gone\}\) on node: a, but the pod is not found on that node"):
         plugin.review(pod, nodes, {"a": Victims([victim("gone")])})
 
 

@@ -12,9 +12,10 @@ import ssl
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http.client import OK
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.error import URLError
+from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import numpy as np
@@ -62,8 +63,8 @@ class Extender:
             return True
         spec = pod.get("spec", {})
         rows = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-        asked = {name for row in rows for part in (row.get("resources") or {}).values() if part for name in part}
-        return bool(asked & self.resources)
+        parts = [(row.get("resources") or {}).get(part) or {} for row in rows for part in ("requests", "limits")]
+        return any(name in self.resources for part in parts for name in part)
 
     def call(self, verb: str, body: Object) -> Any:
         """Post to a verb and return the answer.
@@ -75,9 +76,19 @@ class Extender:
         request = Request(url, orjson.dumps(body), {"Content-Type": "application/json"})  # noqa: S310  as configured
         try:
             with urlopen(request, timeout=self.timeout, context=self.tls) as answer:  # noqa: S310  likewise
-                return orjson.loads(answer.read())
+                code = answer.status
+                told = orjson.loads(answer.read()) if code == OK else None
+        except HTTPError as error:
+            code = error.code
+            error.close()
         except (OSError, URLError, ValueError) as error:
             raise InternalError(f"extender {url}: {error}") from error
+        if code != OK:
+            raise InternalError(f"failed {self.verbs[verb]} with extender at URL {url}, code {code}")
+        rows = told if verb == "prioritize" else [told]
+        if told is not None and not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise InternalError(f"extender {url}: its answer is of another kind")
+        return told
 
 
 class Extenders(FilterPlugin, ScorePlugin, VictimReview, BindPlugin):
@@ -111,20 +122,20 @@ class Extenders(FilterPlugin, ScorePlugin, VictimReview, BindPlugin):
                 continue
             try:
                 answer = _checked(extender.call("filter", _arguments(extender, pod, nodes, mask)))
+                kept = _names_in(extender, answer, {nodes.names[index] for index in mask.nonzero()[0].tolist()})
             except InternalError as error:
                 if extender.ignorable:
                     self.context.logger.warning("ignored: %s", error)
                     continue
-                return Filtered(np.zeros_like(mask), {str(error): np.ones_like(mask)})
-            kept = _names_in(answer)
-            refused = {**(answer.get("failedNodes") or {}), **(answer.get("failedAndUnresolvableNodes") or {})}
+                return Filtered(np.zeros_like(mask), {str(error): np.ones_like(mask)}, np.ones_like(mask))
+            failed, helpless_ones = answer.get("failedNodes") or {}, answer.get("failedAndUnresolvableNodes") or {}
             for index in mask.nonzero()[0].tolist():
                 name = nodes.names[index]
                 if name not in kept:
                     mask[index] = False
-                    text = refused.get(name) or "node(s) were refused by an extender"
+                    text = helpless_ones.get(name) or failed.get(name) or "node(s) were refused by an extender"
                     reasons.setdefault(text, np.zeros_like(mask))[index] = True
-                    helpless[index] = name in (answer.get("failedAndUnresolvableNodes") or {})
+                    helpless[index] = name in helpless_ones or name not in failed
         return Filtered(mask, reasons, helpless)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
@@ -202,11 +213,20 @@ def _agreed(extender: Extender, answer: Object, nodes: NodeTable) -> dict[NodeNa
     columns = {name: column for column, name in enumerate(nodes.names)}
     for name, row in (answer.get("nodeNameToMetaVictims") or {}).items():
         node = NodeName(name)
-        known = {uid_of(each): each for each in nodes.pods(columns[node])} if node in columns else {}
-        pods = [known.get(each.get("uid")) for each in row.get("pods") or ()]
-        if not pods or None in pods:
-            raise InternalError(f"extender {extender.url}: its victims are not on node {name!r}")
-        agreed[node] = Victims([each for each in pods if each], int(row.get("numPDBViolations") or 0))
+        if node not in columns:
+            raise InternalError(f'nodeinfo not found for node name "{name}"')
+        known = {str(uid_of(each)): each for each in nodes.pods(columns[node])}
+        uids = [str(each.get("uid")) for each in row.get("pods") or ()]
+        for uid in uids:
+            if uid not in known:
+                raise InternalError(
+                    f"extender: {extender.url} claims to preempt pod (UID: &{{{uid}}}) on node: {name}, but the pod is "
+                    "not found on that node"
+                )
+        if uids:
+            agreed[node] = Victims([known[uid] for uid in uids], int(row.get("numPDBViolations") or 0))
+        elif not extender.ignorable:
+            raise InternalError(f'expected at least one victim pod on node "{name}"')
     return agreed
 
 
@@ -294,8 +314,13 @@ def _arguments(extender: Extender, pod: PodInfo, nodes: NodeTable, mask: Mask) -
     return {"pod": pod.pod, "nodes": {"kind": "NodeList", "apiVersion": "v1", "metadata": {}, "items": items}}
 
 
-def _names_in(answer: Object) -> set[str]:
+def _names_in(extender: Extender, answer: Object, asked: set[NodeName]) -> set[str]:
+    """Return the nodes an extender keeps: by name if it was asked by name, else as nodes."""
     names = answer.get("nodenames")
-    if names is not None:
+    if extender.names_only and names is not None:
+        strange = next((name for name in names if name not in asked), None)
+        if strange is not None:
+            claim = f'extender "{extender.url}" claims a filtered node "{strange}"'
+            raise InternalError(f"{claim} which is not found in the input node list")
         return set(names)
     return {name_of(node) for node in (answer.get("nodes") or {}).get("items") or ()}
