@@ -104,15 +104,16 @@ class DeviceClaims:
             self._assumed[uid_of(claim)] = allocation
             self.usage.put(uid_of(claim), allocation)
 
-    def forget(self, claim: Object) -> None:
-        """Count it no longer: it was not written."""
+    def forget(self, claim: Object, *, quietly: bool = False) -> None:
+        """Count it no longer: it was not written, or `quietly`: it counts by another name."""
         with self._lock:
             if self._assumed.pop(uid_of(claim), None) is None:
                 return
             stored = self.claim(namespace_of(claim), name_of(claim))
             same = stored is not None and uid_of(stored) == uid_of(claim)
             self.usage.put(uid_of(claim), _allocation(stored) if same else None)
-        self._wake(CLAIMS)
+        if not quietly:
+            self._wake(CLAIMS)
 
     def expect(self, pod: Object) -> None:
         """Remember which claims a pod needs, before they are looked at: news of them may help it."""

@@ -190,9 +190,11 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         for claim, _ in plan.results:
             self._claims.forget(claim)
         for claim in plan.claims:
-            current = self._claims.claim(namespace_of(claim), name_of(claim))
-            if current is not None and reserved_for(current, pod.pod):
-                self._undo(self._writer.release, current, pod.pod)
+            seen = self._claims.claim(namespace_of(claim), name_of(claim))
+            for known in (claim, seen):  # what this attempt wrote may not be seen yet
+                if known is not None and reserved_for(known, pod.pod):
+                    self._undo(self._writer.release, known, pod.pod)
+                    break
         if plan.created is not None:
             self._undo(self._writer.delete, plan.created)
 
@@ -235,7 +237,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         wanted, allocation = plan.results[-1]
         plan.created = stored = self._writer.create(found.special)
         known.assume(stored, allocation)
-        known.forget(wanted)
+        known.forget(wanted, quietly=True)
         plan.results[-1] = (stored, allocation)
         stored = self._writer.reserve(stored, pod, allocation)
         plan.created = stored
