@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from hyperkube.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube.apiserver.aggregation.remotes import Remotes
+from hyperkube.apiserver.calls import ApiRequest
 from hyperkube.apiserver.debugging import PATHS, Debugging
 from hyperkube.apiserver.discovery import Discovery
-from hyperkube.apiserver.encode import ok
+from hyperkube.apiserver.encode import ok, wants_pretty
 from hyperkube.apiserver.explain.pages import ExplanationPages
 from hyperkube.apiserver.explain.records import Explanations
 from hyperkube.apiserver.flowcontrol.pages import DebugPages
@@ -24,9 +26,13 @@ from hyperkube.apiserver.openapi_pages import OpenApiPages
 from hyperkube.apiserver.openid import CONFIGURATION, KEYS, OpenIdPages
 from hyperkube.apiserver.paths import VERSION, Page, Paths
 from hyperkube.apiserver.registry import Registry
-from hyperkube.apiserver.zpages import Zpages
 from hyperkube.hookspecs.api import Descriptions
 from hyperkube.machinery.clock import Clock
+from hyperkube.serving.exchange import Answer
+from hyperkube.serving.zpages import Zpages
+
+_NAME = "apiserver"
+"""What the server calls itself; source: kubernetes apiserver ``pkg/server/genericapiserver.go`` (PrepareRun)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +64,13 @@ def root_paths(server: Sources) -> Paths:
     """Return what answers for all paths of a server that are no resource."""
     options, address = server.options, address_of(server.options)
     openid = OpenIdPages(options, address)
-    zpages = Zpages(server.clock, lambda: paths.listed(), options.get("flagz"), server.gates)  # noqa: PLW0108 -- made below
+    zpages = Zpages(_NAME, server.clock, options.get("flagz"), lambda: paths.listed(), server.gates)  # noqa: PLW0108 -- made below
     pages: dict[str, Page] = {
         "/metrics": lambda _request: ok(server.metrics(), media_type=CONTENT_TYPE),
         "/metrics/slis": lambda _request: ok(server.health.indicators(), media_type=CONTENT_TYPE),
         CONFIGURATION: openid.configuration,
         KEYS: openid.keys,
-        **zpages.pages(),
+        **{path: partial(_zpage, zpages) for path in zpages.offered},
     }
     discovery = Discovery(server.registry, server_address=address, remotes=server.remotes)
     openapi = OpenApiPages(server.registry, str(VERSION["gitVersion"]), server.descriptions, server.described)
@@ -72,6 +78,11 @@ def root_paths(server: Sources) -> Paths:
     asked = "enable-logs-handler" in options.get("given", ())
     paths = Paths(discovery, server.health, openapi, pages, _unlisted(server), logs, lists_logs=asked)
     return paths
+
+
+def _zpage(zpages: Zpages, request: ApiRequest) -> Answer:
+    path = request.path.rstrip("/")
+    return zpages.page(path, request.headers.get("accept", ""), pretty=wants_pretty(request))
 
 
 def _unlisted(server: Sources) -> Mapping[str, Page]:
