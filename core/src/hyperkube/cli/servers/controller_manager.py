@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from hyperkube.cli.flags.controller_manager import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, ends, stop_signal
+from hyperkube.cli.lifecycle import Lifecycle, ends, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
@@ -31,8 +31,9 @@ def run(options: Options) -> None:
 
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
-        start(life, options, remote_clients(options, "kube-controller-manager"), ends(stopped, lost))
-        serve_health(life, options)
+        with start_up():
+            start(life, options, remote_clients(options, "kube-controller-manager"), ends(stopped, lost))
+            serve_health(life, options)
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.flag import typed
 from hyperkube.cli.flags.scheduler import FLAGS
-from hyperkube.cli.lifecycle import Lifecycle, ends, stop_signal
+from hyperkube.cli.lifecycle import Lifecycle, ends, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
@@ -50,11 +50,12 @@ def run(options: Options) -> None:
 
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
-        scheduler = start(life, options, remote_client(options, COMMAND.name), ends(stopped, lost))
-        served = handler(scheduler, options)
-        serve_secure(life, options, COMMAND.name, served)
-        if options["port"]:
-            life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
+        with start_up():
+            scheduler = start(life, options, remote_client(options, COMMAND.name), ends(stopped, lost))
+            served = handler(scheduler, options)
+            serve_secure(life, options, COMMAND.name, served)
+            if options["port"]:
+                life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")
