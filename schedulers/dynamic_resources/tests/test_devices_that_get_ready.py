@@ -60,7 +60,11 @@ def test_an_allocation_that_failed_is_given_back(stored, why, after):
 def report(world, *devices, name="c0"):
     """Write what drivers say into a claim's status."""
     stored = world.client.get(RESOURCE_CLAIMS, name, "default")
-    status = {**stored["status"], "devices": list(devices)}
+    replaced(world, name, {**stored["status"], "devices": list(devices)})
+
+
+def replaced(world, name, status):
+    stored = world.client.get(RESOURCE_CLAIMS, name, "default")
     world.client.update(RESOURCE_CLAIMS, {**stored, "status": status}, "default", subresource="status")
 
 
@@ -101,6 +105,12 @@ def test_the_pod_does_not_wait_forever():
 
     assert why in {"claim c0 binding timeout", "device binding timeout"}
     assert 600 <= world.clock.passed <= 610
+
+
+def test_the_pod_gives_up_when_its_claim_is_given_back():
+    why, _ = bound([PENDING], lambda world: replaced(world, "c0", {}))
+
+    assert why == "claim default/c0 got deallocated in the meantime"
 
 
 def test_how_long_a_pod_waits_can_be_set():

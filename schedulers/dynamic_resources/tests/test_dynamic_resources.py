@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from device_builders import ask, cel, claim, counters, dev, device_class, first, part, rslice
 from hyperkube_scheduler.dynamic_resources import DynamicResources
 from hyperkube_scheduler.dynamic_resources.claims import MOST_USERS, claim_names
+from hyperkube_scheduler.dynamic_resources.pools import DeviceId
 from hyperkube_scheduler.dynamic_resources.refusals import NoClaim
 from plugin_world import FINALIZER, USER, World, allocated, got, owned, pod
 
@@ -214,6 +215,34 @@ def test_what_was_reserved_and_not_written_is_free_again():
 
     assert taken == (["! " + FULL], ["! resource claim default/c0 is in the process of being allocated"])
     assert (world.ask(two), world.stored()) == ([""], ["-", "-"])
+
+
+def test_what_was_written_is_in_use_before_it_is_seen():
+    world, one = World([PENDING, OTHER], [ONE]), pod("c0")
+    world.ask(one)
+    known = world.plugin._claims
+    world.plugin.reserve(one, "n1")
+    world.plugin.pre_bind(one, "n1")
+    world.plugin.unreserve(one, "n1")
+
+    assert DeviceId("a", "p1", "1") in known.usage.devices
+
+
+def test_a_claim_that_was_given_back_unseen_counts_no_longer():
+    world, one = World([PENDING, OTHER], [ONE]), pod("c0")
+    world.bind(one)
+    world.knows(lambda: not world.plugin._claims._assumed)
+    (stored, _) = world.client.objects(RESOURCE_CLAIMS)
+    known = world.plugin._claims
+    known.assume(stored, stored["status"]["allocation"])
+    known.written(stored)
+    newer = {**stored, "status": {}, "metadata": {**stored["metadata"], "resourceVersion": "1000"}}
+
+    known._claim_seen(stored, {**newer, "metadata": {**newer["metadata"], "resourceVersion": "1"}})
+    before = len(known.usage.devices)
+    known._claim_seen(stored, newer)
+
+    assert (before, len(known.usage.devices)) == (1, 0)
 
 
 def test_a_use_is_taken_back_when_binding_fails():

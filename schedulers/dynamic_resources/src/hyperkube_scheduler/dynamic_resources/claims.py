@@ -50,6 +50,7 @@ class DeviceClaims:
         self._claims: Informer | None = None
         self._has_slices = False
         self._assumed: dict[str, Object] = {}
+        self._written: dict[str, int] = {}
         self._waiting: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         self._awaited: dict[str, set[str]] = {}
         self._watching: set[threading.Event] = set()
@@ -103,6 +104,12 @@ class DeviceClaims:
         with self._lock:
             self._assumed[uid_of(claim)] = allocation
             self.usage.put(uid_of(claim), allocation)
+
+    def written(self, claim: Object) -> None:
+        """Count it until the claim is seen as it was stored, or as it became after that."""
+        with self._lock:
+            if uid_of(claim) in self._assumed:
+                self._written[uid_of(claim)] = version_of(claim)
 
     def forget(self, claim: Object, *, quietly: bool = False) -> None:
         """Count it no longer: it was not written, or `quietly`: it counts by another name."""
@@ -159,8 +166,10 @@ class DeviceClaims:
         """Take note; wake pods if devices came free, or if one of them needs the claim and its status changed."""
         allocation = _allocation(new)
         with self._lock:
-            if allocation is not None or is_being_deleted(new):
+            written = self._written.get(uid_of(new))
+            if allocation is not None or is_being_deleted(new) or (written and version_of(new) >= written):
                 self._assumed.pop(uid_of(new), None)
+                self._written.pop(uid_of(new), None)
             if uid_of(new) not in self._assumed:
                 self.usage.put(uid_of(new), allocation)
             freed = old is not None and _allocation(old) is not None and allocation is None
@@ -175,6 +184,7 @@ class DeviceClaims:
     def _claim_gone(self, claim: Object) -> None:
         with self._lock:
             self._assumed.pop(uid_of(claim), None)
+            self._written.pop(uid_of(claim), None)
             helps = _allocation(claim) is not None or any(owner_index(claim))
             self.usage.put(uid_of(claim), None)
             for event in self._watching:
@@ -232,6 +242,11 @@ def reserved_for(claim: Object, pod: Object) -> bool:
 def may_share(claim: Object) -> bool:
     """Tell whether one more pod may use the claim."""
     return len((claim.get("status") or {}).get("reservedFor") or ()) < MOST_USERS
+
+
+def version_of(claim: Object) -> int:
+    """Return which version of a claim this is; later ones are greater."""
+    return int(claim["metadata"].get("resourceVersion") or 0)
 
 
 def _allocation(claim: Object | None) -> Object | None:

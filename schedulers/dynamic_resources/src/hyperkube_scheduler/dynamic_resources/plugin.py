@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hyperkube_scheduler.dynamic_resources.answers import Answers
 from hyperkube_scheduler.dynamic_resources.binding import LOOK_SECONDS, failure_of, has_conditions, is_late, is_ready
-from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, may_share, reserved_for
+from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, may_share, reserved_for, version_of
 from hyperkube_scheduler.dynamic_resources.extended import backable, claim_for
 from hyperkube_scheduler.dynamic_resources.features import Features, Limits
 from hyperkube_scheduler.dynamic_resources.plan import Found, Plan, Surveyor, same_claims
@@ -230,6 +230,8 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
                 continue
             stored = self._writer.reserve(claim, pod, allocations.get(uid_of(claim)))
             plan.claims[index] = stored
+            known.written(stored)
+            plan.results = [row for row in plan.results if uid_of(row[0]) != uid_of(stored)]
             written.append(stored)
         found = plan.found.get(node)
         if found is None or found.special is None:
@@ -241,6 +243,8 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         plan.results[-1] = (stored, allocation)
         stored = self._writer.reserve(stored, pod, allocation)
         plan.created = stored
+        known.written(stored)
+        plan.results.clear()
         self._writer.tell_pod(pod, stored, found.mappings)
         return [*written, stored]
 
@@ -254,9 +258,11 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
                 waiting = False
                 for claim in claims:
                     current = known.claim(namespace_of(claim), name_of(claim))
-                    if current is None or not (current.get("status") or {}).get("allocation"):
+                    if current is None or version_of(current) < version_of(claim):
                         waiting = True  # what was just written is not seen yet
                         continue
+                    if not (current.get("status") or {}).get("allocation"):
+                        return f"claim {key_of(claim)} got deallocated in the meantime"
                     failed = failure_of(current)
                     if failed:
                         return failed
