@@ -148,7 +148,19 @@ def test_who_acts_as_somebody_else_is_recorded_as_both(audited, events):
 
     http(server, "GET", MAPS, impersonate_user="bob")
 
-    assert events()[-1]["impersonatedUser"]["username"] == "bob"
+    last = events()[-1]
+    assert last["impersonatedUser"]["username"] == "bob"
+    assert last["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}
+
+
+def test_the_plain_right_to_impersonate_is_no_constraint(audited, events):
+    server = audited({"level": "Metadata"}, **{"feature-gates": {"ConstrainedImpersonation": False}})
+
+    http(server, "GET", MAPS, impersonate_user="bob")
+
+    last = events()[-1]
+    assert last["impersonatedUser"]["username"] == "bob"
+    assert "authenticationMetadata" not in last
 
 
 def test_wrong_credentials_are_recorded(audited, events):
