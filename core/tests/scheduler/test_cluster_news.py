@@ -8,7 +8,7 @@ import pytest
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
-from hyperkube.kinds.resources import PODS
+from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.objects import copy_object
 from hyperkube.scheduler.cluster_news import ClusterNews
@@ -93,3 +93,14 @@ def test_a_pod_that_went_leaves_room(world):
     client.delete(PODS, "pod2", "default", options={"gracePeriodSeconds": 0})
 
     assert eventually(lambda: "pod gone" in moves.told)
+
+
+def test_a_node_that_went_may_have_been_the_emptiest_domain(world):
+    """Source of the case: ``podtopologyspread/plugin_test.go``, deleting a node that matches the constraints."""
+    client, moves = world
+    client.create(NODES, {"metadata": {"name": "fake"}, "status": {"allocatable": {"cpu": "1"}}})
+    eventually(lambda: "node" in moves.told)
+
+    client.delete(NODES, "fake")
+
+    assert eventually(lambda: "node gone" in moves.told)

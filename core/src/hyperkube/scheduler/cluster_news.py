@@ -31,7 +31,7 @@ class ClusterNews:
         informers.informer(NODES).add_handler(
             on_add=lambda node: self._timed("NodeAdd", lambda: self._node(node)),
             on_update=lambda _old, node: self._timed("NodeUpdate", lambda: self._node(node)),
-            on_delete=lambda node: self._timed("NodeDelete", lambda: self._state.node_gone(NodeName(name_of(node)))),
+            on_delete=lambda node: self._timed("NodeDelete", lambda: self._node_gone(node)),
         )
         informers.informer(PODS).add_handler(
             on_add=lambda pod: self._timed(f"{_kind(pod)}Add", lambda: self._pod(None, pod)),
@@ -47,6 +47,10 @@ class ClusterNews:
     def _node(self, node: Object) -> None:
         if self._state.node(node):
             self._queue.move("node")
+
+    def _node_gone(self, node: Object) -> None:
+        self._state.node_gone(NodeName(name_of(node)))
+        self._queue.move("node gone")
 
     def _pod(self, old: Object | None, pod: Object) -> None:
         ended = is_terminal(pod)

@@ -23,7 +23,10 @@ MAX_BACKOFF_SECONDS = 10.0
 UNSCHEDULABLE_SECONDS = 300.0
 ANYTHING = "*"
 """A change of a kind that wakes every pod."""
-EVENTS = {"node": "NodeUpdate", "pod": "AssignedPodAdd", "pod gone": "AssignedPodDelete", ANYTHING: "ForceActivate"}
+EVENTS = {
+    "node": "NodeUpdate", "node gone": "NodeDelete", "pod": "AssignedPodAdd", "pod gone": "AssignedPodDelete",
+    ANYTHING: "ForceActivate",
+}  # fmt: skip
 """Change → what it is called where moves are counted; others keep their names."""
 FAILURE = "ScheduleAttemptFailure"
 

@@ -55,7 +55,7 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/podtopologyspread/`` (filtering.go, scoring.go, common.go).
     """
 
-    wakes_on = frozenset({"node", "pod", "pod gone"})
+    wakes_on = frozenset({"node", "node gone", "pod", "pod gone"})
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.
