@@ -9,7 +9,7 @@ Source: kubernetes apiserver ``pkg/server/statusz`` and ``pkg/server/flagz``; th
 
 from __future__ import annotations
 
-import platform
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -97,7 +97,7 @@ class Zpages:
         return {
             "startTime": format_time(self._started),
             "uptimeSeconds": self._uptime(),
-            "goVersion": f"{platform.python_implementation()} {platform.python_version()}",
+            "goVersion": f"{sys.implementation.name} {sys.version.split()[0]}",
             "binaryVersion": GIT_VERSION.removeprefix("v"),
             "emulationVersion": SHORT,
             "paths": sorted({"/" + path.strip("/").partition("/")[0] for path in self._paths()} - _NOT_FOR_DEBUGGING),
