@@ -38,7 +38,7 @@ from hyperkube_lib.cel.types import (
     type_of,
 )
 from hyperkube_lib.cel.values import kind_of
-from hyperkube_lib.cel.walk import qualified
+from hyperkube_lib.cel.walk import Visitor, qualified
 
 StructTypes: TypeAlias = Callable[[str], Type | None]
 _TYPE_NAMES = {
@@ -87,7 +87,7 @@ def check(
     return checked
 
 
-class _Checker:
+class _Checker(Visitor[Type]):
     def __init__(self, variables: Mapping[str, Type], functions: Functions, structs: StructTypes) -> None:
         self._scopes: list[dict[str, Type]] = [dict(variables)]
         self._functions = functions
@@ -98,30 +98,13 @@ class _Checker:
 
     def type_of(self, node: Node) -> Type:
         """Return and note the type of a node."""
-        found = self._check(node)
+        found = self.visit(node)
         self.checked.types[node] = found
         return found
 
-    def _check(self, node: Node) -> Type:
-        match node:
-            case Literal():
-                return Type(kind_of(node.value))
-            case Ident():
-                return self._ident(node)
-            case Select():
-                return self._select(node)
-            case Call():
-                return self._call(node)
-            case ListLiteral():
-                return self._list(node)
-            case MapLiteral():
-                return self._map(node)
-            case StructLiteral():
-                return self._struct(node)
-            case Comprehension():
-                return self._comprehension(node)
-            case Bind():
-                return self._bind(node)
+    def literal(self, node: Literal) -> Type:
+        """Return the type of a constant."""
+        return Type(kind_of(node.value))
 
     def _issue(self, offset: int, text: str) -> Type:
         self.issues.append(Issue(offset, text))
@@ -140,14 +123,16 @@ class _Checker:
     def _undeclared(self, offset: int, name: str) -> Type:
         return self._issue(offset, f"undeclared reference to '{name}' (in container '')")
 
-    def _ident(self, node: Ident) -> Type:
+    def ident(self, node: Ident) -> Type:
+        """Return the type of a name."""
         found = self._lookup(node.name)
         if found is None:
             return self._undeclared(node.offset, node.name.lstrip("."))
         self.checked.names[node] = node.name.lstrip(".")
         return found
 
-    def _select(self, node: Select) -> Type:
+    def select(self, node: Select) -> Type:
+        """Return the type of a member."""
         name = "" if node.test else qualified(node)
         root = name.partition(".")[0]
         shadowed = any(root in scope for scope in self._scopes[1:])
@@ -179,7 +164,8 @@ class _Checker:
             return self._issue(offset, f"undefined field '{name}'")
         return operand.fields[name]
 
-    def _call(self, node: Call) -> Type:
+    def call(self, node: Call) -> Type:
+        """Return the type of a call."""
         if node.function == "_?._":
             found = self._field(
                 node.offset, self.type_of(node.arguments[0]), str(getattr(node.arguments[1], "value", ""))
@@ -236,7 +222,8 @@ class _Checker:
         arguments = f"{names[0]}.({', '.join(names[1:])})" if method else f"({', '.join(names)})"
         return self._issue(offset, f"found no matching overload for '{name}' applied to '{arguments}'")
 
-    def _list(self, node: ListLiteral) -> Type:
+    def list_of(self, node: ListLiteral) -> Type:
+        """Return the type of a list."""
         item: Type | None = None
         for index, one in enumerate(node.items):
             found = self.type_of(one)
@@ -255,7 +242,8 @@ class _Checker:
             )
         return resolved
 
-    def _map(self, node: MapLiteral) -> Type:
+    def map_of(self, node: MapLiteral) -> Type:
+        """Return the type of a map."""
         key: Type | None = None
         value: Type | None = None
         for entry in node.entries:
@@ -267,7 +255,8 @@ class _Checker:
         fresh = self.types.fresh
         return map_of(key if key is not None else fresh(), value if value is not None else fresh())
 
-    def _struct(self, node: StructLiteral) -> Type:
+    def struct(self, node: StructLiteral) -> Type:
+        """Return the type of a message."""
         found = self._structs(node.name.lstrip("."))
         if found is None:
             self._undeclared(node.offset, node.name.lstrip("."))
@@ -301,7 +290,8 @@ class _Checker:
             self._issue(node.range.offset, f"{text} (must be list, map, or dynamic)")
         return (DYN,) * len(node.variables)
 
-    def _comprehension(self, node: Comprehension) -> Type:
+    def comprehension(self, node: Comprehension) -> Type:
+        """Return the type of a loop."""
         scope = dict(zip(node.variables, self._range(node), strict=True))
         self._scopes.append(scope)
         condition = self.type_of(node.condition) if node.condition is not None else BOOL
@@ -321,7 +311,8 @@ class _Checker:
             kept = INT if node.macro == "existsOne" else whole
             self._no_overload(node.offset, "_?_:_", (condition, kept, kept), method=False)
 
-    def _bind(self, node: Bind) -> Type:
+    def bind(self, node: Bind) -> Type:
+        """Return the type of a binding."""
         value = self.types.resolve(self.type_of(node.value))
         if node.optional:
             if value.name == "optional_type":

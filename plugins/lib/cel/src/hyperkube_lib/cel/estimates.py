@@ -28,6 +28,7 @@ from hyperkube_lib.cel.syntax import (
     StructLiteral,
 )
 from hyperkube_lib.cel.types import Type
+from hyperkube_lib.cel.walk import Visitor
 
 Path: TypeAlias = tuple[str, ...]
 _LIST_COST, _MAP_COST, _STRUCT_COST = exactly(10), exactly(30), exactly(40)
@@ -58,7 +59,7 @@ class _Local:
     entry: _Entry | None = None
 
 
-class _Estimator:
+class _Estimator(Visitor[Range]):
     def __init__(self, checked: Checked, root: Size) -> None:
         self._checked = checked
         self._root = root
@@ -69,25 +70,15 @@ class _Estimator:
 
     def cost(self, node: Node) -> Range:
         """Return the cost of a node; note its path and size."""
-        match node:
-            case Literal():
-                return NOTHING
-            case Ident():
-                return self._ident(node)
-            case Select():
-                return self._select(node)
-            case Call():
-                return self._call(node)
-            case ListLiteral():
-                return self._list(node)
-            case MapLiteral():
-                return self._map(node)
-            case StructLiteral():
-                return sum((self.cost(one.value) for one in node.fields), _STRUCT_COST)
-            case Comprehension():
-                return self._comprehension(node)
-            case Bind():
-                return self._bind(node)
+        return self.visit(node)
+
+    def literal(self, node: Literal) -> Range:
+        """Return the cost of a constant: none."""
+        return NOTHING
+
+    def struct(self, node: StructLiteral) -> Range:
+        """Return the cost of a message."""
+        return sum((self.cost(one.value) for one in node.fields), _STRUCT_COST)
 
     def _type(self, node: Node) -> Type:
         return self._checked.types[node]
@@ -123,12 +114,14 @@ class _Estimator:
         local = self._local(node)
         return local.entry if local is not None else None
 
-    def _ident(self, node: Ident) -> Range:
+    def ident(self, node: Ident) -> Range:
+        """Return the cost of a name."""
         local = self._local(node)
         self._paths[node] = local.path if local is not None else (node.name.lstrip("."),)
         return ONE
 
-    def _select(self, node: Select) -> Range:
+    def select(self, node: Select) -> Range:
+        """Return the cost of a member."""
         cost = self.cost(node.operand)
         if node.test:
             return cost
@@ -136,12 +129,14 @@ class _Estimator:
         self._paths[node] = (*self._path(node.operand), node.field)
         return cost + ONE if given is not None and (given.struct or given.name == "map") else cost
 
-    def _list(self, node: ListLiteral) -> Range:
+    def list_of(self, node: ListLiteral) -> Range:
+        """Return the cost of a list."""
         cost = sum((self.cost(one) for one in node.items), _LIST_COST)
         self._entries[node] = _Entry(ONE, self._joined(node.items), is_list=True)
         return cost
 
-    def _map(self, node: MapLiteral) -> Range:
+    def map_of(self, node: MapLiteral) -> Range:
+        """Return the cost of a map."""
         keys, values = [entry.key for entry in node.entries], [entry.value for entry in node.entries]
         cost = sum((self.cost(one) for one in (*keys, *values)), _MAP_COST)
         self._entries[node] = _Entry(self._joined(keys), self._joined(values), is_list=False)
@@ -155,7 +150,8 @@ class _Estimator:
             joined |= self._size_or_unknown(one)
         return joined
 
-    def _call(self, node: Call) -> Range:
+    def call(self, node: Call) -> Range:
+        """Return the cost of a call."""
         if node.function == "dyn" and len(node.arguments) == 1:
             return self._dyn(node)
         target = node.target if node not in self._checked.functions else None
@@ -225,7 +221,8 @@ class _Estimator:
         found = whole or Estimate(ONE)
         return Estimate(found.cost + costs, found.size)
 
-    def _comprehension(self, node: Comprehension) -> Range:
+    def comprehension(self, node: Comprehension) -> Range:
+        """Return the cost of a loop."""
         ranged = self.cost(node.range)
         before, turn_before, after = _FRAMES[_FORMS[node.macro]]
         for name, local in zip(node.variables, self._variables(node), strict=True):
@@ -266,7 +263,8 @@ class _Estimator:
             self._entries[node] = _Entry(ONE, NOTHING | size, is_list=True)
         return added if asked is None else asked + (added | ONE)
 
-    def _bind(self, node: Bind) -> Range:
+    def bind(self, node: Bind) -> Range:
+        """Return the cost of a binding."""
         value = self.cost(node.value)
         given = value + ONE if node.optional else value
         path = self._path(node.value) if not node.optional else ()
