@@ -12,13 +12,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from device_builders import ask, claim, dev, device_class, rslice
-from hyperkube_lib.scheduling.device_classes import DeviceClasses, may_stand_for_class
 from hyperkube_scheduler.dynamic_resources.extended import requests_and_mappings
 from plugin_world import World, allocated, owned, pod
 
-from hyperkube.client.fake import FakeClient
-from hyperkube.client.informer import InformerFactory
-from hyperkube.kinds.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS
+from hyperkube.kinds.resources import PODS, RESOURCE_CLAIMS
 from hyperkube.machinery.errors import InternalError
 
 GPU, NIC = "example.com/gpu", "example.com/nic"
@@ -270,34 +267,3 @@ def test_two_resources_get_two_requests():
     counts, uses = told([], [box(1, **{NIC: "2"})], {GPU: "a", NIC: "b"})
 
     assert (counts, uses) == ({"0.1": 1, "0.2": 2}, {"c0": "0.1 0.2"})
-
-
-@pytest.mark.parametrize(
-    ("name", "may"),
-    [
-        (GPU, True),
-        (IMPLICIT, True),
-        ("cpu", False),
-        ("kubernetes.io/x", False),
-        ("hugepages-2Mi", False),
-        ("requests.example.com/x", False),
-    ],
-)
-def test_which_resources_may_stand_for_a_class(name, may):
-    assert may_stand_for_class(name) is may
-
-
-def test_the_newest_class_stands_for_a_resource():
-    def made(name, day):
-        each = device_class(name, extendedResourceName=GPU)
-        return {**each, "metadata": {"name": name, "creationTimestamp": f"2026-01-0{day}T00:00:00Z"}}
-
-    client = FakeClient()
-    client.seed(DEVICE_CLASSES, made("old", 1), made("new-b", 2), made("new-a", 2), device_class("plain"))
-    informers = InformerFactory(client)
-    informers.start()
-    classes = DeviceClasses(informers, lambda: None)
-
-    assert classes.standing_for(GPU)["metadata"]["name"] == "new-a"
-    assert classes.standing_for("deviceclass.resource.kubernetes.io/plain")["metadata"]["name"] == "plain"
-    assert classes.standing_for(NIC) is None
