@@ -1,0 +1,1 @@
+"""What is wrong with devices and with claims to them."""
