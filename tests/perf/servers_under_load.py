@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from hyperkube.testing.ports import free_port
 
@@ -48,11 +49,16 @@ class Measured:
 class Served:
     """A server process that listens with TLS on loopback."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], port: int, log: IO[bytes]) -> None:
         self.process, self.port = process, port
+        self._log = log
         self._trust = ssl.create_default_context()
         self._trust.check_hostname = False
         self._trust.verify_mode = ssl.CERT_NONE
+
+    def said(self) -> str:
+        """Return what the process has printed so far."""
+        return os.pread(self._log.fileno(), 1 << 24, 0).decode()
 
     def connect(self) -> http.client.HTTPSConnection:
         """Return a connection, not made yet."""
@@ -93,7 +99,7 @@ class Served:
                 time.sleep(pause)
                 continue
             time.sleep(pause)
-        raise RuntimeError(f"a server ended with {self.process.returncode}")
+        raise RuntimeError(f"a server ended with {self.process.returncode}: {self.said()[-500:]}")
 
     def load(self, ask: Ask, seconds: float = SECONDS) -> Measured:
         """Have wrk ask from all connections for a while.
@@ -123,7 +129,7 @@ def running(command: list[str], port: int, ready: str) -> Iterator[Served]:
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, stdout=said, stderr=said)
         try:
-            served = Served(process, port)
+            served = Served(process, port, said)
             served.wait(ready)
             yield served
         finally:
