@@ -223,6 +223,72 @@ def test_a_group_that_asks_for_one_rack_gets_the_one_that_holds_most_of_it():
     assert len({name[0] for name in nodes}) == 1, "one rack"
 
 
+def test_for_a_group_as_a_whole_as_few_pods_as_can_be_are_evicted():
+    gates = {**GATES["feature-gates"], "WorkloadAwarePreemption": True}
+    served = {**SERVED, "feature-gates": gates}
+    with ControlPlane(controller_manager=None, apiserver=served, scheduler={"feature-gates": gates}) as cluster:
+        low = [f"low-{index}" for index in range(4)]
+        for name in ("n0", "n1"):
+            add_node(cluster, name, cpu="2")
+        add_pods(cluster, *(pod(name, terminationGracePeriodSeconds=1) for name in low))
+        wait_bound(cluster, *low)
+        spec = {"schedulingPolicy": {"gang": {"minCount": 3}}, "priority": 1000}
+        cluster.client.create(POD_GROUPS, {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec})
+        add_pods(cluster, *(member(name) for name in members(3)))
+
+        def going():
+            return [name for name in low if get(cluster, name)["metadata"].get("deletionTimestamp")]
+
+        cluster.wait(lambda: len(going()) == 3, "three to be evicted", SECONDS)
+        waits = "pod group is waiting for preemption to complete"
+        cluster.wait(lambda: condition(cluster).get("message") == waits, waits, SECONDS)
+        victims = going()
+        for name in victims:
+            remove(cluster, name)
+        wait_bound(cluster, *members(3))
+
+        assert len(victims) == 3
+        assert [name for name in low if name not in victims and node_of(cluster, name)]
+
+
+def test_a_group_whose_pods_are_in_two_racks_already_is_not_placed():
+    gates = {**GATES["feature-gates"], "TopologyAwareWorkloadScheduling": True}
+    served = {**SERVED, "feature-gates": gates}
+    with ControlPlane(controller_manager=None, apiserver=served, scheduler={"feature-gates": gates}) as cluster:
+        for rack in ("a", "b"):
+            add_node(cluster, rack, cpu="4", labels={"rack": rack})
+        spec = {
+            "schedulingPolicy": {"gang": {"minCount": 3}},
+            "schedulingConstraints": {"topology": [{"key": "rack"}]},
+        }
+        cluster.client.create(POD_GROUPS, {"metadata": {"name": "gang", "namespace": "default"}, "spec": spec})
+        add_pods(cluster, member("gang-0", nodeName="a"), member("gang-1", nodeName="b"), member("gang-2"))
+        why = "cannot determine domain for already scheduled pods: more than 1 domain found for pod group: a, b"
+        wait_message(cluster, "gang-2", why)
+        failed = cluster.wait(lambda: condition(cluster), "a condition", SECONDS)
+
+    assert (failed["reason"], failed["message"]) == ("SchedulerError", why)
+
+
+def test_pods_of_a_group_name_one_scheduler(tmp_path):
+    path = tmp_path / "scheduler.yaml"
+    path.write_text("""
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: default-scheduler
+- schedulerName: other
+""")
+    with ControlPlane(controller_manager=None, apiserver=SERVED, scheduler={**GATES, "config": str(path)}) as cluster:
+        add_node(cluster, "node", cpu="4")
+        add_group(cluster, "gang", 2)
+        add_pods(cluster, member("gang-0", schedulerName="other"), member("gang-1"))
+        text = "all pods in a single pod group should have the same .spec.schedulerName set"
+
+        assert wait_message(cluster, "gang-0", text)
+        assert placed(cluster, members(2)) == []
+
+
 def test_a_group_is_removed_after_its_pods():
     gate = {"feature-gates": {"GenericWorkload": True}}
     manager = {"controllers": ["podgroup-protection"], **gate}

@@ -70,6 +70,8 @@ class GroupPlacement:
         nomination = chooser.act(answer)
         if nomination.node is None or trial.placed is None:
             outcome.message = f"{outcome.message} {nomination.message}".strip()
+            for each in outcome.tried:
+                each.keeps = each.keeps or nomination.keeps
             return outcome
         return Outcome(Verdict.WAITS, trial.placed.tried, nomination.message)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
+
+from hyperkube_lib.scheduling import group_victims
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.pod_groups import GroupTrial, PodGroupInfo, PodGroupPostFilterPlugin
 from hyperkube.hookspecs.scheduling import (
     Filtered,
     NodeTable,
@@ -20,7 +23,7 @@ from hyperkube.hookspecs.scheduling import (
     Victims,
 )
 from hyperkube.kinds.conditions import with_condition
-from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, PODS
+from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import (
@@ -64,12 +67,12 @@ class Candidate:
         return self.violations, highest, total, len(self.victims), latest_first
 
 
-class DefaultPreemption(PostFilterPlugin):
+class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
     """Tries each node where evicting may help, and takes the cheapest.
 
     Settings: ``minCandidateNodesPercentage`` (10), ``minCandidateNodesAbsolute`` (100).
     Source: kubernetes ``pkg/scheduler/framework/preemption/preemption.go``,
-    ``plugins/defaultpreemption/default_preemption.go``.
+    ``plugins/defaultpreemption/default_preemption.go``, ``preemption/podgrouppreemption.go``.
     """
 
     def __init__(self, context: PluginContext) -> None:
@@ -80,6 +83,12 @@ class DefaultPreemption(PostFilterPlugin):
         self._random = Random()  # noqa: S311  spreads the search, guards nothing
         self._budgets: Informer | None = None
         self._hand: PodsInHand | None = None
+        self._groups: Informer | None = None
+
+    def connect(self, wake: Callable[[str], None]) -> None:
+        """Follow pod groups where these are evicted for as a whole."""
+        if self.context.informers is not None and self.context.gates.get("WorkloadAwarePreemption"):
+            self._groups = self.context.informers.informer(POD_GROUPS)
 
     def take_in_hand(self, pods: PodsInHand) -> None:
         """Take what refuses pods that wait to be bound: these need not be deleted."""
@@ -111,6 +120,35 @@ class DefaultPreemption(PostFilterPlugin):
         best = min(candidates, key=Candidate.cost)
         node = nodes.names[best.index]
         return lambda: self.evict(pod.pod, node, best.victims)
+
+    def group_post_filter(
+        self, group: PodGroupInfo, nodes: NodeTable, trial: GroupTrial
+    ) -> Callable[[], Nomination] | Nomination:
+        """Choose victims for the whole group, anywhere in the cluster."""
+        if any(pod.pod.get("spec", {}).get("preemptionPolicy") == "Never" for pod in group.pods):
+            return Nomination(None, "not eligible due to preemptionPolicy=Never.", keeps=True)
+        mine = int((group.group.get("spec") or {}).get("priority") or 0)
+        nominated = {(pod.pod.get("status") or {}).get("nominatedNodeName") for pod in group.pods}
+        for index, name in enumerate(nodes.names):
+            if name in nominated and any(priority(each) < mine and _ends_for_us(each) for each in nodes.pods(index)):
+                return Nomination(None, "not eligible due to a terminating pod on the nominated node.", keeps=True)
+        units = group_victims.units_below(mine, nodes, lambda key: self._groups.get(*key) if self._groups else None)
+        chosen = group_victims.choose(units, trial, lambda pods: by_budget(pods, self._all_budgets())[0])
+        if isinstance(chosen, str):
+            return Nomination(None, chosen)
+        where: dict[NodeName, list[Object]] = {}
+        for unit in chosen:
+            for index, each in unit.pods:
+                where.setdefault(nodes.names[index], []).append(each)
+        return lambda: self._evict_all(group.pods[0].pod, where)
+
+    def _evict_all(self, pod: Object, where: Mapping[NodeName, Sequence[Object]]) -> Nomination:
+        outcome = Nomination(None, "nobody has to go")
+        for node, victims in where.items():
+            outcome = self.evict(pod, node, victims)
+            if outcome.node is None:
+                return outcome
+        return replace(outcome, victims=sum(map(len, where.values())))
 
     def _not_eligible(self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered]) -> str:
         if pod.pod.get("spec", {}).get("preemptionPolicy") == "Never":
