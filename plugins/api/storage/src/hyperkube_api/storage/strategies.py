@@ -68,6 +68,10 @@ class CSINodeStrategy(Strategy):
         """Check the drivers."""
         return validation.validate_csi_node(obj)
 
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check as on creation, and that each driver stayed as it was."""
+        return validation.validate_csi_node_update(obj, old)
+
 
 class CSIStorageCapacityStrategy(Strategy):
     """How much a driver can still make somewhere."""
@@ -124,6 +128,10 @@ class VolumeAttachmentStrategy(StatusStrategy):
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that the specification stayed."""
+        return validation.validate_attachment_update(obj, old)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check what the attacher reports."""
         return validation.validate_attachment_update(obj, old)
 
 

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 from hyperkube_api.core.validation.volumes import csi_driver_name
 from hyperkube_api.meta.go_shape import go_shape
-from hyperkube_api.meta.validation import IMMUTABLE, by_rule, label_selector, unchanged, unchanged_exactly
+from hyperkube_api.meta.validation import (
+    IMMUTABLE,
+    NOT_NEGATIVE,
+    by_rule,
+    label_selector,
+    optional_one_of,
+    unchanged,
+    unchanged_exactly,
+)
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import (
@@ -21,15 +29,17 @@ from hyperkube.machinery.field import (
     required,
     too_long,
 )
-from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import parse
 
 _SPEC = ROOT.child("spec")
+_STATUS = ROOT.child("status")
 RECLAIM = ("Delete", "Retain")
 BINDING = ("Immediate", "WaitForFirstConsumer")
 FS_GROUP = ("File", "None", "ReadWriteOnceWithFSType")
-LIFECYCLE = ("Ephemeral", "Persistent")
+LIFECYCLE = ("Persistent", "Ephemeral")
 MAX_PARAMETERS, MAX_PARAMETER_BYTES = 512, 256 * 1024
+MAX_METADATA_BYTES, MAX_MESSAGE = 256 * 1024, 1024
 
 
 def validate_storage_class(obj: Object) -> list[FieldError]:
@@ -49,7 +59,7 @@ def validate_storage_class(obj: Object) -> list[FieldError]:
 def _parameters(path: Path, parameters: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     if len(parameters) > MAX_PARAMETERS:
-        errors.append(too_long(path, MAX_PARAMETERS))
+        return [too_long(path, MAX_PARAMETERS)]
     if "" in parameters:
         errors.append(invalid(path, "", "field can not be empty."))
     if sum(len(key) + len(value) for key, value in parameters.items()) > MAX_PARAMETER_BYTES:
@@ -58,16 +68,18 @@ def _parameters(path: Path, parameters: Object) -> list[FieldError]:
 
 
 def _topologies(path: Path, terms: list[Object]) -> list[FieldError]:
+    """Check that each term says something new; Kubernetes begins with as many empty terms as there are terms."""
     errors: list[FieldError] = []
-    seen: list[Object] = []
+    seen: list[dict[str, set[str]]] = [{} for _ in terms]
     for index, term in enumerate(terms):
         at = path.index(index).child("matchLabelExpressions")
         keys: set[str] = set()
+        wanted: dict[str, set[str]] = {}
         for number, item in enumerate(term.get("matchLabelExpressions") or ()):
             errors += _topology(at.index(number), item, keys)
-        if term in seen:
-            errors.append(duplicate(at, ""))
-        seen.append(term)
+            wanted[item.get("key") or ""] = set(item.get("values") or ())
+        errors += [duplicate(at, "") for other in seen if other == wanted]
+        seen.append(wanted)
     return errors
 
 
@@ -97,19 +109,22 @@ def validate_storage_class_update(obj: Object, old: Object) -> list[FieldError]:
 
 
 def validate_csi_driver(obj: Object) -> list[FieldError]:
-    """Check a CSI driver."""
+    """Check a CSI driver; Kubernetes reports one member under another name."""
     spec = obj["spec"]
-    errors = csi_driver_name(ROOT.child("name"), name_of(obj))
-    for member in ("attachRequired", "podInfoOnMount", "storageCapacity"):
-        if spec.get(member) is None:
-            errors.append(required(_SPEC.child(member)))
-    policy = spec.get("fsGroupPolicy")
-    if policy is not None and policy not in FS_GROUP:
-        errors.append(not_supported(_SPEC.child("fsGroupPolicy"), policy, FS_GROUP))
+    errors = [
+        required(_SPEC.child(shown))
+        for member, shown in (
+            ("attachRequired", "attachedRequired"),
+            ("podInfoOnMount", "podInfoOnMount"),
+            ("storageCapacity", "storageCapacity"),
+        )
+        if spec.get(member) is None
+    ]
+    errors += optional_one_of(_SPEC.child("fsGroupPolicy"), spec.get("fsGroupPolicy"), FS_GROUP)
+    errors += _token_requests(_SPEC.child("tokenRequests"), spec.get("tokenRequests") or [])
     for mode in spec.get("volumeLifecycleModes") or ():
         if mode not in LIFECYCLE:
             errors.append(not_supported(_SPEC.child("volumeLifecycleModes"), mode, LIFECYCLE))
-    errors += _token_requests(_SPEC.child("tokenRequests"), spec.get("tokenRequests") or [])
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
     if period is not None and period < 10:
         at = _SPEC.child("nodeAllocatableUpdatePeriodSeconds")
@@ -124,6 +139,7 @@ def _token_requests(path: Path, requests: list[Object]) -> list[FieldError]:
         at, audience, seconds = path.index(index), item.get("audience") or "", item.get("expirationSeconds")
         if audience in seen:
             errors.append(duplicate(at.child("audience"), audience))
+            continue
         seen.add(audience)
         if seconds is not None and seconds < 600:
             text = "may not specify a duration less than 10 minutes"
@@ -135,7 +151,7 @@ def _token_requests(path: Path, requests: list[Object]) -> list[FieldError]:
 
 
 def validate_csi_driver_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check an update of a CSI driver; Kubernetes reports one member under another name."""
+    """Check an update of a CSI driver."""
     spec, before = obj["spec"], old["spec"]
     errors = validate_csi_driver(obj)
     errors += unchanged_exactly(
@@ -167,6 +183,18 @@ def validate_csi_node(obj: Object) -> list[FieldError]:
     return errors
 
 
+def validate_csi_node_update(obj: Object, old: Object) -> list[FieldError]:
+    """Check that a driver stayed as it was on its node, apart from how much it can attach."""
+    errors = validate_csi_node(obj)
+    for before in old["spec"].get("drivers") or ():
+        for driver in obj["spec"].get("drivers") or ():
+            now, was = ({**item, "allocatable": None} for item in (driver, before))
+            if now.get("name") == was.get("name") and now != was:
+                shown = go_shape("hyperkube_api.storage.v1:CSINodeDriver", now)
+                errors.append(invalid(_SPEC.child("drivers"), shown, IMMUTABLE))
+    return errors
+
+
 def _topology_keys(path: Path, keys: list[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, key in enumerate(keys):
@@ -183,10 +211,8 @@ def validate_capacity(obj: Object) -> list[FieldError]:
     errors = label_selector(ROOT.child("nodeTopology"), obj.get("nodeTopology"))
     name = obj.get("storageClassName") or ""
     errors += by_rule(ROOT.child("storageClassName"), name, names.dns1123_subdomain)
-    for member in ("capacity", "maximumVolumeSize"):
-        if obj.get(member) is not None and parse(obj[member]).sign < 0:
-            text = "must be greater than or equal to 0"
-            errors.append(invalid(ROOT.child(member), str(parse(obj[member])), text))
+    if obj.get("capacity") is not None and parse(obj["capacity"]).sign < 0:
+        errors.append(invalid(ROOT.child("capacity"), str(parse(obj["capacity"])), NOT_NEGATIVE))
     return errors
 
 
@@ -199,27 +225,49 @@ def validate_capacity_update(obj: Object, old: Object) -> list[FieldError]:
 
 
 def validate_attachment(obj: Object) -> list[FieldError]:
-    """Check an attachment."""
-    spec = obj["spec"]
-    errors = csi_driver_name(_SPEC.child("attacher"), spec.get("attacher"))
+    """Check a new attachment: as any, and the names more closely."""
+    errors, spec = _attachment(obj), obj["spec"]
+    errors += csi_driver_name(_SPEC.child("attacher"), spec.get("attacher"))
+    name = (spec.get("source") or {}).get("persistentVolumeName")
+    if name is not None:
+        errors += by_rule(_SPEC.child("source", "persistentVolumeName"), name, names.dns1123_subdomain)
+    return errors
+
+
+def _attachment(obj: Object) -> list[FieldError]:
+    spec, status = obj["spec"], obj.get("status") or {}
+    errors = [] if spec.get("attacher") else [required(_SPEC.child("attacher"))]
     source, at = spec.get("source") or {}, _SPEC.child("source")
     inline, name = source.get("inlineVolumeSpec"), source.get("persistentVolumeName")
+    text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
     if inline is None and name is None:
-        text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
         errors.append(required(at, text))
     elif inline is not None and name is not None:
-        text = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
         errors.append(forbidden(at, text))
     elif name is not None and not name:
         errors.append(required(at.child("persistentVolumeName"), "must specify non empty persistentVolumeName"))
-    node = spec.get("nodeName") or ""
-    errors += by_rule(_SPEC.child("nodeName"), node, names.dns1123_subdomain)
+    errors += by_rule(_SPEC.child("nodeName"), spec.get("nodeName") or "", names.dns1123_subdomain)
+    told = status.get("attachmentMetadata") or {}
+    if sum(len(key) + len(value) for key, value in told.items()) > MAX_METADATA_BYTES:
+        errors.append(too_long(_STATUS.child("attachmentMetadata"), MAX_METADATA_BYTES))
+    for member in ("attachError", "detachError"):
+        errors += _volume_error(_STATUS.child(member), status.get(member) or {})
+    return errors
+
+
+def _volume_error(path: Path, error: Object) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if len(error.get("message") or "") > MAX_MESSAGE:
+        errors.append(too_long(path.child("message"), MAX_METADATA_BYTES))  # Kubernetes names this limit
+    code = error.get("errorCode")
+    if code is not None and code < 0:
+        errors.append(invalid(path.child("errorCode"), code, names.range_error(0, 2**31 - 1)))
     return errors
 
 
 def validate_attachment_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check that an attachment's specification stayed."""
-    errors = validate_attachment(obj)
+    """Check that an attachment's specification stayed; Kubernetes looks at the rest twice."""
+    errors = _attachment(obj) * 2
     if obj["spec"] != old["spec"]:
         shown = go_shape("hyperkube_api.storage.v1:VolumeAttachmentSpec", obj["spec"])
         errors.append(invalid(_SPEC, shown, IMMUTABLE))
@@ -231,16 +279,18 @@ def validate_attributes_class(obj: Object) -> list[FieldError]:
     driver = (obj.get("driverName") or "").lower()
     at = ROOT.child("driverName")
     errors = [invalid(at, driver, text) for text in names.qualified_name(driver)] if driver else [required(at)]
-    parameters = obj.get("parameters") or {}
+    at, parameters = ROOT.child("parameters"), obj.get("parameters") or {}
     if not parameters:
-        return [*errors, required(ROOT.child("parameters"), "must contain at least one key/value pair")]
-    return errors + _parameters(ROOT.child("parameters"), parameters)
+        return [*errors, required(at, "must contain at least one key/value pair")]
+    return errors + _parameters(at, parameters)
 
 
 def validate_attributes_class_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check that a volume attributes class stayed as it was."""
-    return [
+    """Check that a volume attributes class stayed as it was; Kubernetes looks at the rest twice."""
+    whole = validate_attributes_class(obj)
+    kept = [
         forbidden(ROOT.child(member), f"updates to {member} are forbidden.")
         for member in ("driverName", "parameters")
         if (obj.get(member) or None) != (old.get(member) or None)
     ]
+    return whole + kept + whole
