@@ -99,9 +99,9 @@ HEADERS = {
     "impersonating a service account": (
         read("impersonator", **acting(User="system:serviceaccount:kube-system:default")), 403,
         read("impersonator", **acting(User="system:serviceaccount:a:robot"))),
-    "impersonating a group without a user": (read("impersonator", **acting(Group="system:masters")), 500,
+    "impersonating a group without a user": (read("impersonator", **acting(Group="system:masters")), 400,
                                              read("impersonator", **acting(User="reader"))),
-    "impersonating a group without a user, remembered": (read("reader", **acting(Group="system:masters")), 500, OK),
+    "impersonating a group without a user, remembered": (read("reader", **acting(Group="system:masters")), 400, OK),
     "impersonating through the proxy's headers": (
         Call("cert:proxy", "GET", f"{MAPS}/m", headers={**remote(User="nobody"), **acting(User="reader")}), 403,
         Call("cert:proxy", "GET", f"{MAPS}/m", headers={**remote(User="impersonator"), **acting(User="reader")})),
