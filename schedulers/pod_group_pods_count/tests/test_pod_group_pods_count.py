@@ -5,6 +5,7 @@ from hyperkube_scheduler.pod_group_pods_count import PodGroupPodsCount
 
 from hyperkube.hookspecs.pod_groups import NoPlacement, Placement, PodGroupInfo
 from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.placements import PlacementContract
 
 PROPOSED = {"default/proposed-1": "node1", "default/proposed-2": "node2"}
 
@@ -48,5 +49,6 @@ def test_placements_without_pods_make_no_sense(plugin):
         plugin.normalize_placements(group(), [0, 0])
 
 
-def test_it_is_asked_by_the_scheduler(plugin):
-    assert plugin.scheduling_plugins() == [plugin]
+class TestPromises(PlacementContract):
+    plugin = PodGroupPodsCount
+    nodes = ({"name": "a"}, {"name": "b"})

@@ -1,11 +1,14 @@
 """Which placements a group gets. Cases: kubernetes ``topologyaware/topology_placement_test.go`` (TestGeneratePlacements)."""
 
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from hyperkube_scheduler.topology_placement_generator import TopologyPlacementGenerator, topology_key
 
 from hyperkube.hookspecs.pod_groups import NoPlacement, Placement, PodGroupInfo
 from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.placements import PlacementContract
 from hyperkube.testing.scheduling import table
 
 
@@ -83,3 +86,13 @@ def test_the_first_constraint_counts():
     assert topology_key({"spec": {"schedulingConstraints": {"topology": [{"key": "rack"}]}}}) == "rack"
     assert topology_key({"spec": {"schedulingConstraints": {}}}) == ""
     assert topology_key({}) == ""
+
+
+class TestPromises(PlacementContract):
+    plugin = TopologyPlacementGenerator
+    nodes = labelled("a", "b", "a", None, "b")
+    groups = ({}, {"spec": {"schedulingConstraints": {"topology": [{"key": "topology"}]}}})
+
+
+class TestPromisesOnceSomeArePlaced(TestPromises):
+    placed: ClassVar = {"p": "node1"}

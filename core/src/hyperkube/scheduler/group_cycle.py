@@ -1,6 +1,6 @@
 """The cycle of a pod group: all its pods that want a node are decided about together, then bound or put back together.
 
-Source: kubernetes ``pkg/scheduler/schedule_one_podgroup.go`` (1.36); on with the feature gate GenericWorkload.
+Source: kubernetes ``pkg/scheduler/schedule_one_podgroup.go`` (1.36).
 """
 
 from __future__ import annotations
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from hyperkube.scheduler.explanation import Explanations
     from hyperkube.scheduler.pod_info import QueuedPod
 
-GENERIC, TOPOLOGY, PREEMPTION = "GenericWorkload", "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"
-"""Feature gates, off in 1.36 unless asked for: this cycle, placements, eviction for groups as a whole."""
+GATES = ("GenericWorkload", "GangScheduling")
+"""Feature gates, off in 1.36 unless asked for, with which groups have a cycle; the second implies the first here."""
+TOPOLOGY, PREEMPTION = "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"
+"""Further ones: placements, eviction for groups as a whole."""
 WAITING = "pod group is waiting for preemption to complete"
 NOT_PLACED = "preemption: not eligible due to placement-based pod group scheduling limitation"
 NOT_SINGLE = "preemption: not eligible due to workload aware preemption enabled"

@@ -35,7 +35,7 @@ from hyperkube.scheduler.configuration import to_object
 from hyperkube.scheduler.explanation import Explanations
 from hyperkube.scheduler.explanation_file import ExplanationFile
 from hyperkube.scheduler.gauges import offer_gauges
-from hyperkube.scheduler.group_cycle import GENERIC, GroupCycle
+from hyperkube.scheduler.group_cycle import GATES, GroupCycle
 from hyperkube.scheduler.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
 from hyperkube.scheduler.placed_pods import PlacedPods
 from hyperkube.scheduler.point_times import HintTimes
@@ -116,7 +116,7 @@ class Scheduler:
         gates = options.get("feature-gates") or {}
         self._group_cycle = GroupCycle(
             self, client=client, clock=self._clock, gates=gates,
-            groups=self._informers.informer(POD_GROUPS) if gates.get(GENERIC) else None,
+            groups=self._informers.informer(POD_GROUPS) if any(gates.get(name) for name in GATES) else None,
             state=self._state, queue=self._queue, chooser=self._chooser, binder=self._binder, reports=self._reports,
             metrics=self.metrics, explanations=self.explanations,
         )  # fmt: skip
