@@ -5,7 +5,13 @@ Source: kubernetes pkg/apis/certificates/validation/validation.go.
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
+from collections.abc import Iterator
+
+from hyperkube_api.meta.go_diff import shape_diff
+from hyperkube_api.meta.go_shape import go_shape
+from hyperkube_api.meta.validation import Rule
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import (
@@ -16,7 +22,9 @@ from hyperkube.machinery.field import (
     forbidden,
     invalid,
     not_supported,
+    quote,
     required,
+    too_long,
 )
 from hyperkube.machinery.objects import Object
 
@@ -30,131 +38,193 @@ USAGES = (
     "server auth", "signing", "timestamping",
 )  # fmt: skip
 LEGACY_UNKNOWN = "kubernetes.io/legacy-unknown"
+MAX_DOMAIN, MAX_SIGNER = 253, 571
+_BLOCK = re.compile(rb"-----BEGIN ([^\n-]+)-----\s*\n(.*?)-----END \1-----", re.DOTALL)
+_FAILED = {"RSA": "crypto/rsa: verification error", "EC": "x509: ECDSA verification failure"}
+_CONDITION = "hyperkube_api.certificates.v1:CertificateSigningRequestCondition"
 
 
-def validate_request(obj: Object) -> list[FieldError]:
-    """Check a new signing request."""
+def validate_request(obj: Object, old: Object | None = None) -> list[FieldError]:
+    """Check a signing request; what is stored with a fault (`old`) may keep it."""
     spec = obj["spec"]
     errors: list[FieldError] = []
     fault = _request_fault(spec.get("request") or "")
     if fault:
         errors.append(invalid(_SPEC.child("request"), spec.get("request") or "", fault))
-    usages = spec.get("usages") or []
-    if not usages:
-        errors.append(required(_SPEC.child("usages")))
-    for index, usage in enumerate(usages):
-        at = _SPEC.child("usages").index(index)
-        if usage not in USAGES:
-            errors.append(not_supported(at, usage, USAGES))
-        if usage in usages[:index]:
-            errors.append(duplicate(at, usage))
-    signer = spec.get("signerName") or ""
-    if signer == LEGACY_UNKNOWN:
-        text = "the legacy signerName is not allowed via this API version"
-        errors.append(invalid(_SPEC.child("signerName"), signer, text))
+    errors += _usages(spec.get("usages") or [], ((old or {}).get("spec") or {}).get("usages") or [])
+    signer, at = spec.get("signerName") or "", _SPEC.child("signerName")
+    if signer == LEGACY_UNKNOWN and (old is None or old["spec"].get("signerName") != LEGACY_UNKNOWN):
+        errors.append(invalid(at, signer, "the legacy signerName is not allowed via this API version"))
     else:
-        errors += _signer(_SPEC.child("signerName"), signer)
+        errors += validate_signer(at, signer)
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < 600:
         text = "may not specify a duration less than 600 seconds (10 minutes)"
         errors.append(invalid(_SPEC.child("expirationSeconds"), seconds, text))
-    return errors + _conditions(obj)
+    errors += _conditions(obj, old)
+    return errors + _certificate(obj, old)
+
+
+def _usages(usages: list[str], before: list[str]) -> list[FieldError]:
+    at = _SPEC.child("usages")
+    errors = [] if usages else [required(at)]
+    if set(before) <= set(USAGES):
+        errors += [
+            not_supported(at.index(index), usage, USAGES) for index, usage in enumerate(usages) if usage not in USAGES
+        ]
+    if len(set(before)) == len(before):
+        errors += [duplicate(at.index(index), usage) for index, usage in enumerate(usages) if usage in usages[:index]]
+    return errors
 
 
 def _request_fault(encoded: str) -> str:
     """Return what is wrong with a PEM-encoded request, empty if nothing is."""
     from cryptography import x509
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
     data = b64decode(encoded)
     if b"-----BEGIN CERTIFICATE REQUEST-----" not in data:
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
-        x509.load_pem_x509_csr(data)
+        request = x509.load_pem_x509_csr(data)
     except ValueError as error:
         return str(error)
-    return ""
+    if request.is_signature_valid:
+        return ""
+    key = request.public_key()
+    kind = "RSA" if isinstance(key, rsa.RSAPublicKey) else "EC" if isinstance(key, ec.EllipticCurvePublicKey) else ""
+    return _FAILED.get(kind, "x509: Ed25519 verification failure")
 
 
-def _signer(path: Path, name: str) -> list[FieldError]:
+def validate_signer(path: Path, name: str) -> list[FieldError]:
+    """Check the name of a signer: a domain and a path."""
     if not name:
         return [required(path)]
-    domain, slash, rest = name.partition("/")
-    if not slash or not rest or "/" in rest:
+    segments = name.split("/")
+    if len(segments) != 2:
         return [invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")]
-    errors = [invalid(path, domain, text) for text in names.dns1123_subdomain(domain)]
-    if domain.count(".") < 1:
+    domain, rest = segments
+    errors = [too_long(path, MAX_DOMAIN)] if len(domain) > MAX_DOMAIN else []
+    errors += _labels(path, domain, names.dns1123_label)
+    if "." not in domain:
         errors.append(invalid(path, domain, "should be a domain with at least two segments separated by dots"))
-    for part in rest.split("."):
-        errors += [invalid(path, rest, f'validating label "{part}": {text}') for text in names.dns1123_subdomain(part)]
-    return errors
+    errors += _labels(path, rest, names.dns1123_subdomain)
+    return [*errors, too_long(path, MAX_SIGNER)] if len(name) > MAX_SIGNER else errors
 
 
-def _conditions(obj: Object) -> list[FieldError]:
+def _labels(path: Path, text: str, rule: Rule) -> list[FieldError]:
+    """Return what is wrong with the first part between dots that is wrong."""
+    for part in text.split("."):
+        errors = [invalid(path, text, f"validating label {quote(part)}: {problem}") for problem in rule(part)]
+        if errors:
+            return errors
+    return []
+
+
+def _certificate(obj: Object, old: Object | None) -> list[FieldError]:
+    """Check the certificate, unless it stayed or the one before was no better."""
+    now, before = ((each.get("status") or {}).get("certificate") or "" for each in (obj, old or {}))
+    if old is not None and (now == before or _certificate_fault(before)):
+        return []
+    fault = _certificate_fault(now)
+    return [invalid(_STATUS.child("certificate"), "<certificate data>", fault)] if fault else []
+
+
+def _certificate_fault(encoded: str) -> str:
+    from cryptography import x509
+
+    if not encoded:
+        return ""
+    count = 0
+    for kind, headers, data in _blocks(b64decode(encoded)):
+        if kind != "CERTIFICATE":
+            return f"only CERTIFICATE PEM blocks are allowed, found {quote(kind)}"
+        if headers:
+            return "no PEM block headers are permitted"
+        try:
+            x509.load_der_x509_certificate(data)
+        except ValueError:
+            return "x509: malformed certificate"
+        count += 1
+    return "" if count else "must contain at least one CERTIFICATE PEM block"
+
+
+def _blocks(data: bytes) -> Iterator[tuple[str, bool, bytes]]:
+    """Yield the kind of each PEM block, whether it has headers, and its bytes; skip what cannot be read."""
+    for match in _BLOCK.finditer(data):
+        head, blank, body = match[2].replace(b"\r", b"").partition(b"\n\n")
+        headers = bool(blank) and b":" in head
+        try:
+            content = b64decode(b"".join((body if headers else match[2]).split()), validate=True)
+        except ValueError:
+            continue
+        yield match[1].decode(), headers, content
+
+
+def _conditions(obj: Object, old: Object | None = None) -> list[FieldError]:
     errors: list[FieldError] = []
+    before = [item.get("type") or "" for item in ((old or {}).get("status") or {}).get("conditions") or ()]
+    torn = {"Approved", "Denied"} <= set(before)
     seen: set[str] = set()
     for index, condition in enumerate((obj.get("status") or {}).get("conditions") or ()):
         at, kind, status = _CONDITIONS.index(index), condition.get("type") or "", condition.get("status") or ""
-        if not kind:
+        if not kind and "" not in before:
             errors.append(required(at.child("type")))
+        allowed = ("True",) if kind in {"Approved", "Denied", "Failed"} else ("False", "True", "Unknown")
         if not status:
             errors.append(required(at.child("status")))
-        elif kind in {"Approved", "Denied", "Failed"} and status != "True":
-            errors.append(not_supported(at.child("status"), status, ("True",)))
-        elif status not in {"True", "False", "Unknown"}:
-            errors.append(not_supported(at.child("status"), status, ("False", "True", "Unknown")))
-        if kind in seen:
+        elif status not in allowed:
+            errors.append(not_supported(at.child("status"), status, allowed))
+        other = {"Approved": "Denied", "Denied": "Approved"}.get(kind)
+        if other in seen and not torn:
+            text = "Approved and Denied conditions are mutually exclusive"
+            errors.append(invalid(_CONDITIONS, kind, text))
+        if kind in seen and len(set(before)) == len(before):
             errors.append(duplicate(at.child("type"), kind))
         seen.add(kind)
-        if kind in {"Approved", "Denied"} and {"Approved", "Denied"} <= seen:
-            text = "Approved and Denied conditions are mutually exclusive"
-            errors.append(invalid(at.child("type"), kind, text))
     return errors
-
-
-def _decided(obj: Object) -> dict[str, list[Object]]:
-    found: dict[str, list[Object]] = {}
-    for condition in (obj.get("status") or {}).get("conditions") or ():
-        found.setdefault(condition.get("type") or "", []).append(condition)
-    return found
 
 
 def validate_request_update(obj: Object, old: Object) -> list[FieldError]:
     """Check an update of the request itself: who decided stays."""
-    errors = _kept_decisions(obj, old, added=True)
-    return errors + _kept_certificate(obj, old)
+    return _update(obj, old)
 
 
 def validate_approval_update(obj: Object, old: Object) -> list[FieldError]:
     """Check a write to ``/approval``: a decision is not taken back."""
-    return _conditions(obj) + _kept_decisions(obj, old, added=False)
+    return _update(obj, old, deciding=True)
 
 
 def validate_status_update(obj: Object, old: Object) -> list[FieldError]:
     """Check a signer's answer."""
-    errors = _conditions(obj) + _kept_decisions(obj, old, added=True)
-    certificate = (obj.get("status") or {}).get("certificate")
-    if certificate and b"-----BEGIN CERTIFICATE-----" not in b64decode(certificate):
-        text = "must contain at least one CERTIFICATE PEM block"
-        errors.append(invalid(_STATUS.child("certificate"), "<certificate data>", text))
-    return errors + _kept_certificate(obj, old)
+    return _update(obj, old, signing=True)
 
 
-def _kept_decisions(obj: Object, old: Object, *, added: bool) -> list[FieldError]:
-    now, before = _decided(obj), _decided(old)
-    errors: list[FieldError] = []
-    for kind in ("Approved", "Denied", "Failed"):
-        gone = kind in before and kind not in now
-        came = added and kind != "Failed" and kind in now and kind not in before
-        if gone:
-            errors.append(forbidden(_CONDITIONS, f'updates may not remove a condition of type "{kind}"'))
-        if came:
+def _update(obj: Object, old: Object, *, deciding: bool = False, signing: bool = False) -> list[FieldError]:
+    errors = validate_request(obj, old)
+    errors += [
+        forbidden(_CONDITIONS, f'updates may not remove a condition of type "{kind}"')
+        for kind in ("Approved", "Denied", "Failed")
+        if len(_decided(obj, kind)) < len(_decided(old, kind))
+    ]
+    for kind in () if deciding else ("Approved", "Denied"):
+        now, before = _decided(obj, kind), _decided(old, kind)
+        if len(now) > len(before):
             errors.append(forbidden(_CONDITIONS, f'updates may not add a condition of type "{kind}"'))
+        elif len(now) == len(before) and now != before:
+            shown = [[go_shape(_CONDITION, item) for item in items] for items in (before, now)]
+            text = f'updates may not modify a condition of type "{kind}"\n{shape_diff(*shown)}'
+            errors.append(forbidden(_CONDITIONS, text))
+    now_content, content = ((each.get("status") or {}).get("certificate") or "" for each in (obj, old))
+    if now_content == content:
+        return errors
+    at = _STATUS.child("certificate")
+    if not signing:
+        errors.append(forbidden(at, "updates may not set certificate content"))
+    elif content:
+        errors.append(forbidden(at, "updates may not modify existing certificate content"))
     return errors
 
 
-def _kept_certificate(obj: Object, old: Object) -> list[FieldError]:
-    now, before = (obj.get("status") or {}).get("certificate"), (old.get("status") or {}).get("certificate")
-    if before and now != before:
-        text = "updates may not set certificate content" if not now else "existing certificate may not be changed"
-        return [forbidden(_STATUS.child("certificate"), text)]
-    return []
+def _decided(obj: Object, kind: str) -> list[Object]:
+    return [item for item in (obj.get("status") or {}).get("conditions") or () if item.get("type") == kind]

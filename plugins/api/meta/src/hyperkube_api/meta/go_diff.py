@@ -23,7 +23,12 @@ def spec_diff(schema: str, old: Object, new: Object) -> str:
         old: the value as it is.
         new: the value as it would be.
     """
-    before, after = _lines(go_shape(schema, old)), _lines(go_shape(schema, new))
+    return shape_diff(go_shape(schema, old), go_shape(schema, new))
+
+
+def shape_diff(old: Any, new: Any) -> str:
+    """Return the unified diff between two values that are in the shape of Go's structs already."""
+    before, after = _lines(old), _lines(new)
     lines = list(difflib.unified_diff(before, after, lineterm=""))[2:]
     return "".join(line + "\n" for line in lines)
 
