@@ -123,8 +123,10 @@ class Registry:
         """Return everything that is served, in the order of discovery."""
         return [resource for version in self.versions() for resource in version.resources.values()]
 
-    def add(self, declared: Iterable[ApiGroupVersion], *, custom: bool = False) -> None:
+    def add(self, declared: Iterable[ApiGroupVersion], *, custom: bool = False, anew: bool = False) -> None:
         """Serve group versions; a resource that is there already is replaced.
+
+        `anew` has what is stored read again, and ends the watches: it may look different now.
 
         Raises:
             UsageError: a built-in resource is declared twice.
@@ -132,6 +134,10 @@ class Registry:
         with self._lock:
             for version in declared:
                 self._add_version(version, custom=custom)
+                for spec in version.resources if anew else ():
+                    storage = self._storages.get(spec.storage_prefix)
+                    if storage is not None:
+                        storage.forget()
             self._changed()
 
     def _add_version(self, declared: ApiGroupVersion, *, custom: bool) -> None:

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 import orjson
 
+from hyperkube.apiserver.custom.codec import CustomCodec
 from hyperkube.hookspecs.api import ResourceSpec, Subresource
 from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
@@ -81,12 +82,16 @@ class ResourceStorage:
         self._fields: dict[str, Any] = {}
         self._indexes: set[str] = set()
         self._schemas: list[Any] = []
+        self._custom: CustomCodec | None = None
 
     def learn(self, spec: ResourceSpec) -> None:
         """Note the field selectors and indexes of a version that is stored here."""
         self._fields.update(spec.fields)
         self._indexes.update(spec.indexes)
-        self._schemas.append(spec.schema)
+        if isinstance(spec.schema, CustomCodec):
+            self._custom = spec.schema
+        else:
+            self._schemas.append(spec.schema)
 
     @cached_property
     def blanks(self) -> Blanks:
@@ -121,8 +126,20 @@ class ResourceStorage:
     def _transform(self) -> Transform:
         readers: Mapping[str, Any] = dict(self._fields)
         read = read_object((lambda obj: [(path, of(obj)) for path, of in readers.items()]) if readers else None)
+        if self._custom is not None:
+            return self._of_custom(self._custom, read) if self._custom.reshapes else read
         blanks = self.blanks
         return (lambda key, value, revision: read(key, blanks.shown_body(value), revision)) if blanks else read
+
+    @staticmethod
+    def _of_custom(codec: CustomCodec, read: Transform) -> Transform:
+        """Return what brings objects of the storage version into the shape they should have now."""
+        head = f'"apiVersion":"{codec.kind.api_version}"'.encode()
+
+        def transform(key: str, value: bytes, revision: int) -> CachedObject:
+            return read(key, codec.shaped_body(value) if head in value else value, revision)
+
+        return transform
 
     def forget(self) -> None:
         """Drop the cache and end its watches: the resource is not served any more."""
@@ -252,7 +269,10 @@ class ServedResource:
 
     def from_storage(self, obj: Object) -> Object:
         """Convert a stored object to this version."""
-        return self.spec.from_storage(obj) if self.spec.from_storage is not None else obj
+        if self.spec.from_storage is not None:
+            return self.spec.from_storage(obj)
+        codec = self.spec.schema
+        return codec.shaped(obj) if isinstance(codec, CustomCodec) and codec.reshapes else obj
 
     def body(self, cached: CachedObject) -> bytes:
         """Return the JSON of an object in this version."""

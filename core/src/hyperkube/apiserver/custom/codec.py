@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hyperkube.apiserver.rest.delete_options import meta_schema
+import orjson
+
 from hyperkube.kinds.custom_objects.structure import OWN, drop_nulls, fill, prune
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.schema import DecodeError, SchemaType, TypeInfo
+from hyperkube.machinery.schema import DecodeError, SchemaType, TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.strict import Members
 from hyperkube.machinery.schema.structural import StructuralType
 
 JsonSchema = Mapping[str, Any]
+_METADATA = "hyperkube_api.meta.v1:ObjectMeta"
+"""Named as text, like every schema."""
 _EXACT = 1e21  # from here on Go writes an exponent
 
 
@@ -27,16 +30,20 @@ class CustomCodec:
 
     Attributes:
         json_schema: the structural schema, as declared.
+        reshapes: whether what is stored may be older than the schema, and is pruned and defaulted when it is read.
         blanks: none: what is empty is shown.
     """
 
     blanks = Blanks()
 
-    def __init__(self, kind: GroupVersionKind, schema: JsonSchema, *, keeps_unknown: bool = False) -> None:
+    def __init__(
+        self, kind: GroupVersionKind, schema: JsonSchema, *, keeps_unknown: bool = False, reshapes: bool = False
+    ) -> None:
         self.kind = kind
         self.json_schema = schema
+        self.reshapes = reshapes
         self._keeps_unknown = keeps_unknown
-        self._meta = meta_schema("ObjectMeta")
+        self._meta = compile_schema(_METADATA)
         root = self._meta.type
         assert isinstance(root, SchemaType)  # noqa: S101 -- that is what compiled schemas have
         self.type: TypeInfo = StructuralType(schema, root=root)
@@ -63,6 +70,25 @@ class CustomCodec:
         if not self._keeps_unknown:
             unknown += prune(obj, self.json_schema, self._meta.decode, root=True)
         return obj, sorted(unknown, key=_path_of) if report else []
+
+    def shaped(self, obj: Object) -> Object:
+        """Return a stored object as the schema wants it now; the argument stays as it is.
+
+        Raises:
+            DecodeError: its metadata have a wrong type.
+        """
+        pruned, _ = self.decode(copy_object(obj), report=False)
+        self.default(pruned)
+        return pruned
+
+    def shaped_body(self, body: bytes) -> bytes:
+        """Return the JSON of a stored object as the schema wants it now; what cannot be read stays as it is."""
+        try:
+            obj = orjson.loads(body)
+            shaped = self.shaped(obj)
+        except (ValueError, DecodeError):
+            return body
+        return body if shaped == obj else orjson.dumps(shaped)
 
     def metadata(self, value: Any) -> tuple[Object, list[str]]:
         """Return metadata in canonical form, and ``unknown field "PATH"`` for what does not belong there.

@@ -101,7 +101,7 @@ class Definitions:
             return  # only its status or metadata changed: what is known about its objects stays known
         wanted = group_versions(crd, self._rules_of, caller=self._caller)
         before = self._served.get(name, [])
-        self._registry.add(wanted, custom=True)
+        self._registry.add(wanted, custom=True, anew=_looks_different(self._specs.get(name), crd["spec"]))
         self._served[name], self._specs[name] = wanted, crd["spec"]
         for version in before:
             if version.version not in {one.version for one in wanted}:
@@ -162,3 +162,11 @@ class Definitions:
         others = [one for one in self._known.values() if name_of(one) != name_of(crd) and one["spec"]["group"] == group]
         named = {**crd, "spec": {**crd["spec"], "names": names_of(crd)}}
         return next_status(named, others, format_time(self._clock.now()))
+
+
+def _looks_different(before: Object | None, spec: Object) -> bool:
+    """Tell whether what is stored may look different now: the schema of a version is another one."""
+    if before is None:
+        return False
+    schemas = ({version["name"]: version.get("schema") for version in one["versions"]} for one in (before, spec))
+    return next(schemas) != next(schemas)

@@ -171,16 +171,10 @@ class FromStorage:
     def _as_stored(self, obj: Object) -> Object:
         """Return an object as its own version shows it: with the defaults that came after it was stored."""
         codec = self._codecs.get(obj.get("apiVersion", ""))
-        return _shaped(codec, obj) if codec is not None and self._convert.waits else obj
+        return codec.shaped(obj) if codec is not None and self._convert.waits else obj
 
     def _finished(self, obj: Object) -> Object:
-        return _shaped(self._codec, obj)
-
-
-def _shaped(codec: CustomCodec, obj: Object) -> Object:
-    pruned, _ = codec.decode(obj, report=False)
-    codec.default(pruned)
-    return pruned
+        return self._codec.shaped(obj)
 
 
 class ToStorage:

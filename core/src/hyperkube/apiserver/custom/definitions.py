@@ -91,7 +91,9 @@ def conversion_of(crd: Object, caller: Caller | None) -> Convert:
 def _codec(crd: Object, version: Object) -> CustomCodec:
     spec = crd["spec"]
     kind = GroupVersionKind(spec["group"], version["name"], names_of(crd)["kind"])
-    return CustomCodec(kind, schema_of(version), keeps_unknown=bool(spec.get("preserveUnknownFields")))
+    changed = (crd["metadata"].get("generation") or 0) > 1
+    keeps = bool(spec.get("preserveUnknownFields"))
+    return CustomCodec(kind, schema_of(version), keeps_unknown=keeps, reshapes=changed)
 
 
 def _resource(
