@@ -147,4 +147,8 @@ def test_pods_that_are_tried_are_counted(server, scheduler):
     eventually(lambda: line in scheduler.get("/metrics", "scrape-token")[1], 60)
     text = scheduler.get("/metrics", "scrape-token")[1]
 
+    resources = scheduler.get("/metrics/resources", "admin-token")
+
     assert 'scheduler_pending_pods{queue="unschedulable"} 1.0' in text
+    assert resources[0] == 200
+    assert "# TYPE kube_pod_resource_request gauge" in resources[1]

@@ -8,7 +8,7 @@ has. Source of those: kubernetes ``cmd/kube-scheduler/app/server.go`` (Run, newE
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
@@ -16,6 +16,7 @@ import orjson
 
 from hyperkube.machinery.objects import Object
 from hyperkube.scheduler.metrics import SchedulerMetrics
+from hyperkube.scheduler.resource_metrics import resource_metrics
 from hyperkube.serving.endpoints import ServerEndpoints
 from hyperkube.serving.exchange import Answer, HttpRequest, Response
 from hyperkube.serving.health import service_level_indicators
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from hyperkube.scheduler.server import Scheduler
 
 EXPLAIN_PATH = "/debug/scheduler/explain"
-SLIS_PATH = "/metrics/slis"
+SLIS_PATH, RESOURCES_PATH = "/metrics/slis", "/metrics/resources"
 METRICS_PATH = "/debug/scheduler/metrics"
 """Where `hyperkube up`, whose API server has ``/metrics`` for itself, offers the scheduler's."""
 
@@ -35,6 +36,9 @@ class Explainer(Protocol):
 
     def explain(self, key: str) -> Object | None:
         """Return the decision on a pod, None if none is known."""
+
+    def pods(self) -> Sequence[Object]:
+        """Return all pods that it knows of; none while another process leads."""
 
 
 def explanation(scheduler: Explainer, key: str) -> Response:
@@ -87,6 +91,8 @@ class WithExplanations:
         if request.path == EXPLAIN_PATH:
             wanted = parse_qs(request.query_string).get("pod", [""])
             return explanation(self._scheduler, wanted[0])
+        if request.path == RESOURCES_PATH:
+            return _text(resource_metrics(self._scheduler.pods()))
         if request.path == SLIS_PATH:
             checks = (self._endpoints.healthz, self._endpoints.livez, self._endpoints.readyz)
             return _text(service_level_indicators(checks))

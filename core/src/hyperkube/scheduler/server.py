@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -145,6 +145,10 @@ class Scheduler:
     def configuration(self) -> Object:
         """Return the KubeSchedulerConfiguration in use, for ``/configz``."""
         return to_object(self._profiles.configuration)
+
+    def pods(self) -> Sequence[Object]:
+        """Return all pods that are known, shared and read-only; none before the caches are filled."""
+        return self._informers.informer(PODS).list() if self._synced else ()
 
     def election_failure(self) -> str:
         """Return why this process should be restarted as leader, or the empty string."""
