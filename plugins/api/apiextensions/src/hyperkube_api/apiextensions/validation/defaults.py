@@ -6,14 +6,16 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/defaulting/val
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hyperkube.kinds.custom_objects.embedded import embedded_errors
 from hyperkube.kinds.custom_objects.structure import EMBEDDED, OWN, prune
 from hyperkube.kinds.custom_objects.validation import validate
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object, copy_object
-from hyperkube.machinery.schema import CompiledSchema, DecodeError, compile_schema
+
+if TYPE_CHECKING:
+    from hyperkube.machinery.schema import CompiledSchema
 
 Place = tuple[str | int, ...]
 """The members and items that lead to a value from the object around it."""
@@ -34,6 +36,8 @@ def has_unpruned(schema: Object) -> bool:
 
 
 def _meta() -> CompiledSchema:
+    from hyperkube.machinery.schema import compile_schema
+
     return compile_schema("hyperkube_api.meta.v1:ObjectMeta")
 
 
@@ -74,6 +78,8 @@ def _outside(path: Path, default: Any, schema: Object, *, pruned: bool) -> Itera
 
 def _inside_metadata(path: Path, default: Any, schema: Object, place: Place) -> Iterator[FieldError]:
     """Check a default that becomes part of an object's metadata, in an object that has nothing else."""
+    from hyperkube.machinery.schema import DecodeError
+
     around: Any = default
     for step in reversed(place):
         around = [around] if isinstance(step, int) else {step: around}
