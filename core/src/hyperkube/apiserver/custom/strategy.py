@@ -53,7 +53,7 @@ class CustomStrategy(Strategy):
         """The fields that writes to the object or its status may not own."""
         if not self._has_status:
             return {}
-        return {"": ("status",), "status": ("spec",)}
+        return {"": ("status",), "status": ("spec", "metadata")}
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Return what is wrong with an object by its schema and its rules."""
