@@ -44,12 +44,13 @@ def test_a_plain_answer_is_passed_back_and_the_connection_kept(relayed, edge, co
 
 def test_credentials_stay_here_and_other_headers_go(relayed, edge, connect):
     client = connect(edge)
-    client.get("/echo", "Authorization: Bearer secret", "X-Mine: 1", "Proxy-Connection: x")
+    client.get("/echo", "Authorization: Bearer secret", "X-Mine: 1", "Proxy-Connection: x", "Impersonate-User: bob")
     client.answer()
 
     headers = relayed.seen[0].headers
     assert headers["x-mine"] == "1"
     assert "authorization" not in headers
+    assert "impersonate-user" not in headers
     assert "proxy-connection" not in headers
 
 

@@ -37,6 +37,8 @@ _HOP_BY_HOP = frozenset((
     "transfer-encoding", "upgrade",
 ))  # fmt: skip
 _NOT_FORWARDED = _HOP_BY_HOP | {"host", "authorization", "content-length", "expect", "x-stream-protocol-version"}
+_SPENT = "impersonate-"
+"""Headers that have had their effect here: the other server must not act on them as well."""
 
 
 def relay(connection: Connection, incoming: Incoming, target: RelayUpgrade) -> None:
@@ -230,7 +232,7 @@ class Relay(asyncio.Protocol):
         lines += [
             f"{name}: {_without_token(name, value)}"
             for name, value in request.headers.items()
-            if name not in drop and not name.startswith(target.withheld)
+            if name not in drop and not name.startswith((_SPENT, *target.withheld))
         ]
         versions = request.headers.get("x-stream-protocol-version", "")
         lines += [f"X-Stream-Protocol-Version: {name.strip()}" for name in versions.split(",") if name.strip()]
