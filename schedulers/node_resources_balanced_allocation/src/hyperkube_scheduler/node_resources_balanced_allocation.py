@@ -66,7 +66,8 @@ class NodeResourcesBalancedAllocation(ScorePlugin):
         before_and_after[0] = used
         np.add(used, pod.requests[picked], out=before_and_after[1])
         before, after = _balance(before_and_after, nodes.allocatable[picked])
-        return MAX_SCORE // 2 + (MAX_SCORE // 2 + after - before) // 2
+        scores: IntScores = MAX_SCORE // 2 + (MAX_SCORE // 2 + after - before) // 2
+        return scores
 
     def _rows(self, pod: PodInfo, nodes: NodeTable) -> list[int]:
         if self._names == CPU_AND_MEMORY:
