@@ -218,8 +218,7 @@ def test_a_plugin_that_fails_is_timed_as_an_error(metrics):
 
 
 def test_plugins_that_are_asked_in_a_row_are_timed_from_one_to_the_next(metrics, clock):
-    import numpy as np
-
+    np = pytest.importorskip("numpy")
     from hyperkube.hookspecs.scheduling import Filtered
 
     laps = PointTimes(metrics, "mine", share=1.0)

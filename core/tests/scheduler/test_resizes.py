@@ -5,6 +5,8 @@ Source of the first cases: kubernetes ``pkg/scheduler/framework/types_test.go`` 
 
 import pytest
 
+pytest.importorskip("numpy")
+
 from hyperkube.scheduler.placed_pods import PlacedPods
 from hyperkube.scheduler.requests import requests_of
 from hyperkube.scheduler.resizes import in_force, unlike_spec

@@ -2,10 +2,9 @@
 
 import random
 
-import numpy as np
 import pytest
 
-pytest.importorskip("numpy")
+np = pytest.importorskip("numpy")
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeFilter, ScorePlugin
 from hyperkube.scheduler.conditions import unschedulable_patch
