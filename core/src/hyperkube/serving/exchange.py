@@ -154,9 +154,10 @@ class RelayUpgrade:
     """Pass the client's request on to another server and then relay bytes both ways (exec via the kubelet, proxies).
 
     Plain requests too: followed logs and proxies. The edge connects, repeats the request (with `headers` replacing
-    same-named ones; the client's Authorization and Impersonate-* never are passed on) and relays whatever is answered, without a thread;
-    a plain answer is passed back as it is. WebSocket and SPDY need no understanding here. For requests that
-    `Handler.is_long_running` says yes to, the body is not in `HttpRequest.body` but streamed to the other server.
+    same-named ones; the client's Authorization and Impersonate-* are never passed on) and relays whatever is answered,
+    without a thread; a plain answer is passed back as it is. WebSocket and SPDY need no understanding here. For
+    requests that `Handler.is_long_running` says yes to, the body is not in `HttpRequest.body` but streamed to the
+    other server.
     """
 
     host: str
