@@ -4,7 +4,9 @@ import random
 
 import pytest
 
-np = pytest.importorskip("numpy")
+pytest.importorskip("numpy")
+
+import numpy as np
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeFilter, ScorePlugin
 from hyperkube.scheduler.conditions import unschedulable_patch
