@@ -233,6 +233,17 @@ def test_health_lists_its_checks(server):
     assert answer.body.startswith(b"[+]ping ok\n")
 
 
+def test_the_index_lists_all_that_is_served_and_no_debugging(server):
+    paths = orjson.loads(http(server, "GET", "/").body)["paths"]
+
+    assert paths == sorted(set(paths))
+    assert {"/healthz", "/livez/etcd", "/metrics/slis", "/openapi/v3/", "/statusz", "/version"} < set(paths)
+    assert "/readyz/poststarthook/rbac/bootstrap-roles" in paths
+    assert not [path for path in paths if path.startswith(("/debug", "/configz", "/logs"))]
+    answers = {path: http(server, "GET", path).status for path in paths if path.startswith(("/healthz", "/livez"))}
+    assert set(answers.values()) == {200}
+
+
 def test_discovery_answers_304_to_who_knows_it(server):
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
     first = http(server, "GET", "/apis", accept=accept)
