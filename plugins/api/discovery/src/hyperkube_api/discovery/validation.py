@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from hyperkube_api.meta.validation import by_rule, endpoint_address, ip_address
+from hyperkube_api.meta.validation import by_rule, endpoint_address, ip_address, labels
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import (
@@ -65,6 +65,7 @@ def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: bool) -> lis
     topology = endpoint.get("deprecatedTopology") or {}
     if len(topology) > MAX_TOPOLOGY:
         errors.append(too_many(path.child("deprecatedTopology"), len(topology), MAX_TOPOLOGY))
+    errors += labels(path.child("deprecatedTopology"), topology)
     if endpoint.get("hostname") is not None:
         errors += by_rule(path.child("hostname"), endpoint["hostname"], names.dns1123_label)
     return errors + _hints(path.child("hints"), endpoint.get("hints") or {})
@@ -73,18 +74,30 @@ def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: bool) -> lis
 def _address(whole: Path, path: Path, address: str, kind: str, *, loopback: bool) -> list[FieldError]:
     """Check an address; one of the wrong family is reported at the list."""
     if kind == "FQDN":
-        errors = by_rule(path, address.removesuffix("."), names.dns1123_subdomain)
-        if not errors and "." not in address.removesuffix("."):
-            errors.append(invalid(path, address, "should be a domain with at least two segments separated by dots"))
-        return errors
+        return _domain(path, address)
     if kind not in {"IPv4", "IPv6"}:
         return []
     errors = ip_address(path, address)
     if errors:
         return errors
     if ipaddress.ip_address(address).version != int(kind[-1]):
-        return [invalid(whole, address, f"must be an {kind} address")]
-    return endpoint_address(path, address, loopback=loopback)
+        errors.append(invalid(whole, address, f"must be an {kind} address"))
+    return errors + endpoint_address(path, address, loopback=loopback)
+
+
+def _domain(path: Path, name: str) -> list[FieldError]:
+    """Check a domain name of at least two segments; a dot may end it."""
+    if not name:
+        return [required(path)]
+    name = name.removesuffix(".")
+    problems = names.dns1123_subdomain(name)
+    if problems:
+        return [invalid(path, name, ",".join(problems))]
+    segments = name.split(".")
+    if len(segments) < 2:
+        return [invalid(path, name, "should be a domain with at least two segments separated by dots")]
+    wrong = ((segment, names.dns1123_label(segment)) for segment in segments)
+    return next(([invalid(path, segment, ",".join(texts))] for segment, texts in wrong if texts), [])
 
 
 def _hints(path: Path, hints: Object) -> list[FieldError]:
@@ -92,19 +105,14 @@ def _hints(path: Path, hints: Object) -> list[FieldError]:
     for member, rule in (("forZones", names.label_value), ("forNodes", names.dns1123_subdomain)):
         items, at = hints.get(member) or [], path.child(member)
         if len(items) > MAX_HINTS:
-            errors.append(too_many(at, len(items), MAX_HINTS))
-            continue
+            return [*errors, too_many(at, len(items), MAX_HINTS)]
         seen: set[str] = set()
         for index, item in enumerate(items):
-            name = item.get("name") or ""
+            name, place = item.get("name") or "", at.index(index).child("name")
             if name in seen:
-                errors.append(duplicate(at.index(index).child("name"), name))
+                errors.append(duplicate(place, name))
             seen.add(name)
-            errors += (
-                by_rule(at.index(index).child("name"), name, rule)
-                if name
-                else [required(at.index(index).child("name"))]
-            )
+            errors += by_rule(place, name, rule)
     return errors
 
 

@@ -164,7 +164,10 @@ def _condition(at: Path, condition: Object) -> list[FieldError]:
     errors = by_rule(at.child("type"), kind, names.qualified_name)
     if status not in CONDITION_STATUSES:
         errors.append(not_supported(at.child("status"), status, CONDITION_STATUSES))
-    errors += not_negative(at.child("observedGeneration"), condition.get("observedGeneration"))
+    generation = condition.get("observedGeneration") or 0
+    if generation < 0:
+        text = "must be greater than or equal to zero"
+        errors.append(invalid(at.child("observedGeneration"), generation, text))
     if not condition.get("lastTransitionTime"):
         errors.append(required(at.child("lastTransitionTime"), "must be set"))
     reason = condition.get("reason") or ""
@@ -226,17 +229,33 @@ def endpoint_address(path: Path, text: str, *, loopback: bool = False) -> list[F
 
 
 def cidr(path: Path, text: str) -> list[FieldError]:
-    """Check an IP range, without bits beyond its prefix."""
-    _, slash, bits = text.partition("/")
+    """Check an IP range: no leading zeros, no IPv4 dressed up as IPv6, no bits beyond its prefix."""
+    network = loose_network(text)
+    if network is None:
+        return [invalid(path, text, NOT_CIDR)]
+    address, _, bits = text.rpartition("/")
     try:
-        network = ipaddress.ip_network(text, strict=False)
+        plain = ipaddress.ip_address(address)
     except ValueError:
-        return [invalid(path, text, NOT_CIDR)]
-    if not slash or not bits.isdecimal():
-        return [invalid(path, text, NOT_CIDR)]
-    if ipaddress.ip_address(text.split("/", maxsplit=1)[0]) != network.network_address:
+        plain = None
+    if plain is None or (len(bits) > 1 and bits.startswith("0")):
+        return [invalid(path, text, "must not have leading 0s in IP or prefix length")]
+    if plain.version == 6 and plain.ipv4_mapped is not None:
+        return [invalid(path, text, "must not have an IPv4-mapped IPv6 address")]
+    if plain != network.network_address:
         return [invalid(path, text, "must not have bits set beyond the prefix length")]
     return []
+
+
+def loose_network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """Return the network that a text stands for, as Kubernetes has always read one; None if it is none."""
+    address, slash, bits = text.rpartition("/")
+    if not slash or not (bits.isdecimal() and bits.isascii()):
+        return None
+    try:
+        return ipaddress.ip_network(f"{_without_zeros(address) or address}/{int(bits)}", strict=False)
+    except ValueError:
+        return None
 
 
 def port(path: Path, value: int | str | None) -> list[FieldError]:

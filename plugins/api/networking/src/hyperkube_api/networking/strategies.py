@@ -56,11 +56,11 @@ class IngressStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check rules, backends and certificates of a new ingress."""
-        return validate_ingress(obj, create=True)
+        return validate_ingress(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check rules, backends and certificates."""
-        return validate_ingress(obj, create=False)
+        return validate_ingress(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check a load balancer's report."""
@@ -101,6 +101,10 @@ class NetworkPolicyStrategy(Strategy):
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check selectors, peers and ports."""
         return validate_network_policy(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check as on creation; ranges that are stored stay allowed."""
+        return validate_network_policy(obj, old)
 
 
 class ServiceCIDRStrategy(StatusStrategy):

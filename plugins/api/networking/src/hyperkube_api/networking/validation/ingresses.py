@@ -29,29 +29,40 @@ _BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
 
 
-def validate_ingress(obj: Object, *, create: bool) -> list[FieldError]:
-    """Check an ingress."""
+def validate_ingress(obj: Object, old: Object | None = None) -> list[FieldError]:
+    """Check an ingress; what is stored with a fault (`old`) may keep it."""
     spec = obj.get("spec") or {}
     errors: list[FieldError] = []
-    annotation, named = annotations_of(obj).get(CLASS_ANNOTATION), spec.get("ingressClassName")
-    if create and annotation is not None and named is not None and annotation != named:
-        path = ROOT.child("metadata", "annotations").child(CLASS_ANNOTATION)
-        errors.append(invalid(path, annotation, "must match `ingressClassName` when both are specified"))
-    rules, default = spec.get("rules") or [], spec.get("defaultBackend")
+    named, rules, default = spec.get("ingressClassName"), spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and default is None:
         errors.append(invalid(_SPEC, None, "either `defaultBackend` or `rules` must be specified"))
     if default is not None:
         errors += _backend(_SPEC.child("defaultBackend"), default)
+    stored = (old or {}).get("spec") or {}
+    loose = any("*" in (rule.get("host") or "") and _rule_paths(ROOT, rule) for rule in stored.get("rules") or ())
     for index, rule in enumerate(rules):
-        errors += _rule(_SPEC.child("rules").index(index), rule)
+        errors += _rule(_SPEC.child("rules").index(index), rule, loose=loose)
+    errors += _certificates(spec, stored)
+    if named is not None:
+        errors += by_rule(_SPEC.child("ingressClassName"), named, names.dns1123_subdomain)
+    annotation = annotations_of(obj).get(CLASS_ANNOTATION)
+    if old is None and annotation is not None and named is not None and annotation != named:
+        path = ROOT.child("annotations").child(CLASS_ANNOTATION)
+        errors.append(invalid(path, annotation, "must match `ingressClassName` when both are specified"))
+    return errors
+
+
+def _certificates(spec: Object, stored: Object) -> list[FieldError]:
+    loose = any(
+        names.dns1123_subdomain(item["secretName"]) for item in stored.get("tls") or () if item.get("secretName")
+    )
+    errors: list[FieldError] = []
     for index, item in enumerate(spec.get("tls") or ()):
         at = _SPEC.child("tls").index(index)
         for number, host in enumerate(item.get("hosts") or ()):
             errors += _host(at.child("hosts").index(number), host)
-        if item.get("secretName"):
+        if item.get("secretName") and not loose:
             errors += by_rule(at.child("secretName"), item["secretName"], names.dns1123_subdomain)
-    if named is not None:
-        errors += by_rule(_SPEC.child("ingressClassName"), named, names.dns1123_subdomain)
     return errors
 
 
@@ -68,20 +79,22 @@ def _is_ip(text: str) -> bool:
     return True
 
 
-def _rule(path: Path, rule: Object) -> list[FieldError]:
+def _rule(path: Path, rule: Object, *, loose: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     host = rule.get("host") or ""
     if host:
         if _is_ip(host):
             errors.append(invalid(path.child("host"), host, "must be a DNS name, not an IP address"))
-        else:
-            errors += _host(path.child("host"), host)
+        errors += _host(path.child("host"), host)
+    return errors if loose and "*" in host else errors + _rule_paths(path, rule)
+
+
+def _rule_paths(path: Path, rule: Object) -> list[FieldError]:
     http = rule.get("http")
     if http is None:
-        return errors
+        return []
     at = path.child("http", "paths")
-    if not http.get("paths"):
-        errors.append(required(at))
+    errors = [] if http.get("paths") else [required(at)]
     for index, item in enumerate(http.get("paths") or ()):
         errors += _path(at.index(index), item)
     return errors

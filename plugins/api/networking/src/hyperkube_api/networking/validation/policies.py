@@ -5,9 +5,9 @@ Source: kubernetes pkg/apis/networking/validation (ValidateNetworkPolicy).
 
 from __future__ import annotations
 
-import ipaddress
+from collections.abc import Iterator
 
-from hyperkube_api.meta.validation import cidr, label_selector
+from hyperkube_api.meta.validation import cidr, label_selector, loose_network
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden, invalid, not_supported, required
@@ -17,9 +17,9 @@ PROTOCOLS = ("TCP", "UDP", "SCTP")
 _SPEC = ROOT.child("spec")
 
 
-def validate_network_policy(obj: Object) -> list[FieldError]:
-    """Check a network policy."""
-    spec = obj["spec"]
+def validate_network_policy(obj: Object, old: Object | None = None) -> list[FieldError]:
+    """Check a network policy; ranges that are stored (`old`) stay allowed."""
+    spec, stored = obj["spec"], frozenset(_ranges(old))
     errors = label_selector(_SPEC.child("podSelector"), spec.get("podSelector"))
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for index, rule in enumerate(spec.get(direction) or ()):
@@ -27,7 +27,7 @@ def validate_network_policy(obj: Object) -> list[FieldError]:
             for number, port in enumerate(rule.get("ports") or ()):
                 errors += _port(at.child("ports").index(number), port)
             for number, peer in enumerate(rule.get(peers) or ()):
-                errors += _peer(at.child(peers).index(number), peer)
+                errors += _peer(at.child(peers).index(number), peer, stored)
     return errors + _types(_SPEC.child("policyTypes"), spec.get("policyTypes") or [])
 
 
@@ -60,7 +60,17 @@ def _port(path: Path, port: Object) -> list[FieldError]:
     return errors
 
 
-def _peer(path: Path, peer: Object) -> list[FieldError]:
+def _ranges(policy: Object | None) -> Iterator[str]:
+    """Yield the IP ranges that a policy speaks of."""
+    spec = (policy or {}).get("spec") or {}
+    for direction, peers in (("ingress", "from"), ("egress", "to")):
+        for rule in spec.get(direction) or ():
+            for peer in rule.get(peers) or ():
+                block = peer.get("ipBlock") or {}
+                yield from (block.get("cidr") or "", *(block.get("except") or ()))
+
+
+def _peer(path: Path, peer: Object, stored: frozenset[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     found = 0
     for member in ("podSelector", "namespaceSelector"):
@@ -70,7 +80,7 @@ def _peer(path: Path, peer: Object) -> list[FieldError]:
     block = peer.get("ipBlock")
     if block is not None:
         found += 1
-        errors += _block(path.child("ipBlock"), block)
+        errors += _block(path.child("ipBlock"), block, stored)
     if not found:
         errors.append(required(path, "must specify a peer"))
     elif found > 1 and block is not None:
@@ -78,21 +88,21 @@ def _peer(path: Path, peer: Object) -> list[FieldError]:
     return errors
 
 
-def _block(path: Path, block: Object) -> list[FieldError]:
+def _block(path: Path, block: Object, stored: frozenset[str]) -> list[FieldError]:
     whole = block.get("cidr") or ""
     if not whole:
         return [required(path.child("cidr"))]
-    errors = cidr(path.child("cidr"), whole)
-    if errors:
+    errors = [] if whole in stored else cidr(path.child("cidr"), whole)
+    network = loose_network(whole)
+    if network is None:
         return errors
-    network = ipaddress.ip_network(whole, strict=False)
     for index, text in enumerate(block.get("except") or ()):
         at = path.child("except").index(index)
-        wrong = cidr(at, text)
-        errors += wrong
-        if not wrong:
-            part = ipaddress.ip_network(text, strict=False)
-            inside = part.version == network.version and part.prefixlen > network.prefixlen
-            if not (inside and part.network_address in network):
-                errors.append(invalid(at, text, "must be a strict subset of `cidr`"))
+        errors += [] if text in stored else cidr(at, text)
+        part = loose_network(text)
+        if part is None:
+            continue
+        inside = part.version == network.version and part.prefixlen > network.prefixlen
+        if not (inside and part.network_address in network):
+            errors.append(invalid(at, text, "must be a strict subset of `cidr`"))
     return errors
