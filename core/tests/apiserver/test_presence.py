@@ -9,6 +9,7 @@ from hyperkube.apiserver.presence import presence_of
 from hyperkube.apiserver.server import ApiServer
 from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, LEASES
 from hyperkube.machinery.clock import FakeClock, SystemClock
+from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.testing.waiting import eventually
@@ -35,6 +36,19 @@ def client(store, clock):
     server.start()
     yield server.client(LOOPBACK)
     server.close()
+
+
+class Refusing:
+    """The API to whom a webhook that is down lets nobody write."""
+
+    def __init__(self, client):
+        self._client = client
+
+    def get(self, *args, **more):
+        return self._client.get(*args, **more)
+
+    def create(self, *args, **more):
+        raise Forbidden("no")
 
 
 def of(store, client, address, *, count=0, port=6443):
@@ -150,7 +164,7 @@ def test_the_flag_chooses_the_reconciler(store, client, clock, kind, there):
 
     presence.renew(first=True)
 
-    assert presence.known()
+    assert presence.begun()
     assert (store.get(f"{ROOT}masterleases/10.0.0.1") is not None) is there
 
 
@@ -160,7 +174,18 @@ def test_a_server_on_loopback_is_behind_no_service(store, client, clock):
     presence.renew()
 
     assert store.get(f"{ROOT}masterleases/127.0.0.1") is None
-    assert presence.known()
+    assert len(client.list(LEASES, "kube-system").items) == 1
+
+
+def test_a_lease_that_is_refused_is_tried_again_and_keeps_nobody_out(store, client, clock, caplog):
+    presence = presence_of({**OPTIONS, "presence": True}, {}, store, ROOT, Refusing(client), clock)
+    before = presence.begun()
+
+    presence.renew()
+
+    assert (before, presence.begun()) == (False, True)
+    assert "the server could not make known whether it is there: no" in caplog.text
+    assert store.get(f"{ROOT}masterleases/10.0.0.1") is not None
 
 
 def test_the_gate_takes_the_lease_away(store, client, clock):

@@ -49,7 +49,6 @@ class IdentityLease:
         self.name = server_id(self._hostname)
         self._holder = f"{self.name}_{unique_id(Random())}"  # noqa: S311 -- tells runs apart, nothing more
         self._collected = float("-inf")
-        self.held = False
 
     def renew(self) -> None:
         """Write down that the server lives.
@@ -66,7 +65,6 @@ class IdentityLease:
         else:
             lease["spec"] = {**(lease.get("spec") or {}), **spec}
             self._client.update(LEASES, lease)
-        self.held = True
 
     def _new(self, spec: Object) -> Object:
         labels = {LABEL: LABEL_VALUE, "kubernetes.io/hostname": self._hostname}

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from ipaddress import ip_address
 from typing import Any
 
@@ -50,6 +51,7 @@ class Presence:
         self._logger = logging.getLogger("hyperkube.apiserver")
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
+        self._tried = False
 
     def start(self) -> None:
         """Begin."""
@@ -64,14 +66,11 @@ class Presence:
         if self._thread is not None:
             self._thread.join()
         if self._endpoints is not None:
-            try:
-                self._endpoints.leave()
-            except HyperkubeError as error:
-                self._logger.warning("the endpoint could not be taken away: %s", error)
+            self._try(self._endpoints.leave)
 
-    def known(self) -> bool:
-        """Tell whether the Lease is there."""
-        return self._identity is None or self._identity.held
+    def begun(self) -> bool:
+        """Tell whether it was tried once: a webhook that is down may refuse the Lease, and must not keep all out."""
+        return self._tried
 
     def _work(self) -> None:
         first = True
@@ -82,11 +81,15 @@ class Presence:
 
     def renew(self, *, first: bool = False) -> None:
         """Renew both; what fails is tried again the next time."""
+        if self._identity is not None:
+            self._try(self._identity.renew)
+            self._try(self._identity.collect)
+        if self._endpoints is not None:
+            self._try(partial(self._endpoints.reconcile, ports=first))
+        self._tried = True
+
+    def _try(self, act: Callable[[], None]) -> None:
         try:
-            if self._identity is not None:
-                self._identity.renew()
-                self._identity.collect()
-            if self._endpoints is not None:
-                self._endpoints.reconcile(ports=first)
+            act()
         except HyperkubeError as error:
-            self._logger.warning("the server could not make itself known: %s", error)
+            self._logger.warning("the server could not make known whether it is there: %s", error)

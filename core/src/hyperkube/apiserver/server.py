@@ -321,7 +321,7 @@ class ApiServer:
             Part.API_PLUGINS: lambda: Part.PLUGINS in self._begun and self._plugins_ready("api"),
         }
         if self.options.get("presence") and self._gates.get("APIServerIdentity", True):
-            done[Part.IDENTITY] = lambda: self._presence is not None and self._presence.known()
+            done[Part.IDENTITY] = lambda: self._presence is not None and self._presence.begun()
         return done
 
     def _store_answers(self, flag: str) -> Callable[[], bool]:

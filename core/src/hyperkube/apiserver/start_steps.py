@@ -34,7 +34,7 @@ class Part(Enum):
     SYSTEM_OBJECTS = auto()
     """The namespaces, roles, services and the like that a cluster begins with are there."""
     IDENTITY = auto()
-    """This server's Lease is there, for the others to see."""
+    """This server has begun to keep its Lease, for the others to see."""
     API_PLUGINS = auto()
     """The API groups know which addresses and ports are taken."""
     REGISTRATIONS = auto()
