@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from server_processes import BIN, ApiServer, Process, eventually, running
 
+from hyperkube.serving.certificates import issue, make_ca
 from hyperkube.testing.ports import free_port
 
 pytestmark = pytest.mark.slow
@@ -50,10 +51,12 @@ class Scheduler(Process):
         except OSError:
             return False
 
-    def get(self, path, token=""):
+    def get(self, path, token="", certificate=None):
         """Return status and text of an answer."""
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if certificate is not None:
+            context.load_cert_chain(*certificate)
         connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
         try:
             connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
@@ -67,10 +70,14 @@ class Scheduler(Process):
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server")
     (folder / "tokens.csv").write_text(TOKENS)
+    authority = make_ca("clients")
+    authority.write(folder / "ca.crt", folder / "ca.key")
+    issue(authority, "admin", organizations=["system:masters"]).write(folder / "admin.crt", folder / "admin.key")
     server = ApiServer(
         folder, "--storage-backend=memory", "--authorization-mode=RBAC", f"--token-auth-file={folder / 'tokens.csv'}",
-        secure=True,
+        f"--client-ca-file={folder / 'ca.crt'}", secure=True,
     )  # fmt: skip
+    server.administrator = (folder / "admin.crt", folder / "admin.key")
     with running(server):
         for resource, body in READER.values():
             path = f"/apis/rbac.authorization.k8s.io/v1/{resource}"
@@ -121,6 +128,10 @@ def test_metrics_are_for_whom_the_api_server_lets(scheduler):
     assert status == 200
     assert 'scheduler_pending_pods{queue="active"} 0.0' in text
     assert scheduler.get("/configz", "scrape-token")[0] == 403
+
+
+def test_a_certificate_that_the_api_server_believes_is_believed_here(server, scheduler):
+    assert scheduler.get("/configz", certificate=server.administrator)[0] == 200
 
 
 def test_an_administrator_reads_configuration_flags_and_state(scheduler):

@@ -14,18 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.cli.lifecycle import Lifecycle
+from hyperkube.cli.published_authority import PublishedAuthority
 from hyperkube.cli.server_command import Options
 from hyperkube.cli.serving_certificates import ensure_pair
 from hyperkube.client.client import Client
-from hyperkube.kinds.resources import CONFIG_MAPS
-from hyperkube.machinery.errors import ApiError, UsageError
+from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
     from hyperkube.serving.exchange import Handler
 
-PUBLISHED = ("kube-system", "extension-apiserver-authentication")
-"""Namespace and name of the ConfigMap in which the API server tells whom it trusts."""
-CLIENT_CA = "client-ca-file"
 _log = logging.getLogger("hyperkube.serving")
 
 
@@ -42,6 +39,7 @@ def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler)
     from hyperkube.serving.edge import Edge
     from hyperkube.serving.tls import TlsFiles
 
+    clock = SystemClock()
     folder = tempfile.TemporaryDirectory(prefix=f"{name}-")
     life.on_close("its generated files", folder.cleanup)
     options = {**options, "cert-dir": options["cert-dir"] or folder.name}
@@ -49,9 +47,12 @@ def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler)
     reviewer = _client(options["authentication-kubeconfig"], name)
     authority = options["client-ca-file"]
     if not authority and reviewer is not None and not options["authentication-skip-lookup"]:
-        authority = look_up(reviewer, Path(folder.name), tolerant=options["authentication-tolerate-lookup-failure"])
+        tolerant = options["authentication-tolerate-lookup-failure"]
+        published = PublishedAuthority(reviewer, clock, Path(folder.name), tolerant=tolerant)
+        life.start("the clients' authority", published)
+        authority = str(published.path)
     access = DelegatedAccess(
-        SystemClock(),
+        clock,
         authenticate_with=reviewer,
         authorize_with=_client(options["authorization-kubeconfig"], name),
         client_ca_file=authority,
@@ -63,27 +64,6 @@ def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler)
     host, port = options["bind-address"], options["secure-port"]
     life.start("the HTTPS port", Edge(Guarded(handler, access), host=host, port=port, tls=tls))
     _log.info("serving securely on %s:%s", host, port)
-
-
-def look_up(client: Client, folder: Path, *, tolerant: bool) -> str:
-    """Write the authority that the API server trusts to a file of `folder`; return its path, "" without one.
-
-    Raises:
-        UsageError: it could not be asked for, and `tolerant` is false.
-    """
-    namespace, name = PUBLISHED
-    try:
-        found = (client.get(CONFIG_MAPS, name, namespace).get("data") or {}).get(CLIENT_CA, "")
-    except (ApiError, OSError) as error:
-        if not tolerant:
-            raise UsageError(f"cannot look up configmap {namespace}/{name}: {error}") from error
-        _log.warning("cannot look up configmap %s/%s; certificates prove nothing here: %s", namespace, name, error)
-        return ""
-    if not found:
-        return ""
-    path = folder / "client-ca.crt"
-    path.write_text(found)
-    return str(path)
 
 
 def _client(kubeconfig: str, name: str) -> Client | None:
