@@ -58,7 +58,8 @@ class PlacementContract:
 
     def answers(self, built: Plugin) -> list[Any]:
         """Return everything that the plugin says, as plain values."""
-        nodes, said = table(*(dict(words) for words in self.nodes)), []
+        nodes = table(*(dict(words) for words in self.nodes))
+        said: list[Any] = []
         for group in self.infos():
             for parent in self.parents(len(nodes)):
                 if isinstance(built, PlacementGeneratePlugin):
