@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/autoscaling/validation/validation.go.
 
 from __future__ import annotations
 
-from hyperkube_api.meta.validation import by_rule, label_selector, positive
+from hyperkube_api.meta.validation import NOT_NEGATIVE, by_rule, positive
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden, invalid, not_supported, required
@@ -20,9 +20,9 @@ MAX_PERIOD = 1800
 MAX_WINDOW = 3600
 _MEMBERS = {
     "object": "Object",
+    "external": "External",
     "pods": "Pods",
     "resource": "Resource",
-    "external": "External",
     "containerResource": "ContainerResource",
 }
 
@@ -41,7 +41,9 @@ def validate_autoscaler(obj: Object) -> list[FieldError]:
         errors.append(invalid(at, high, "must be greater than or equal to 1"))
     if low is not None and high < low:
         errors.append(invalid(at, high, "must be greater than or equal to `minReplicas`"))
-    errors += _target_reference(_SPEC.child("scaleTargetRef"), spec.get("scaleTargetRef") or {})
+    target = spec.get("scaleTargetRef") or {}
+    grouped = target.get("kind") not in _CORE_KINDS
+    errors += _reference(_SPEC.child("scaleTargetRef"), target, grouped=grouped)
     errors += _metrics(_SPEC.child("metrics"), spec.get("metrics") or [], low)
     behavior = spec.get("behavior") or {}
     for member in ("scaleUp", "scaleDown"):
@@ -50,7 +52,8 @@ def validate_autoscaler(obj: Object) -> list[FieldError]:
     return errors
 
 
-def _target_reference(path: Path, target: Object) -> list[FieldError]:
+def _reference(path: Path, target: Object, *, grouped: bool) -> list[FieldError]:
+    """Check a reference; `grouped`: it has to name an API group."""
     errors: list[FieldError] = []
     for member in ("kind", "name"):
         value = target.get(member) or ""
@@ -61,7 +64,7 @@ def _target_reference(path: Path, target: Object) -> list[FieldError]:
     version, at = target.get("apiVersion") or "", path.child("apiVersion")
     if version.count("/") > 1:
         errors.append(invalid(at, version, f"unexpected GroupVersion string: {version}"))
-    elif "/" not in version and target.get("kind") and target["kind"] not in _CORE_KINDS and version != "v1":
+    elif grouped and not version.rpartition("/")[0]:
         errors.append(invalid(at, version, "apiVersion must specify API group"))
     return errors
 
@@ -79,22 +82,22 @@ def _metrics(path: Path, metrics: list[Object], low: int | None) -> list[FieldEr
 
 
 def _metric(path: Path, metric: Object) -> list[FieldError]:
-    kind = metric.get("type") or ""
-    if not kind:
-        return [required(path.child("type"), "must specify a metric source type")]
+    """Check a metric: of several sources only the first is looked into."""
+    kind, at = metric.get("type") or "", path.child("type")
+    errors = [] if kind else [required(at, "must specify a metric source type")]
     if kind not in _METRICS:
-        return [not_supported(path.child("type"), kind, _METRICS)] * 2  # Kubernetes looks at it in two places
-    expected = next(member for member, name in _MEMBERS.items() if name == kind)
-    errors: list[FieldError] = []
-    for member in _MEMBERS:
-        source = metric.get(member)
-        if source is not None:
-            if member != expected:
-                errors.append(forbidden(path.child(member), "must populate the given metric source only"))
-            else:
-                errors += _source(path.child(member), member, source)
-    if metric.get(expected) is None:
+        errors.append(not_supported(at, kind, _METRICS))
+    given = [member for member in _MEMBERS if metric.get(member) is not None]
+    if given:
+        errors += _source(path.child(given[0]), given[0], metric[given[0]])
+    expected = next((member for member, name in _MEMBERS.items() if name == kind), None)
+    if expected is None:
+        errors.append(not_supported(at, kind, _METRICS))  # Kubernetes looks at it in two places
+    elif expected not in given:
         errors.append(required(path.child(expected), "must populate information for the given metric source"))
+    if len(given) > 1:
+        text = "must populate the given metric source only"
+        errors += [forbidden(path.child(member), text) for member in given if member != expected]
     return errors
 
 
@@ -104,7 +107,7 @@ def _source(path: Path, member: str, source: Object) -> list[FieldError]:
     if member in {"resource", "containerResource"}:
         return _resource(path, member, source) + _target(at, target) + _resource_target(at, target)
     if member == "object":
-        errors += _described(path.child("describedObject"), source.get("describedObject") or {})
+        errors += _reference(path.child("describedObject"), source.get("describedObject") or {}, grouped=False)
     errors += _identifier(path.child("metric"), source.get("metric") or {})
     return errors + _target(at, target) + _value_target(at, member, target)
 
@@ -137,17 +140,11 @@ def _value_target(at: Path, member: str, target: Object) -> list[FieldError]:
     return errors
 
 
-def _described(path: Path, reference: Object) -> list[FieldError]:
-    return [required(path.child(member)) for member in ("kind", "name") if not reference.get(member)]
-
-
 def _identifier(path: Path, metric: Object) -> list[FieldError]:
     name = metric.get("name") or ""
     if not name:
-        errors = [required(path.child("name"), "must specify a metric name")]
-    else:
-        errors = [invalid(path.child("name"), name, text) for text in names.path_segment_name(name)]
-    return errors + label_selector(path.child("selector"), metric.get("selector"))
+        return [required(path.child("name"), "must specify a metric name")]
+    return [invalid(path.child("name"), name, text) for text in names.path_segment_name(name)]
 
 
 def _resource_target(path: Path, target: Object) -> list[FieldError]:
@@ -166,7 +163,7 @@ def _target(path: Path, target: Object) -> list[FieldError]:
     errors: list[FieldError] = []
     if not kind:
         errors.append(required(path.child("type"), "must specify a metric target type"))
-    elif kind not in _TARGETS:
+    if kind not in _TARGETS:
         text = "must be either Utilization, Value, or AverageValue"
         errors.append(invalid(path.child("type"), kind, text))
     errors += [
@@ -195,7 +192,7 @@ def _rules(path: Path, rules: Object) -> list[FieldError]:
         errors += _policy(path.child("policies").index(index), item)
     tolerance = rules.get("tolerance")
     if tolerance is not None and parse(tolerance).sign < 0:
-        errors.append(invalid(path.child("tolerance"), tolerance, "must be greater than or equal to zero"))
+        errors.append(invalid(path.child("tolerance"), str(parse(tolerance)), NOT_NEGATIVE))
     return errors
 
 

@@ -5,10 +5,10 @@ Source: kubernetes pkg/registry/coordination/lease and pkg/apis/coordination/val
 
 from __future__ import annotations
 
-from hyperkube_api.meta.validation import counts, positive
+from hyperkube_api.meta.validation import counts
 
 from hyperkube.hookspecs.api import Call, Strategy
-from hyperkube.machinery.field import ROOT, FieldError, forbidden, invalid
+from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden, invalid, not_supported
 from hyperkube.machinery.names import qualified_name
 from hyperkube.machinery.objects import Object
 
@@ -34,15 +34,22 @@ class LeaseStrategy(Strategy):
         """Check duration and counts."""
         spec = obj.get("spec") or {}
         errors: list[FieldError] = []
-        if spec.get("leaseDurationSeconds") is not None:
-            errors += positive(_SPEC.child("leaseDurationSeconds"), spec["leaseDurationSeconds"])
+        seconds, strategy = spec.get("leaseDurationSeconds"), spec.get("strategy")
+        if seconds is not None and seconds <= 0:
+            errors.append(invalid(_SPEC.child("leaseDurationSeconds"), seconds, "must be greater than 0"))
         errors += counts(_SPEC, spec, "leaseTransitions")
-        strategy = spec.get("strategy")
-        if strategy is not None and strategy != KNOWN_STRATEGY:
-            errors += [invalid(_SPEC.child("strategy"), strategy, text) for text in qualified_name(strategy)]
+        if strategy is not None:
+            errors += _strategy(_SPEC.child("strategy", "strategy"), strategy)  # Kubernetes names it twice
         if spec.get("preferredHolder") and not strategy:
-            errors.append(forbidden(_SPEC.child("preferredHolder"), "may only be specified when `strategy` is defined"))
+            errors.append(forbidden(_SPEC.child("preferredHolder"), "may only be specified if `strategy` is defined"))
         return errors
+
+
+def _strategy(path: Path, strategy: str) -> list[FieldError]:
+    """Check how a leader is chosen: in a way that Kubernetes knows, or in one with a domain."""
+    if "/" in strategy:
+        return [invalid(path, strategy, text) for text in qualified_name(strategy)]
+    return [] if strategy == KNOWN_STRATEGY else [not_supported(path, strategy, (KNOWN_STRATEGY,))]
 
 
 def _drop_ungated(call: Call, obj: Object, old: Object) -> None:

@@ -6,10 +6,11 @@ Source: kubernetes apiserver ``pkg/apis/flowcontrol/bootstrap/default.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 
 from hyperkube_api.flowcontrol.dangling import condition
 
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, name_of
 
 API_VERSION = "flowcontrol.apiserver.k8s.io/v1"
 _ANNOTATIONS = {"apf.kubernetes.io/autoupdate-spec": "true"}
@@ -111,3 +112,17 @@ def cluster_objects(now: str) -> Iterable[Object]:
 def _made(kind: str, name: str, spec: Object) -> Object:
     meta = {"name": name, "annotations": dict(_ANNOTATIONS)}
     return {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, "spec": spec}
+
+
+@cache
+def _by_name() -> dict[tuple[str, str], Object]:
+    return {(str(obj["kind"]), name_of(obj)): obj for obj in cluster_objects("")}
+
+
+def cluster_object(kind: str, name: str) -> Object:
+    """Return one of them, which is not to be changed.
+
+    Raises:
+        KeyError: there is none of that kind and name.
+    """
+    return _by_name()[kind, name]

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from hyperkube_api.flowcontrol.dangling import condition
 from hyperkube_api.flowcontrol.defaults import default_flow_schema, default_priority_level
-from hyperkube_api.flowcontrol.validation import validate_flow_schema, validate_priority_level
+from hyperkube_api.flowcontrol.validation import validate_conditions, validate_flow_schema, validate_priority_level
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -62,6 +62,10 @@ class FlowSchemaStrategy(StatusStrategy):
         """Check precedence, level and rules."""
         return validate_flow_schema(obj)
 
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the conditions."""
+        return validate_conditions(obj)
+
 
 class PriorityLevelConfigurationStrategy(StatusStrategy):
     """How much of the server a level may use, and how it queues."""
@@ -76,3 +80,7 @@ class PriorityLevelConfigurationStrategy(StatusStrategy):
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check type, shares and queues."""
         return validate_priority_level(obj)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the conditions."""
+        return validate_conditions(obj)

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 
+from hyperkube_api.flowcontrol.cluster_objects import cluster_object
+from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import by_rule
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden, invalid, not_supported, required
+from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, forbidden, invalid, not_supported, required
 from hyperkube.machinery.objects import Object, name_of
 
 _SPEC = ROOT.child("spec")
@@ -20,6 +22,10 @@ MAX_ENTROPY_BITS = 60
 EXEMPT = "exempt"
 VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch")
 _SUBJECTS = {"Group": "group", "ServiceAccount": "serviceAccount", "User": "user"}
+_OTHERS = (("ServiceAccount", "serviceAccount"), ("User", "user"), ("Group", "group"))
+MANDATORY = frozenset({EXEMPT, "catch-all"})
+_TYPES = "hyperkube_api.flowcontrol.v1"
+_LISTED = (("apiGroups", "api group"), ("resources", "resource"))
 
 
 def validate_flow_schema(obj: Object) -> list[FieldError]:
@@ -35,8 +41,8 @@ def validate_flow_schema(obj: Object) -> list[FieldError]:
         errors.append(invalid(at, precedence, "only the schema named 'exempt' may have matchingPrecedence 1"))
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in {"ByNamespace", "ByUser"}:
-        known = ("ByNamespace", "ByUser")
-        errors.append(not_supported(_SPEC.child("distinguisherMethod", "type"), method.get("type") or "", known))
+        shown = {"Type": method.get("type") or ""}
+        errors.append(not_supported(_SPEC.child("distinguisherMethod", "type"), shown, ("ByNamespace", "ByUser")))
     level, at = (
         (spec.get("priorityLevelConfiguration") or {}).get("name") or "",
         _SPEC.child("priorityLevelConfiguration", "name"),
@@ -47,6 +53,30 @@ def validate_flow_schema(obj: Object) -> list[FieldError]:
         errors += by_rule(at, level, names.dns1123_subdomain)
     for index, rule in enumerate(spec.get("rules") or ()):
         errors += _rule(_SPEC.child("rules").index(index), rule)
+    return errors + _fixed_schema(obj) + validate_conditions(obj)
+
+
+def _fixed_schema(obj: Object) -> list[FieldError]:
+    """Check that a schema without which the server cannot run is as it must be."""
+    name = name_of(obj)
+    if name not in MANDATORY:
+        return []
+    now, must = (
+        go_shape(f"{_TYPES}:FlowSchemaSpec", each["spec"]) for each in (obj, cluster_object("FlowSchema", name))
+    )
+    return [] if now == must else [invalid(_SPEC, now, f"spec of '{name}' must equal the fixed value")]
+
+
+def validate_conditions(obj: Object) -> list[FieldError]:
+    """Check that conditions have types, each its own."""
+    path, seen, errors = ROOT.child("status", "conditions"), set[str](), list[FieldError]()
+    for index, item in enumerate((obj.get("status") or {}).get("conditions") or ()):
+        at, kind = path.index(index).child("type"), item.get("type") or ""
+        if kind in seen:
+            errors.append(duplicate(at, kind))
+        seen.add(kind)
+        if not kind:
+            errors.append(required(at, "must not be empty"))
     return errors
 
 
@@ -65,8 +95,33 @@ def _rule(path: Path, rule: Object) -> list[FieldError]:
     for index, item in enumerate(urls):
         at = path.child("nonResourceRules").index(index)
         errors += _verbs(at.child("verbs"), item.get("verbs") or [])
-        errors += _some(at.child("nonResourceURLs"), item.get("nonResourceURLs") or [], "nonResourceURLs")
+        errors += _urls(at.child("nonResourceURLs"), item.get("nonResourceURLs") or [])
     return errors
+
+
+def _urls(path: Path, urls: list[str]) -> list[FieldError]:
+    if not urls:
+        return [required(path, "nonResourceURLs must contain at least one value")]
+    if "*" in urls:
+        text = "if '*' is present, must not specify other non-resource URLs"
+        return [invalid(path, urls, text)] if len(urls) > 1 else []
+    faults = ((path.index(index), url, _url_fault(url)) for index, url in enumerate(urls))
+    return [invalid(at, url, fault) for at, url, fault in faults if fault]
+
+
+def _url_fault(url: str) -> str:
+    if not url:
+        return "must not be empty"
+    if url == "/":
+        return ""
+    if not url.startswith("/"):
+        return "must start with slash"
+    if " " in url:
+        return "must not contain white-space"
+    if "//" in url:
+        return "must not contain double slash"
+    stars = url.count("*")
+    return "wildcard can only do suffix matching" if stars > 1 or (stars and not url.endswith("/*")) else ""
 
 
 def _subject(path: Path, subject: Object) -> list[FieldError]:
@@ -74,30 +129,49 @@ def _subject(path: Path, subject: Object) -> list[FieldError]:
     member = _SUBJECTS.get(kind)
     if member is None:
         return [not_supported(path.child("kind"), kind, tuple(_SUBJECTS))]
-    errors = [
+    at, errors = path.child(member), list[FieldError]()
+    if subject.get(member) is None:
+        errors.append(required(at, f"{member} is required when subject kind is '{kind}'"))
+    elif member == "serviceAccount":
+        errors += _account(at, subject[member])
+    elif not subject[member].get("name"):
+        errors.append(required(at.child("name")))
+    return errors + [
         forbidden(path.child(other), f"{other} is forbidden when subject kind is not '{name}'")
-        for name, other in _SUBJECTS.items()
+        for name, other in _OTHERS
         if other != member and subject.get(other) is not None
     ]
-    if subject.get(member) is None:
-        return [*errors, required(path.child(member), f"{member} is required when subject kind is '{kind}'")]
-    needed = ("namespace", "name") if member == "serviceAccount" else ("name",)
-    return errors + [required(path.child(member, part)) for part in needed if not subject[member].get(part)]
+
+
+def _account(path: Path, account: Object) -> list[FieldError]:
+    name, namespace = account.get("name") or "", account.get("namespace") or ""
+    errors = [] if name else [required(path.child("name"))]
+    if name and name != "*":
+        errors += by_rule(path.child("name"), name, names.dns1123_subdomain)
+    if not namespace:
+        return [*errors, required(path.child("namespace"), "must specify namespace for service account")]
+    return errors + by_rule(path.child("namespace"), namespace, names.dns1123_label)
 
 
 def _resource_rule(path: Path, rule: Object) -> list[FieldError]:
     errors = _verbs(path.child("verbs"), rule.get("verbs") or [])
-    for member in ("apiGroups", "resources"):
-        errors += _some(path.child(member), rule.get(member) or [], member)
-    if not rule.get("namespaces") and not rule.get("clusterScope"):
+    for member, what in _LISTED:
+        values = rule.get(member) or []
+        if not values:
+            errors.append(required(path.child(member), f"resource rules must supply at least one {what}"))
+        elif len(values) > 1 and "*" in values:
+            text = f"if '*' is present, must not specify other {what}s"
+            errors.append(invalid(path.child(member), values, text))
+    namespaces, at = rule.get("namespaces") or [], path.child("namespaces")
+    if not namespaces and not rule.get("clusterScope"):
         text = "resource rules that are not cluster scoped must supply at least one namespace"
-        errors.append(required(path.child("namespaces"), text))
-    elif "*" in (rule.get("namespaces") or ()) and len(rule["namespaces"]) > 1:
-        errors.append(
-            invalid(
-                path.child("namespaces"), rule["namespaces"], "if '*' is present, must not specify other namespaces"
-            )
-        )
+        errors.append(required(at, text))
+    elif "*" in namespaces and len(namespaces) > 1:
+        errors.append(invalid(at, namespaces, "if '*' is present, must not specify other namespaces"))
+    elif "*" not in namespaces:
+        intro = "each member of this list must be '*' or a DNS-1123 label; "
+        for index, name in enumerate(namespaces):
+            errors += [invalid(at.index(index), name, intro + text) for text in names.dns1123_label(name)]
     return errors
 
 
@@ -107,14 +181,6 @@ def _verbs(path: Path, verbs: list[str]) -> list[FieldError]:
     if "*" in verbs:
         return [] if len(verbs) == 1 else [invalid(path, verbs, "if '*' is present, must not specify other verbs")]
     return [] if set(verbs) <= set(VERBS) else [not_supported(path, verbs, VERBS)]
-
-
-def _some(path: Path, values: list[str], what: str) -> list[FieldError]:
-    if not values:
-        return [required(path, f"{what} must contain at least one value")]
-    if "*" in values and len(values) > 1:
-        return [invalid(path, values, f"if '*' is present, must not specify other {what}")]
-    return []
 
 
 def validate_priority_level(obj: Object) -> list[FieldError]:
@@ -130,7 +196,7 @@ def validate_priority_level(obj: Object) -> list[FieldError]:
         if spec.get("limited") is not None:
             errors.append(forbidden(_SPEC.child("limited"), "must be nil if the type is not Limited"))
         if spec.get("exempt") is not None:
-            errors += _shares(_SPEC.child("exempt"), spec["exempt"])
+            errors += _shares(_SPEC.child("exempt"), spec["exempt"]) + _lendable(_SPEC.child("exempt"), spec["exempt"])
     elif kind == "Limited":
         if spec.get("exempt") is not None:
             errors.append(forbidden(_SPEC.child("exempt"), "must be nil if the type is Limited"))
@@ -140,26 +206,39 @@ def validate_priority_level(obj: Object) -> list[FieldError]:
             errors += _limited(_SPEC.child("limited"), spec["limited"])
     else:
         errors.append(not_supported(_SPEC.child("type"), kind, ("Exempt", "Limited")))
-    return errors
+    return errors + _fixed_level(obj) + validate_conditions(obj)
+
+
+def _fixed_level(obj: Object) -> list[FieldError]:
+    """Check that a level without which the server cannot run is as it must be; how much is exempt may change."""
+    name = name_of(obj)
+    if name not in MANDATORY:
+        return []
+    must = dict(cluster_object("PriorityLevelConfiguration", name)["spec"])
+    text = f"spec of '{name}' must equal the fixed value"
+    if name == EXEMPT:
+        must["exempt"] = obj["spec"].get("exempt")
+        text = f"spec of '{name}' except the 'spec.exempt' field must equal the fixed value"
+    now, fixed = (go_shape(f"{_TYPES}:PriorityLevelConfigurationSpec", spec) for spec in (obj["spec"], must))
+    return [] if now == fixed else [invalid(_SPEC, now, text)]
 
 
 def _shares(path: Path, section: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    shares, lendable = section.get("nominalConcurrencyShares"), section.get("lendablePercent")
-    if shares is not None and shares < 0:
-        errors.append(invalid(path.child("nominalConcurrencyShares"), shares, "must be a non-negative integer"))
-    if lendable is not None and not 0 <= lendable <= 100:
-        errors.append(invalid(path.child("lendablePercent"), lendable, "must be between 0 and 100, inclusive"))
-    return errors
+    shares = section.get("nominalConcurrencyShares")
+    if shares is None or shares >= 0:
+        return []
+    return [invalid(path.child("nominalConcurrencyShares"), shares, "must be a non-negative integer")]
+
+
+def _lendable(path: Path, section: Object) -> list[FieldError]:
+    percent = section.get("lendablePercent")
+    if percent is None or 0 <= percent <= 100:
+        return []
+    return [invalid(path.child("lendablePercent"), percent, "must be between 0 and 100, inclusive")]
 
 
 def _limited(path: Path, limited: Object) -> list[FieldError]:
     errors = _shares(path, limited)
-    borrowing = limited.get("borrowingLimitPercent")
-    if borrowing is not None and borrowing < 0:
-        errors.append(
-            invalid(path.child("borrowingLimitPercent"), borrowing, "if specified, must be a non-negative integer")
-        )
     response = limited.get("limitResponse") or {}
     kind, queuing, at = response.get("type") or "", response.get("queuing"), path.child("limitResponse")
     if kind == "Reject":
@@ -174,6 +253,10 @@ def _limited(path: Path, limited: Object) -> list[FieldError]:
             errors += _queuing(at.child("queuing"), queuing)
     else:
         errors.append(not_supported(at.child("type"), kind, ("Queue", "Reject")))
+    errors += _lendable(path, limited)
+    borrowing, at = limited.get("borrowingLimitPercent"), path.child("borrowingLimitPercent")
+    if borrowing is not None and borrowing < 0:
+        errors.append(invalid(at, borrowing, "if specified, must be a non-negative integer"))
     return errors
 
 

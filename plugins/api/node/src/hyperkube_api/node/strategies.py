@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from hyperkube_api.core.validation.pod_specs import overhead
 from hyperkube_api.core.validation.scheduling import validate_tolerations
+from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import labels, named, unchanged
 
 from hyperkube.hookspecs.api import Call, Strategy
-from hyperkube.machinery.field import ROOT, FieldError
+from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate
 from hyperkube.machinery.names import dns1123_label
 from hyperkube.machinery.objects import Object
 
@@ -27,8 +28,21 @@ class RuntimeClassStrategy(Strategy):
         errors += overhead(ROOT.child("overhead"), (obj.get("overhead") or {}).get("podFixed"))
         scheduling, path = obj.get("scheduling") or {}, ROOT.child("scheduling")
         errors += labels(path.child("nodeSelector"), scheduling.get("nodeSelector"))
-        return errors + validate_tolerations(path.child("tolerations"), scheduling.get("tolerations"))
+        return errors + _tolerations(path.child("tolerations"), scheduling.get("tolerations") or [])
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that the handler stayed."""
         return unchanged(ROOT.child("handler"), obj.get("handler"), old.get("handler"))
+
+
+def _tolerations(path: Path, tolerations: list[Object]) -> list[FieldError]:
+    """Check tolerations, and that no two say the same."""
+    errors = validate_tolerations(path, tolerations)
+    seen: set[tuple[str, ...]] = set()
+    for index, toleration in enumerate(tolerations):
+        key = tuple(toleration.get(member) or "" for member in ("key", "operator", "value", "effect"))
+        if key in seen:
+            shown = go_shape("hyperkube_api.core.v1:Toleration", toleration)
+            errors.append(duplicate(path.index(index), shown))
+        seen.add(key)
+    return errors

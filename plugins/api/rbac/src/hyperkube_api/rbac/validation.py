@@ -9,7 +9,7 @@ from hyperkube_api.meta.validation import label_selector
 from hyperkube_api.rbac.defaults import GROUP
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden, invalid, not_supported, required
+from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object
 
 SUBJECTS = ("ServiceAccount", "User", "Group")
@@ -94,8 +94,6 @@ def _subject(path: Path, subject: Object, *, namespaced: bool) -> list[FieldErro
     elif kind in {"User", "Group"}:
         if group != GROUP:
             errors.append(not_supported(path.child("apiGroup"), group, (GROUP,)))
-        if subject.get("namespace"):
-            errors.append(forbidden(path.child("namespace"), "may not be specified for this kind of subject"))
     else:
         errors.append(not_supported(path.child("kind"), kind, SUBJECTS))
     return errors
