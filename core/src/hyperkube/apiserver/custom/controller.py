@@ -1,6 +1,6 @@
-"""Follows CustomResourceDefinitions: accepts names, serves what is established, cleans up what is deleted.
+"""Follows CustomResourceDefinitions: accepts names, serves what is established, has what is deleted cleaned up.
 
-Source: kubernetes apiextensions-apiserver ``pkg/controller/{status,establish,finalizer}``.
+Source: kubernetes apiextensions-apiserver ``pkg/controller/{status,establish}``.
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from hyperkube.apiserver.custom.definition_status import condition_of, next_status, set_condition
-from hyperkube.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules, storage_version
+from hyperkube.apiserver.custom.cleanup import Cleanup
+from hyperkube.apiserver.custom.definition_status import condition_of, next_status
+from hyperkube.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules
+from hyperkube.apiserver.custom.strategy import CustomStrategy
 from hyperkube.apiserver.follower import Follower
 from hyperkube.apiserver.registry import Registry
 from hyperkube.client.client import Client
@@ -18,12 +20,8 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import Conflict, NotFound
-from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, name_of
 from hyperkube.machinery.times import format_time
-
-FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
-_RETRY_SECONDS = 1.0
 
 
 class Definitions:
@@ -47,6 +45,7 @@ class Definitions:
         self._known: dict[str, Object] = {}
         self._served: dict[str, list[ApiGroupVersion]] = {}
         self._specs: dict[str, Object] = {}
+        self._cleanup = Cleanup(client, clock, logger)
         self._follower = Follower(
             CUSTOM_RESOURCE_DEFINITIONS,
             client,
@@ -66,6 +65,7 @@ class Definitions:
 
     def close(self) -> None:
         """Follow no more; idempotent."""
+        self._cleanup.close()
         self._follower.close()
 
     def _listed(self, crds: Sequence[Object]) -> None:
@@ -85,7 +85,7 @@ class Definitions:
         name = name_of(crd)
         self._known[name] = crd
         if is_being_deleted(crd):
-            self._clean_up(crd)
+            self._end(crd)
             return
         status = self._status(crd)
         if status != crd.get("status"):
@@ -116,46 +116,16 @@ class Definitions:
             if condition_of(crd, "NamesAccepted") == "False":
                 self._safely(self._client.get(CUSTOM_RESOURCE_DEFINITIONS, name_of(crd)))
 
-    def _clean_up(self, crd: Object) -> None:
-        """Delete all objects of a definition that goes, then let it go."""
-        name = name_of(crd)
-        if FINALIZER not in (crd["metadata"].get("finalizers") or []):
-            return
-        crd = self._terminating(crd, ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress"))
-        crd = self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd, subresource="status")
-        spec = crd["spec"]
-        served = self._served.get(name)
-        state = ("False", "NeverEstablished", "resource was never established")
-        if served:
-            versions = [one.version for one in served]
-            stored = storage_version(crd)
-            version = stored if stored in versions else versions[0]
-            self._delete_all(GroupVersionResource(spec["group"], version, spec["names"]["plural"]))
-            state = ("False", "InstanceDeletionCompleted", "removed all instances")
-        crd = self._terminating(crd, state)
-        crd["metadata"]["finalizers"] = [one for one in crd["metadata"]["finalizers"] if one != FINALIZER]
-        self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd)
-
-    def _terminating(self, crd: Object, state: tuple[str, str, str]) -> Object:
-        crd = copy_object(crd)
-        conditions = crd.setdefault("status", {}).setdefault("conditions", [])
-        set_condition(conditions, "Terminating", state, format_time(self._clock.now()))
-        return crd
-
-    def _delete_all(self, resource: GroupVersionResource) -> None:
-        while not self._follower.stopped.is_set():
-            left = self._client.list(resource).items
-            if not left:
-                return
-            for obj in left:
-                meta = obj["metadata"]
-                if not meta.get("deletionTimestamp"):
-                    try:
-                        self._client.delete(resource, meta["name"], meta.get("namespace", ""))
-                    except NotFound:
-                        continue
-            if self._client.list(resource).items:
-                self._clock.sleep(_RETRY_SECONDS)
+    def _end(self, crd: Object) -> None:
+        """Serve a definition that goes for as long as there are objects of it, but let nobody create more."""
+        if condition_of(crd, "Established") == "True":
+            self._serve(crd)
+        if condition_of(crd, "Terminating") == "True":
+            for version in self._served.get(name_of(crd), []):
+                for resource in version.resources:
+                    if isinstance(resource.strategy, CustomStrategy):
+                        resource.strategy.terminating = True
+        self._cleanup.begin(crd)
 
     def _status(self, crd: Object) -> Object:
         group = crd["spec"]["group"]

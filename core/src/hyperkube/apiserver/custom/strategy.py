@@ -15,6 +15,7 @@ from hyperkube.kinds.custom_objects.embedded import embedded_errors
 from hyperkube.kinds.custom_objects.former import Former
 from hyperkube.kinds.custom_objects.lists import repeated
 from hyperkube.kinds.custom_objects.validation import has_rules, validate
+from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid
 from hyperkube.machinery.objects import Object
 
@@ -42,6 +43,8 @@ class CustomStrategy(Strategy):
         self._has_status = has_status
         self._has_rules = has_rules(codec.json_schema)
         self._rules = rules
+        self.terminating = False
+        """Whether the definition is going, and its objects with it."""
 
     @property
     def status_subresource(self) -> bool:  # type: ignore[override]  # a fact of the definition, not of the class
@@ -56,8 +59,12 @@ class CustomStrategy(Strategy):
         return {"": ("status",), "status": ("spec", "metadata")}
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
-        """Return what is wrong with an object by its schema and its rules."""
-        return self._type_errors(obj) or self._validate(call, obj, None)
+        """Return what is wrong with an object by its schema and its rules; while all are deleted, refuse a new one."""
+        errors = self._type_errors(obj) or self._validate(call, obj, None)
+        if self.terminating and not errors:
+            why = "create not allowed while custom resource definition is terminating"
+            raise Forbidden.about(call.resource.group_resource, obj["metadata"]["name"], why)
+        return errors
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Return what is wrong with what changed, by its schema and its rules; they may compare it with the old one."""
