@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from hyperkube_api.core.defaults.pod_specs import default_env_source
 from hyperkube_api.core.defaults.volumes import default_volumes
-from hyperkube_api.core.validation.containers import PodFacts, validate_mounts
 from hyperkube_api.core.validation.environment import validate_env, validate_env_from
+from hyperkube_api.core.validation.mounts import validate_mounts
 from hyperkube_api.core.validation.volumes import validate_volumes
 from hyperkube_api.meta.validation import label_selector
 
@@ -42,5 +42,5 @@ class PodPresetStrategy(Strategy):
         errors += validate_volumes(path.child("volumes"), volumes)
         errors += validate_env(path.child("env"), spec.get("env"))
         errors += validate_env_from(path.child("envFrom"), spec.get("envFrom"))
-        facts = PodFacts(volumes={str(volume.get("name") or ""): volume for volume in volumes})
-        return errors + validate_mounts(path.child("volumeMounts"), spec, facts)
+        known = {str(volume.get("name") or ""): volume for volume in volumes}
+        return errors + validate_mounts(path.child("volumeMounts"), spec, known)

@@ -55,7 +55,7 @@ def _default_pod_resources(spec: Object) -> None:
     requests: Object = resources.get("requests") or {}
     if not limits and not requests:
         return
-    for name, total in _aggregate(spec, "limits").items():
+    for name, total in aggregate(spec, "limits").items():
         if name.startswith(HUGE_PAGES) and name not in limits and name not in requests:
             limits[name] = total
     if limits:
@@ -67,7 +67,7 @@ def _default_pod_resources(spec: Object) -> None:
 
 def _request_pod_limits(spec: Object, limits: Object, requests: Object) -> None:
     """Request for the whole pod what its containers request, else what it is limited to."""
-    for name, total in _aggregate(spec, "requests").items():
+    for name, total in aggregate(spec, "requests").items():
         if name in POD_LEVEL:
             requests.setdefault(name, total)
     for name, limit in limits.items():
@@ -75,7 +75,7 @@ def _request_pod_limits(spec: Object, limits: Object, requests: Object) -> None:
             requests.setdefault(name, limit)
 
 
-def _aggregate(spec: Object, member: str) -> dict[str, str]:
+def aggregate(spec: Object, member: str) -> dict[str, str]:
     """Return what the containers need at any one time: the sum of those that stay, or the largest init step."""
     stay: dict[str, Quantity] = {}
     peak: dict[str, Quantity] = {}

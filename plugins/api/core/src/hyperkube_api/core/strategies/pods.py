@@ -12,12 +12,9 @@ from hyperkube_api.core.app_armor import apply_app_armor_annotations
 from hyperkube_api.core.defaults.pods import default_pod
 from hyperkube_api.core.pod_spread import apply_match_label_keys
 from hyperkube_api.core.qos import qos_class
-from hyperkube_api.core.validation.pod_updates import (
-    validate_ephemeral_containers_update,
-    validate_pod_status_update,
-    validate_pod_update,
-    validate_resize,
-)
+from hyperkube_api.core.validation.pod_resizes import validate_resize
+from hyperkube_api.core.validation.pod_statuses import validate_pod_status_update
+from hyperkube_api.core.validation.pod_updates import validate_ephemeral_containers_update, validate_pod_update
 from hyperkube_api.core.validation.pods import validate_pod
 from hyperkube_api.core.warnings import pod_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
@@ -82,11 +79,11 @@ class PodStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check a new pod."""
-        return validate_pod(obj, privileged=bool(call.options.get("allow-privileged", True)))
+        return validate_pod(obj, privileged=_privileged(call))
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that only what may change did."""
-        return validate_pod_update(obj, old)
+        return validate_pod_update(obj, old, privileged=_privileged(call))
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check a kubelet's report."""
@@ -107,6 +104,11 @@ class PodStrategy(StatusStrategy):
         if not spec.get("nodeName") or status.get("phase") in TERMINAL_PHASES:
             period = 0
         return 1 if period < 0 else period
+
+
+def _privileged(call: Call) -> bool:
+    """Tell whether the cluster allows privileged containers."""
+    return bool(call.options.get("allow-privileged", True))
 
 
 def _no_negative_grace(spec: Object) -> None:
@@ -144,7 +146,7 @@ class EphemeralContainersStrategy(PodStrategy):
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the new containers and that the old ones stayed."""
-        return validate_ephemeral_containers_update(obj, old)
+        return validate_ephemeral_containers_update(obj, old, privileged=_privileged(call))
 
 
 _RESIZED = ("resources", "resizePolicy")
@@ -154,13 +156,15 @@ class ResizeStrategy(PodStrategy):
     """``/resize``: cpu and memory of a running pod, container by container."""
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Keep everything but the resources of the containers, and wish for what is new."""
+        """Keep everything but the resources of the pod and its containers, and wish for what is new."""
         wanted = obj.get("spec") or {}
         spec = dict(old.get("spec") or {})
         for member in ("containers", "initContainers"):
             if spec.get(member):
                 spec[member] = _resized(spec[member], wanted.get(member) or [])
-        if wanted.get("resources") is not None and spec.get("resources") is not None:
+        if wanted.get("resources") is None:
+            spec.pop("resources", None)
+        else:
             spec["resources"] = wanted["resources"]
         call.data["resize-wanted"] = wanted
         obj["spec"], obj["status"] = spec, old.get("status") or {}
@@ -168,7 +172,8 @@ class ResizeStrategy(PodStrategy):
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that nothing but cpu and memory is asked for, and that the class stays."""
-        return validate_resize(obj, old, call.data.get("resize-wanted") or obj.get("spec") or {})
+        wanted = call.data.get("resize-wanted") or obj.get("spec") or {}
+        return validate_resize(obj, old, wanted, privileged=_privileged(call))
 
 
 def _resized(containers: Sequence[Object], wanted: Sequence[Object]) -> list[Object]:

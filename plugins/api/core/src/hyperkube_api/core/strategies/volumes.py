@@ -97,7 +97,7 @@ class PersistentVolumeClaimStrategy(StatusStrategy):
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the reported capacity."""
-        return validate_claim_status_update(obj, old)
+        return validate_claim_status_update(obj)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but odd."""

@@ -5,12 +5,12 @@ Source: kubernetes pkg/apis/core/validation (ValidateContainerResourceRequiremen
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hyperkube_api.meta.validation import NOT_NEGATIVE
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_found, required
+from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, required
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, QuantityError, parse
 
@@ -77,9 +77,9 @@ def resource_name(path: Path, name: str) -> list[FieldError]:
 
 def container_resource_name(path: Path, name: str) -> list[FieldError]:
     """Check that a container can request a resource."""
+    if name in STANDARD_CONTAINER:
+        return []
     errors = resource_name(path, name)
-    if names.qualified_name(name):
-        return errors
     if "/" not in name:
         if not _is_standard_container(name):
             errors.append(invalid(path, name, NO_CONTAINER_RESOURCE))
@@ -103,34 +103,51 @@ def amount(path: Path, name: str, text: str) -> list[FieldError]:
     return errors
 
 
-def requirements(path: Path, resources: Object | None, claims: frozenset[str] = frozenset()) -> list[FieldError]:
-    """Check requests and limits of a container against one another."""
+def requirements(
+    path: Path,
+    resources: Object | None,
+    claims: frozenset[str] = frozenset(),
+    check_name: Callable[[Path, str], list[FieldError]] = container_resource_name,
+) -> list[FieldError]:
+    """Check requests and limits against one another.
+
+    Args:
+        path: where they are.
+        resources: limits, requests and claims of a container, or of a whole pod.
+        claims: the names of the pod's claims.
+        check_name: what tells whether a resource may be asked for here.
+    """
     if not resources:
         return []
     limits: Mapping[str, str] = resources.get("limits") or {}
     requests: Mapping[str, str] = resources.get("requests") or {}
     errors: list[FieldError] = []
     at_limits, at_requests = path.child("limits"), path.child("requests")
+    huge = False
     for name, text in sorted(limits.items()):
-        errors += container_resource_name(at_limits.key(name), name)
-        errors += amount(at_limits.key(name), name, text)
+        at = at_limits.key(name)
+        errors += check_name(at, name)
+        errors += amount(at, name, text)
         if name.startswith(HUGE_PAGES):
-            errors += _page_multiple(at_limits.key(name), name, text)
+            huge = True
+            errors += _whole_pages(at, name, text)
     for name, text in sorted(requests.items()):
-        errors += container_resource_name(at_requests.key(name), name)
-        errors += amount(at_requests.key(name), name, text)
+        at = at_requests.key(name)
+        errors += check_name(at, name)
+        errors += amount(at, name, text)
         errors += _against_limit(at_requests, at_limits, name, text, limits)
-    if any(name.startswith(HUGE_PAGES) for name in (*limits, *requests)) and not (
-        {"cpu", "memory"} & {*limits, *requests}
-    ):
+        if name.startswith(HUGE_PAGES):
+            huge = True
+            errors += _whole_pages(at, name, text)
+    if huge and not ({"cpu", "memory"} & {*limits, *requests}):
         errors.append(forbidden(path, "HugePages require cpu or memory"))
-    return errors + _claims(path.child("claims"), resources.get("claims") or [], claims)
+    named = resources.get("claims")
+    return errors + _claims(path.child("claims"), named, claims) if named else errors
 
 
 def _against_limit(path: Path, at_limits: Path, name: str, text: str, limits: Mapping[str, str]) -> list[FieldError]:
-    request = parse(text)
     if name in limits:
-        limit = parse(limits[name])
+        request, limit = parse(text), parse(limits[name])
         if request != limit and not may_overcommit(name):
             return [invalid(path, str(request), f"must be equal to {name} limit of {limit}")]
         if request > limit:
@@ -140,31 +157,46 @@ def _against_limit(path: Path, at_limits: Path, name: str, text: str, limits: Ma
     return []
 
 
-def _page_multiple(path: Path, name: str, text: str) -> list[FieldError]:
+def _whole_pages(path: Path, name: str, text: str) -> list[FieldError]:
+    """Check that huge pages come in whole pages of the size in their name."""
+    value = parse(text)
     try:
-        page: Quantity = parse(name.removeprefix(HUGE_PAGES))
+        page: Quantity | None = parse(name.removeprefix(HUGE_PAGES))
     except QuantityError:
-        return [invalid(path, name, "must be a valid hugepage size")]
-    size, value = page.value(), parse(text).value()
-    if size <= 0 or value % size:
-        return [invalid(path, str(parse(text)), "must be a multiple of the page size")]
-    return []
+        page = None
+    if page is not None and page.sign > 0 and not page.milli_value() % 1000 and not value.value() % page.value():
+        return []
+    return [invalid(path, str(value), f"{value} is not positive integer multiple of {name}")]
 
 
 def _claims(path: Path, claims: list[Object], known: frozenset[str]) -> list[FieldError]:
+    """Check the claims of a container: each request of one at most once, a whole claim on its own."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, claim in enumerate(claims):
         at, name, request = path.index(index), claim.get("name") or "", claim.get("request") or ""
         if not name:
-            errors.append(required(at.child("name")))
+            errors.append(required(at))
             continue
-        key = f"{name}/{request}" if request else name
-        if key in seen or (request and name in seen):
-            errors.append(duplicate(at, key))
-        elif request:
-            errors += [invalid(at.child("request"), request, text) for text in names.dns1123_label(request)]
+        if name in seen:
+            errors.append(duplicate(at, name))
+        else:
+            errors += _claimed_once(at, name, request, seen)
         if name not in known:
-            errors.append(not_found(at.child("name"), name))
-        seen.add(key)
+            listed = f": {', '.join(sorted(known))}" if known else " which is empty"
+            text = f"must be one of the names in pod.spec.resourceClaims{listed}"
+            errors.append(FieldError("FieldValueNotFound", at, name, text))
+    return errors
+
+
+def _claimed_once(at: Path, name: str, request: str, seen: set[str]) -> list[FieldError]:
+    key = f"{name}/{request}" if request else name
+    errors: list[FieldError] = []
+    if request:
+        errors += [invalid(at.child("request"), request, text) for text in names.dns1123_label(request)]
+        if key in seen:
+            errors.append(duplicate(at, key))
+    else:
+        errors += [duplicate(at, name) for other in sorted(seen) if other.startswith(name + "/")]
+    seen.add(key)
     return errors

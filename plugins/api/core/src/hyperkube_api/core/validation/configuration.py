@@ -21,6 +21,8 @@ _WHOLE = Path("[]")
 """What errors about all of an object's data name: a path without elements, as Go prints it."""
 _BINARY = ROOT.child("binaryData")
 _FIXED = "field is immutable when `immutable` is set"
+_REDACTED = "<secret contents redacted>"
+_GO_KINDS = {list: "array", str: "string", bool: "bool"}
 SERVICE_ACCOUNT_NAME = "kubernetes.io/service-account.name"
 
 
@@ -98,13 +100,16 @@ def _json(key: str, data: Mapping[str, str]) -> list[FieldError]:
     if key not in data:
         return [required(path)]
     try:
-        orjson.loads(b64decode(data[key]))
+        value = orjson.loads(b64decode(data[key]))
     except orjson.JSONDecodeError as error:
-        return [invalid(path, "<secret contents redacted>", _go_json_error(error))]
-    return []
+        return [invalid(path, _REDACTED, json_fault(error))]
+    if value is None or isinstance(value, dict):
+        return []
+    kind = _GO_KINDS.get(type(value), "number")
+    return [invalid(path, _REDACTED, f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}")]
 
 
-def _go_json_error(error: orjson.JSONDecodeError) -> str:
+def json_fault(error: orjson.JSONDecodeError) -> str:
     """Return the text Go has for JSON that ends early or begins wrongly."""
     if not error.doc or error.pos >= len(error.doc):
         return "unexpected end of JSON input"

@@ -5,18 +5,19 @@ Source: kubernetes pkg/apis/core/validation (validateContainers and around).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hyperkube_api.core.validation.amounts import requirements
 from hyperkube_api.core.validation.environment import validate_env, validate_env_from
+from hyperkube_api.core.validation.mounts import validate_devices, validate_mounts
 from hyperkube_api.core.validation.probes import (
     validate_lifecycle,
     validate_readiness_probe,
     validate_restarting_probe,
 )
 from hyperkube_api.core.validation.security import validate_container_security
-from hyperkube_api.core.validation.volumes import PULL_POLICIES, no_backsteps, relative_path
+from hyperkube_api.core.validation.volumes import PULL_POLICIES
 from hyperkube_api.meta.validation import by_rule, named
 
 from hyperkube.machinery import names
@@ -35,11 +36,12 @@ from hyperkube.machinery.objects import Object
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")
 MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
-PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
-RECURSIVE = ("Disabled", "Enabled", "IfPossible")
-_EPHEMERAL_FORBIDDEN = (
-    "ports", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle", "resources", "resizePolicy",
+_NOT_EPHEMERAL = (
+    "ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", "livenessProbe", "readinessProbe",
+    "startupProbe", "lifecycle",
 )  # fmt: skip
+_SORTS = ("initContainers", "containers", "ephemeralContainers")
+_ACTIONS = ("Restart", "RestartAllContainers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +53,15 @@ class PodFacts:
     grace: int = 30
     os: Object | None = None
     restart_policy: str = "Always"
-    host_network: bool = False
     host_users: bool = True
     privileged: bool = True
-    in_pod: bool = True
-    """Whether this is a pod, not a template."""
+
+
+def all_containers(path: Path, spec: Object) -> Iterator[tuple[Path, Object]]:
+    """Yield the containers of every sort of a specification, each with where it is."""
+    for member in _SORTS:
+        for index, container in enumerate(spec.get(member) or ()):
+            yield path.child(member).index(index), container
 
 
 def validate_containers(path: Path, containers: Sequence[Object] | None, facts: PodFacts) -> list[FieldError]:
@@ -65,13 +71,13 @@ def validate_containers(path: Path, containers: Sequence[Object] | None, facts: 
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, container in enumerate(containers):
-        at = path.index(index)
+        at, name = path.index(index), container.get("name") or ""
         errors += _common(at, container, facts)
-        name = container.get("name") or ""
-        if name and name in seen:
+        if name in seen:
             errors.append(duplicate(at.child("name"), name))
         seen.add(name)
         errors += _long_running(at, container, facts)
+        errors += _restart(at, container)
     return errors + _host_port_conflicts(path, containers)
 
 
@@ -80,37 +86,48 @@ def validate_init_containers(
 ) -> list[FieldError]:
     """Check the containers that run before the others, or beside them as sidecars."""
     errors: list[FieldError] = []
-    seen = {container.get("name") for container in regular}
+    seen = {container.get("name") or "" for container in regular} if containers else set[str]()
     for index, container in enumerate(containers or ()):
-        at = path.index(index)
+        at, name, policy = path.index(index), container.get("name") or "", container.get("restartPolicy")
         errors += _common(at, container, facts)
-        name = container.get("name") or ""
-        if name and name in seen:
+        errors += _init_restart(at, container)
+        if name in seen:
             errors.append(duplicate(at.child("name"), name))
-        seen.add(name)
+        elif name:
+            seen.add(name)
         errors += _host_port_conflicts(path, [container])
-        if container.get("restartPolicy") == "Always":
-            errors += _long_running(at, container, facts)
-            continue
-        for member in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
-            if container.get(member) is not None:
-                text = "may not be set for init containers without restartPolicy=Always"
-                errors.append(forbidden(at.child(member), text))
+        errors += _long_running(at, container, facts) if policy == "Always" else _one_step(at, container)
+    return errors
+
+
+def _one_step(at: Path, container: Object) -> list[FieldError]:
+    """Check what a container cannot have that the others wait for."""
+    text = "may not be set for init containers without restartPolicy=Always"
+    errors = [
+        forbidden(at.child(member), text)
+        for member in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
+        if container.get(member) is not None
+    ]
+    text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+    for index, policy in enumerate(container.get("resizePolicy") or ()):
+        if policy.get("restartPolicy") == "RestartContainer":
+            where = at.child("resizePolicy").index(index).child("restartPolicy")
+            errors.append(invalid(where, "RestartContainer", text))
     return errors
 
 
 def validate_ephemeral_containers(
-    path: Path, containers: Sequence[Object] | None, others: Sequence[Object], facts: PodFacts
+    path: Path, containers: Sequence[Object], others: Sequence[Object], facts: PodFacts
 ) -> list[FieldError]:
     """Check the containers that were added to debug."""
     errors: list[FieldError] = []
-    known = {container.get("name") for container in others}
+    known = {container.get("name") or "" for container in others}
     seen = set(known)
-    for index, container in enumerate(containers or ()):
-        at = path.index(index)
+    for index, container in enumerate(containers):
+        at, name = path.index(index), container.get("name") or ""
         errors += _common(at, container, facts)
-        name = container.get("name") or ""
-        if name and name in seen:
+        errors += padded_image(at, container)
+        if name in seen:
             errors.append(duplicate(at.child("name"), name))
         seen.add(name)
         target = container.get("targetContainerName")
@@ -120,12 +137,18 @@ def validate_ephemeral_containers(
     return errors
 
 
+def padded_image(at: Path, container: Object) -> list[FieldError]:
+    """Check that an image has no blanks around it: templates may have such, pods not."""
+    image = container.get("image") or ""
+    if image.strip() == image:
+        return []
+    return [invalid(at.child("image"), image, "must not have leading or trailing whitespace")]
+
+
 def _not_for_ephemeral(at: Path, container: Object) -> list[FieldError]:
     text = "cannot be set for an Ephemeral Container"
     errors = [
-        forbidden(at.child(member), text)
-        for member in _EPHEMERAL_FORBIDDEN
-        if container.get(member) not in (None, {}, [])
+        forbidden(at.child(member), text) for member in _NOT_EPHEMERAL if container.get(member) not in (None, {}, [])
     ]
     for index, mount in enumerate(container.get("volumeMounts") or ()):
         where = at.child("volumeMounts").index(index)
@@ -135,38 +158,43 @@ def _not_for_ephemeral(at: Path, container: Object) -> list[FieldError]:
 
 def _long_running(at: Path, container: Object, facts: PodFacts) -> list[FieldError]:
     """Check what only containers have that stay: hooks and probes."""
-    errors = validate_lifecycle(at.child("lifecycle"), container.get("lifecycle"), facts.grace, facts.os)
-    errors += validate_restarting_probe(at.child("livenessProbe"), container.get("livenessProbe"), facts.grace)
-    errors += validate_readiness_probe(at.child("readinessProbe"), container.get("readinessProbe"), facts.grace)
-    return errors + validate_restarting_probe(at.child("startupProbe"), container.get("startupProbe"), facts.grace)
+    errors: list[FieldError] = []
+    if container.get("lifecycle") is not None:
+        errors += validate_lifecycle(at.child("lifecycle"), container["lifecycle"], facts.grace, facts.os)
+    for member, check in _PROBES:
+        if container.get(member) is not None:
+            errors += check(at.child(member), container[member], facts.grace)
+    return errors
 
 
 def _common(at: Path, container: Object, facts: PodFacts) -> list[FieldError]:
     errors = named(at.child("name"), container.get("name"), names.dns1123_label)
-    image = container.get("image") or ""
-    if not image:
+    if not container.get("image"):
         errors.append(required(at.child("image")))
-    elif facts.in_pod and image.strip() != image:
-        errors.append(invalid(at.child("image"), image, "must not have leading or trailing whitespace"))
     policy = container.get("terminationMessagePolicy") or ""
     if policy not in MESSAGE_POLICIES:
         at_policy = at.child("terminationMessagePolicy")
         errors.append(not_supported(at_policy, policy, MESSAGE_POLICIES) if policy else required(at_policy))
-    errors += _ports(at.child("ports"), container.get("ports") or [], facts)
-    errors += validate_env(at.child("env"), container.get("env"), facts.volumes)
-    errors += validate_env_from(at.child("envFrom"), container.get("envFrom"))
-    errors += validate_mounts(at.child("volumeMounts"), container, facts)
-    errors += _devices(at.child("volumeDevices"), container, facts)
+    if container.get("ports"):
+        errors += _ports(at.child("ports"), container["ports"])
+    if container.get("env"):
+        errors += validate_env(at.child("env"), container["env"])
+    if container.get("envFrom"):
+        errors += validate_env_from(at.child("envFrom"), container["envFrom"])
+    if container.get("volumeMounts"):
+        errors += validate_mounts(at.child("volumeMounts"), container, facts.volumes)
+    if container.get("volumeDevices"):
+        errors += validate_devices(at.child("volumeDevices"), container, facts.volumes)
     errors += _pull_policy(at.child("imagePullPolicy"), container.get("imagePullPolicy") or "")
     errors += requirements(at.child("resources"), container.get("resources"), facts.claims)
-    errors += _resize_policy(at.child("resizePolicy"), container.get("resizePolicy") or [], facts.restart_policy)
-    errors += validate_container_security(
-        at.child("securityContext"),
-        container.get("securityContext"),
-        privileged=facts.privileged,
-        host_users=facts.host_users,
-    )
-    return errors + _restart(at, container)
+    if container.get("resizePolicy"):
+        errors += _resize_policy(at.child("resizePolicy"), container["resizePolicy"], facts.restart_policy)
+    context = container.get("securityContext")
+    if context is not None:
+        errors += validate_container_security(
+            at.child("securityContext"), context, privileged=facts.privileged, host_users=facts.host_users
+        )
+    return errors
 
 
 def _pull_policy(path: Path, policy: str) -> list[FieldError]:
@@ -175,7 +203,7 @@ def _pull_policy(path: Path, policy: str) -> list[FieldError]:
     return [] if policy in PULL_POLICIES else [not_supported(path, policy, PULL_POLICIES)]
 
 
-def _ports(path: Path, ports: Sequence[Object], facts: PodFacts) -> list[FieldError]:
+def _ports(path: Path, ports: Sequence[Object]) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, port in enumerate(ports):
@@ -193,13 +221,25 @@ def _ports(path: Path, ports: Sequence[Object], facts: PodFacts) -> list[FieldEr
             errors += [invalid(at.child("containerPort"), number, text) for text in names.port_number(number)]
         if host:
             errors += [invalid(at.child("hostPort"), host, text) for text in names.port_number(host)]
-        if facts.host_network and (host or facts.in_pod) and host != number:
-            text = "must match `hostPort` when `hostNetwork` is true"
-            errors.append(invalid(at.child("containerPort"), number, text))
         protocol = port.get("protocol") or ""
         if protocol not in PROTOCOLS:
             at_protocol = at.child("protocol")
             errors.append(not_supported(at_protocol, protocol, PROTOCOLS) if protocol else required(at_protocol))
+    return errors
+
+
+def validate_host_ports(path: Path, spec: Object, *, in_pod: bool) -> list[FieldError]:
+    """Check that on the host's network a port is what it is on the host; templates may leave that open."""
+    if not spec.get("hostNetwork"):
+        return []
+    text = "must match `containerPort` when `hostNetwork` is true"
+    errors: list[FieldError] = []
+    for index, container in enumerate(spec.get("containers") or ()):
+        for number, port in enumerate(container.get("ports") or ()):
+            host = port.get("hostPort") or 0
+            if (in_pod or host) and host != (port.get("containerPort") or 0):
+                at = path.child("containers").index(index).child("ports").index(number)
+                errors.append(invalid(at.child("hostPort"), host, text))
     return errors
 
 
@@ -217,96 +257,6 @@ def _host_port_conflicts(path: Path, containers: Sequence[Object]) -> list[Field
     return errors
 
 
-def validate_mounts(path: Path, container: Object, facts: PodFacts) -> list[FieldError]:
-    """Check where a container sees its pod's volumes."""
-    errors: list[FieldError] = []
-    seen: set[str] = set()
-    devices = container.get("volumeDevices") or ()
-    device_names = {device.get("name") for device in devices}
-    device_paths = {device.get("devicePath") for device in devices}
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        at, name, where = path.index(index), mount.get("name") or "", mount.get("mountPath") or ""
-        if not name:
-            errors.append(required(at.child("name")))
-        elif name not in facts.volumes:
-            errors.append(not_found(at.child("name"), name))
-        if not where:
-            errors.append(required(at.child("mountPath")))
-        if where in seen:
-            errors.append(invalid(at.child("mountPath"), where, "must be unique"))
-        seen.add(where)
-        if name in device_names:
-            errors.append(invalid(at.child("name"), name, "must not already exist in volumeDevices"))
-        if where in device_paths:
-            text = "must not already exist as a path in volumeDevices"
-            errors.append(invalid(at.child("mountPath"), where, text))
-        errors += _sub_paths(path, mount)
-        errors += _propagation(at, mount, container)
-    return errors
-
-
-def _sub_paths(path: Path, mount: Object) -> list[FieldError]:
-    """Check where in the volume a mount begins; Kubernetes reports it without the mount's index."""
-    errors: list[FieldError] = []
-    sub, expression = mount.get("subPath") or "", mount.get("subPathExpr") or ""
-    if sub:
-        errors += relative_path(path.child("subPath"), sub)
-    if expression:
-        if sub:
-            text = "subPathExpr and subPath are mutually exclusive"
-            errors.append(invalid(path.child("subPathExpr"), expression, text))
-        errors += relative_path(path.child("subPathExpr"), expression)
-    return errors
-
-
-def _propagation(at: Path, mount: Object, container: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    mode, recursive = mount.get("mountPropagation"), mount.get("recursiveReadOnly")
-    if mode is not None:
-        if mode not in PROPAGATIONS:
-            errors.append(not_supported(at.child("mountPropagation"), mode, PROPAGATIONS))
-        elif mode == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
-            text = "Bidirectional mount propagation is available only to privileged containers"
-            errors.append(forbidden(at.child("mountPropagation"), text))
-    if recursive is not None:
-        where = at.child("recursiveReadOnly")
-        if recursive not in RECURSIVE:
-            errors.append(not_supported(where, recursive, RECURSIVE))
-        elif recursive != "Disabled":
-            if not mount.get("readOnly"):
-                errors.append(forbidden(where, "may only be specified when readOnly is true"))
-            if mode not in {None, "None"}:
-                errors.append(forbidden(where, "may only be specified when mountPropagation is None or not specified"))
-    return errors
-
-
-def _devices(path: Path, container: Object, facts: PodFacts) -> list[FieldError]:
-    errors: list[FieldError] = []
-    seen_names: set[str] = set()
-    seen_paths: set[str] = set()
-    for index, device in enumerate(container.get("volumeDevices") or ()):
-        at, name, where = path.index(index), device.get("name") or "", device.get("devicePath") or ""
-        if not name:
-            errors.append(required(at.child("name")))
-        if name in seen_names:
-            errors.append(invalid(at.child("name"), name, "must be unique"))
-        volume = facts.volumes.get(name)
-        if volume is None:
-            errors.append(not_found(at.child("name"), name))
-        elif volume.get("persistentVolumeClaim") is None and volume.get("ephemeral") is None:
-            text = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
-            errors.append(invalid(at.child("name"), name, text))
-        if not where:
-            errors.append(required(at.child("devicePath")))
-        elif where in seen_paths:
-            errors.append(invalid(at.child("devicePath"), where, "must be unique"))
-        else:
-            errors += no_backsteps(at.child("devicePath"), where)
-        seen_names.add(name)
-        seen_paths.add(where)
-    return errors
-
-
 def _resize_policy(path: Path, policies: Sequence[Object], pod_restart: str) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[str] = set()
@@ -321,18 +271,20 @@ def _resize_policy(path: Path, policies: Sequence[Object], pod_restart: str) -> 
         if restart not in {"NotRequired", "RestartContainer"}:
             supported = ("NotRequired", "RestartContainer")
             errors.append(not_supported(path, restart, supported) if restart else required(path))
-        elif pod_restart == "Never" and restart != "NotRequired":
+        if pod_restart == "Never" and restart != "NotRequired":
             errors.append(invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'"))
     return errors
 
 
 def _restart(at: Path, container: Object) -> list[FieldError]:
-    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or []
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     errors: list[FieldError] = []
     if policy is not None and policy not in {"Always", "Never", "OnFailure"}:
         errors.append(not_supported(at.child("restartPolicy"), policy, ("Always", "Never", "OnFailure")))
+    if not rules:
+        return errors
     where = at.child("restartPolicyRules")
-    if rules and policy is None:
+    if policy is None:
         errors.append(required(at.child("restartPolicy"), "must specify restartPolicy when restart rules are used"))
     if len(rules) > 20:
         errors.append(too_many(where, len(rules), 20))
@@ -341,10 +293,16 @@ def _restart(at: Path, container: Object) -> list[FieldError]:
     return errors
 
 
+def _init_restart(at: Path, container: Object) -> list[FieldError]:
+    """Check when a container runs again that others wait for; rules without a policy are not looked at further."""
+    errors = _restart(at, container)
+    return errors[:1] if container.get("restartPolicy") is None else errors
+
+
 def _restart_rule(path: Path, rule: Object) -> list[FieldError]:
     errors: list[FieldError] = []
-    if rule.get("action") != "Restart":
-        errors.append(not_supported(path.child("action"), rule.get("action") or "", ("Restart",)))
+    if rule.get("action") not in _ACTIONS:
+        errors.append(not_supported(path.child("action"), rule.get("action") or "", _ACTIONS))
     codes = rule.get("exitCodes")
     at = path.child("exitCodes")
     if codes is None:
@@ -354,3 +312,10 @@ def _restart_rule(path: Path, rule: Object) -> list[FieldError]:
     if len(codes.get("values") or ()) > 255:
         errors.append(too_many(at.child("values"), len(codes["values"]), 255))
     return errors
+
+
+_PROBES = (
+    ("livenessProbe", validate_restarting_probe),
+    ("readinessProbe", validate_readiness_probe),
+    ("startupProbe", validate_restarting_probe),
+)

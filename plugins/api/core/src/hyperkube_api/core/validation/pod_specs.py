@@ -7,28 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.validation.amounts import amount, container_resource_name
+from hyperkube_api.core.validation.amounts import requirements
+from hyperkube_api.core.validation.annotations import annotation_map
 from hyperkube_api.core.validation.containers import (
     PodFacts,
+    all_containers,
     validate_containers,
     validate_ephemeral_containers,
+    validate_host_ports,
     validate_init_containers,
 )
+from hyperkube_api.core.validation.environment import validate_file_volumes
+from hyperkube_api.core.validation.pod_annotations import validate_pod_annotations, validate_profiles_agree
+from hyperkube_api.core.validation.pod_resources import validate_pod_resources
 from hyperkube_api.core.validation.scheduling import (
     validate_affinity,
     validate_spread_constraints,
     validate_tolerations,
 )
 from hyperkube_api.core.validation.security import validate_pod_security
-from hyperkube_api.core.validation.volumes import validate_volumes
+from hyperkube_api.core.validation.volumes import sound_volumes
 from hyperkube_api.core.validation.windows import validate_host_processes, validate_system
-from hyperkube_api.meta.validation import by_rule, ip_address, labels
+from hyperkube_api.meta.validation import by_rule, ip_address, labels, one_of
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_supported, required, too_long
+from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, required, too_long
 from hyperkube.machinery.objects import Object
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
+PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 MAX_DEADLINE = 2**31 - 1
 MAX_NAMESERVERS = 3
@@ -37,7 +44,13 @@ MAX_SEARCH_CHARS = 2048
 
 
 def validate_pod_spec(
-    path: Path, spec: Object, *, in_pod: bool = True, privileged: bool = True, pod_name: str = ""
+    path: Path,
+    spec: Object,
+    *,
+    in_pod: bool = True,
+    privileged: bool = True,
+    pod_name: str = "",
+    static: bool = False,
 ) -> list[FieldError]:
     """Check a pod specification.
 
@@ -47,20 +60,26 @@ def validate_pod_spec(
         in_pod: whether it is a pod's own, not a template's.
         privileged: whether the cluster allows privileged containers.
         pod_name: the pod's name, from which those of ephemeral claims are made.
+        static: whether this is the mirror of a pod that its node has from a file.
     """
-    facts = _facts(spec, in_pod=in_pod, privileged=privileged)
-    regular, init = spec.get("containers") or [], spec.get("initContainers") or []
-    errors = validate_volumes(path.child("volumes"), spec.get("volumes"), pod_name)
-    errors += _claims(path.child("resourceClaims"), spec.get("resourceClaims") or [])
+    volumes, errors = sound_volumes(path.child("volumes"), spec.get("volumes"), pod_name, in_pod=in_pod)
+    facts = _facts(spec, volumes, privileged=privileged)
+    regular, init, ephemeral = (spec.get(f"{sort}ontainers") or [] for sort in ("c", "initC", "ephemeralC"))
+    if spec.get("resourceClaims"):
+        text = "static pods do not support resource claims"
+        refused = [forbidden(Path("[]"), text) for _ in spec["resourceClaims"]]
+        errors += refused if static else _claims(path.child("resourceClaims"), spec["resourceClaims"])
     errors += validate_containers(path.child("containers"), regular, facts)
-    errors += validate_init_containers(path.child("initContainers"), init, regular, facts)
-    ephemeral = spec.get("ephemeralContainers") or []
-    errors += validate_ephemeral_containers(path.child("ephemeralContainers"), ephemeral, [*regular, *init], facts)
-    errors += _choice(path.child("restartPolicy"), spec.get("restartPolicy") or "", RESTART_POLICIES)
-    errors += _choice(path.child("dnsPolicy"), spec.get("dnsPolicy") or "", DNS_POLICIES)
+    if init:
+        errors += validate_init_containers(path.child("initContainers"), init, regular, facts)
+    if ephemeral:
+        errors += validate_ephemeral_containers(path.child("ephemeralContainers"), ephemeral, [*regular, *init], facts)
+    errors += validate_pod_resources(path, spec, facts.claims)
+    errors += validate_host_ports(path, spec, in_pod=in_pod)
+    errors += one_of(path.child("restartPolicy"), spec.get("restartPolicy"), RESTART_POLICIES)
+    errors += one_of(path.child("dnsPolicy"), spec.get("dnsPolicy"), DNS_POLICIES)
     errors += labels(path.child("nodeSelector"), spec.get("nodeSelector"))
     errors += validate_pod_security(path.child("securityContext"), spec.get("securityContext"), spec)
-    errors += _pull_secrets(path.child("imagePullSecrets"), spec.get("imagePullSecrets") or [])
     errors += validate_affinity(path.child("affinity"), spec.get("affinity"))
     errors += _dns_config(path.child("dnsConfig"), spec)
     errors += _gates(path, spec)
@@ -69,31 +88,27 @@ def validate_pod_spec(
     )
     errors += validate_host_processes(path, spec, privileged=privileged)
     errors += _host_users(path, spec)
+    errors += _hostname_override(path.child("hostnameOverride"), spec)
     errors += _names(path, spec)
     errors += validate_tolerations(path.child("tolerations"), spec.get("tolerations"))
     errors += _host_aliases(path.child("hostAliases"), spec.get("hostAliases") or [])
-    return errors + _classes(path, spec)
+    errors += _classes(path, spec)
+    errors += validate_system(path, spec)
+    errors += _group(path.child("schedulingGroup"), spec.get("schedulingGroup"))
+    return errors + validate_file_volumes(all_containers(path, spec), spec.get("volumes"))
 
 
-def _facts(spec: Object, *, in_pod: bool, privileged: bool) -> PodFacts:
+def _facts(spec: Object, volumes: dict[str, Object], *, privileged: bool) -> PodFacts:
     grace = spec.get("terminationGracePeriodSeconds")
     return PodFacts(
-        volumes={volume.get("name") or "": volume for volume in spec.get("volumes") or ()},
-        claims=frozenset(claim.get("name") or "" for claim in spec.get("resourceClaims") or ()),
+        volumes=volumes,
+        claims=frozenset(claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name")),
         grace=30 if grace is None else grace,
         os=spec.get("os"),
         restart_policy=spec.get("restartPolicy") or "",
-        host_network=bool(spec.get("hostNetwork")),
         host_users=spec.get("hostUsers") is not False,
         privileged=privileged,
-        in_pod=in_pod,
     )
-
-
-def _choice(path: Path, value: str, supported: Sequence[str]) -> list[FieldError]:
-    if not value:
-        return [required(path)]
-    return [] if value in supported else [not_supported(path, value, supported)]
 
 
 def _claims(path: Path, claims: Sequence[Object]) -> list[FieldError]:
@@ -127,14 +142,6 @@ def _claim_shape(claim: Object) -> Object:
         "ResourceClaimName": claim.get("resourceClaimName"),
         "ResourceClaimTemplateName": claim.get("resourceClaimTemplateName"),
     }
-
-
-def _pull_secrets(path: Path, secrets: Sequence[Object]) -> list[FieldError]:
-    return [
-        invalid(path.index(index), dict(secret), "only name field may be set")
-        for index, secret in enumerate(secrets)
-        if set(secret) - {"name"}
-    ]
 
 
 def _dns_config(path: Path, spec: Object) -> list[FieldError]:
@@ -204,10 +211,15 @@ def _host_users(path: Path, spec: Object) -> list[FieldError]:
     if spec.get("hostUsers") is not False:
         return []
     text = "when `hostUsers` is false"
-    return [
+    errors = [
         forbidden(path.child(shown), text)
         for member, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC"))
         if spec.get(member)
+    ]
+    return errors + [
+        forbidden(at.child("volumeDevices"), text)
+        for at, container in all_containers(path, spec)
+        if container.get("volumeDevices")
     ]
 
 
@@ -223,7 +235,7 @@ def _names(path: Path, spec: Object) -> list[FieldError]:
     for member in ("hostname", "subdomain"):
         if spec.get(member):
             errors += by_rule(path.child(member), spec[member], names.dns1123_label)
-    return errors + _hostname_override(path.child("hostnameOverride"), spec)
+    return errors
 
 
 def _hostname_override(path: Path, spec: Object) -> list[FieldError]:
@@ -252,36 +264,44 @@ def _host_aliases(path: Path, aliases: Sequence[Object]) -> list[FieldError]:
 
 def _classes(path: Path, spec: Object) -> list[FieldError]:
     errors: list[FieldError] = []
-    for member in ("priorityClassName", "runtimeClassName"):
-        if spec.get(member):
-            errors += by_rule(path.child(member), spec[member], names.dns1123_subdomain)
-    policy = spec.get("preemptionPolicy")
-    if policy is not None and policy not in {"PreemptLowerPriority", "Never"}:
-        errors.append(not_supported(path.child("preemptionPolicy"), policy, ("PreemptLowerPriority", "Never")))
-    errors += overhead(path.child("overhead"), spec.get("overhead"))
-    return errors + validate_system(path, spec)
+    if spec.get("priorityClassName"):
+        errors += by_rule(path.child("priorityClassName"), spec["priorityClassName"], names.dns1123_subdomain)
+    if spec.get("runtimeClassName") is not None:
+        errors += by_rule(path.child("runtimeClassName"), spec["runtimeClassName"], names.dns1123_subdomain)
+    if spec.get("preemptionPolicy") is not None:
+        errors += one_of(path.child("preemptionPolicy"), spec["preemptionPolicy"], PREEMPTION_POLICIES)
+    return errors + overhead(path.child("overhead"), spec.get("overhead"))
 
 
 def overhead(path: Path, amounts: Object | None) -> list[FieldError]:
     """Check what a runtime needs on top; Kubernetes reports it as if it were limits."""
-    errors: list[FieldError] = []
-    for name, text in sorted((amounts or {}).items()):
-        at = path.child("limits").key(name)
-        errors += container_resource_name(at, name) + amount(at, name, text)
-    return errors
+    return requirements(path, {"limits": amounts}) if amounts else []
+
+
+def _group(path: Path, group: Object | None) -> list[FieldError]:
+    """Check with whom the pod is placed."""
+    if group is None:
+        return []
+    name, at = group.get("podGroupName"), path.child("podGroupName")
+    if name is None:
+        return [invalid(at, None, "must specify one of: `podGroupName`")]
+    return by_rule(at, name, names.dns1123_subdomain)
 
 
 def validate_template(path: Path, template: Object | None, *, privileged: bool = True) -> list[FieldError]:
-    """Check a pod template: its labels, its annotations and its specification."""
+    """Check a pod template: its labels, its annotations and its specification.
+
+    Kubernetes reports labels and annotations as if they were not in the metadata.
+    """
     if template is None:
         return [required(path)]
-    meta = template.get("metadata") or {}
-    errors = labels(path.child("metadata", "labels"), meta.get("labels"))
-    for key in meta.get("annotations") or ():
-        at = path.child("metadata", "annotations")
-        errors += [invalid(at, key, text) for text in names.qualified_name(key.lower())]
-    errors += validate_pod_spec(path.child("spec"), template.get("spec") or {}, in_pod=False, privileged=privileged)
-    if (template.get("spec") or {}).get("ephemeralContainers"):
+    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
+    notes, at = meta.get("annotations") or {}, path.child("annotations")
+    errors = labels(path.child("labels"), meta.get("labels"))
+    errors += annotation_map(at, notes) + validate_pod_annotations(at, notes, spec)
+    errors += validate_pod_spec(path.child("spec"), spec, in_pod=False, privileged=privileged)
+    errors += validate_profiles_agree(path.child("spec"), notes, spec)
+    if spec.get("ephemeralContainers"):
         text = "ephemeral containers not allowed in pod template"
         errors.append(forbidden(path.child("spec", "ephemeralContainers"), text))
     return errors

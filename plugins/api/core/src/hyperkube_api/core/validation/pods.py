@@ -5,61 +5,88 @@ Source: kubernetes pkg/apis/core/validation (ValidatePodCreate).
 
 from __future__ import annotations
 
+import re
+
 import orjson
+from hyperkube_api.core.validation.containers import padded_image
+from hyperkube_api.core.validation.pod_annotations import (
+    MIRROR,
+    TELLING,
+    validate_pod_annotations,
+    validate_profiles_agree,
+)
 from hyperkube_api.core.validation.pod_specs import validate_pod_spec
 
-from hyperkube.machinery.field import ROOT, FieldError, forbidden, invalid
+from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden
 from hyperkube.machinery.objects import Object, annotations_of, name_of
 from hyperkube.machinery.recent import Recent
 
-MIRROR = "kubernetes.io/config.mirror"
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+WHOLE = Path("[]")
+"""What errors about a pod as a whole name: a path without elements, as Go prints it."""
 _SPEC = ROOT.child("spec")
-_INT32 = 2**31
+_ANNOTATIONS = ROOT.child("metadata", "annotations")
+_telling = re.compile("|".join(map(re.escape, TELLING))).search
 _flawless: Recent[tuple[bool, bytes], bool] = Recent(256)
 
 
 def validate_pod(pod: Object, *, privileged: bool = True) -> list[FieldError]:
     """Check a new pod."""
-    spec = pod.get("spec") or {}
-    errors = _annotations(pod)
-    errors += _spec_errors(spec, privileged=privileged, pod_name=name_of(pod))
+    spec, annotations = pod.get("spec") or {}, annotations_of(pod)
+    telling = annotations and _telling(" ".join(annotations))
+    errors = validate_pod_annotations(_ANNOTATIONS, annotations, spec) if telling else []
+    errors += _spec_errors(pod, spec, privileged=privileged)
     if spec.get("ephemeralContainers"):
         errors.append(forbidden(_SPEC.child("ephemeralContainers"), "cannot be set on create"))
     if spec.get("schedulingGates") and spec.get("nodeName"):
         text = "cannot be set until all schedulingGates have been cleared"
         errors.append(forbidden(_SPEC.child("nodeName"), text))
-    return errors
+    return errors + validate_profiles_agree(_SPEC, annotations, spec) if telling else errors
 
 
-def _spec_errors(spec: Object, *, privileged: bool, pod_name: str) -> list[FieldError]:
+def validate_body(pod: Object, *, privileged: bool = True) -> list[FieldError]:
+    """Check the annotations and the specification of a pod, be it new or old."""
+    spec, annotations = pod.get("spec") or {}, annotations_of(pod)
+    errors = validate_pod_annotations(_ANNOTATIONS, annotations, spec)
+    return errors + _checked(pod, spec, privileged=privileged)
+
+
+def _spec_errors(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]:
     """Check a specification; that of the pods of one template is checked once."""
-    if any("ephemeral" in volume for volume in spec.get("volumes") or ()):  # claims are named after the pod
-        return validate_pod_spec(_SPEC, spec, privileged=privileged, pod_name=pod_name)
+    if "resourceClaims" in spec or any("ephemeral" in volume for volume in spec.get("volumes") or ()):
+        return _checked(pod, spec, privileged=privileged)  # what is right depends on the pod's name and annotations
     key = (privileged, orjson.dumps(spec))
     if _flawless.get(key):
         return []
-    errors = validate_pod_spec(_SPEC, spec, privileged=privileged, pod_name=pod_name)
+    errors = _checked(pod, spec, privileged=privileged)
     if not errors:
         _flawless.keep(key, True)
     return errors
 
 
-def _annotations(pod: Object) -> list[FieldError]:
-    annotations = annotations_of(pod)
-    path = ROOT.child("metadata", "annotations")
-    errors: list[FieldError] = []
-    if annotations.get(MIRROR) and not (pod.get("spec") or {}).get("nodeName"):
-        text = "must set spec.nodeName if mirror pod annotation is set"
-        errors.append(invalid(path.key(MIRROR), annotations[MIRROR], text))
-    cost = annotations.get(DELETION_COST)
-    if cost is not None and not _is_int32(cost):
-        errors.append(invalid(path.key(DELETION_COST), cost, "must be a 32bit integer"))
+def _checked(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]:
+    static = MIRROR in annotations_of(pod)
+    errors = validate_pod_spec(_SPEC, spec, privileged=privileged, pod_name=name_of(pod), static=static)
+    if not spec.get("serviceAccountName"):
+        errors += _tokens_of_nobody(spec)
+    for member in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(member) or ()):
+            image = container.get("image") or ""
+            if image.strip() != image:
+                errors += padded_image(_SPEC.child(member).index(index), container)
     return errors
 
 
-def _is_int32(text: str) -> bool:
-    digits = text.removeprefix("-")
-    if not (digits.isdecimal() and digits.isascii()) or (len(digits) > 1 and digits.startswith("0")):
-        return False
-    return -_INT32 <= int(text) < _INT32
+def _tokens_of_nobody(spec: Object) -> list[FieldError]:
+    text = "must not be specified when serviceAccountName is not set"
+    return [
+        forbidden(
+            _SPEC.child("volumes").index(index).child("projected", "sources").index(number).child(_TOKEN),
+            text,
+        )
+        for index, volume in enumerate(spec.get("volumes") or ())
+        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ())
+        if source.get(_TOKEN) is not None
+    ]
+
+
+_TOKEN = "serviceAccountToken"  # noqa: S105  the name of a source

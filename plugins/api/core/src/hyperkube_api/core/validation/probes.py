@@ -55,16 +55,19 @@ def validate_lifecycle(path: Path, lifecycle: Object | None, grace: int, pod_os:
         if lifecycle.get(member) is not None:
             errors += _handlers(path.child(member), lifecycle[member], HOOK_HANDLERS, grace)
     signal = lifecycle.get("stopSignal")
-    return errors if signal is None else errors + _signal(path.child("stopSignal"), signal, pod_os or {})
+    return errors if signal is None else errors + _signal(path.child("stopSignal"), signal, pod_os)
 
 
-def _signal(path: Path, signal: str, pod_os: Object) -> list[FieldError]:
-    system = pod_os.get("name")
-    if not system:
+def _signal(path: Path, signal: str, pod_os: Object | None) -> list[FieldError]:
+    if pod_os is None:
         return [forbidden(path, "may not be set for containers with empty `spec.os.name`")]
+    system = pod_os.get("name")
+    if system not in {"linux", "windows"}:  # reported where it is said
+        return []
     from hyperkube_api.core.v1 import Lifecycle
 
-    known = WINDOWS_SIGNALS if system == "windows" else Lifecycle().fields["stopSignal"].enum
+    every: tuple[str, ...] = getattr(Lifecycle().fields["stopSignal"], "enum", ())
+    known = WINDOWS_SIGNALS if system == "windows" else sorted(every)
     return [] if signal in known else [not_supported(path, signal, known)]
 
 

@@ -136,15 +136,29 @@ def _pod_term(path: Path, term: Object) -> list[FieldError]:
 
 
 def _label_keys(path: Path, term: Object) -> list[FieldError]:
-    """Check ``matchLabelKeys`` and ``mismatchLabelKeys``: they need a selector and may not meet."""
-    errors: list[FieldError] = []
+    """Check ``matchLabelKeys`` and ``mismatchLabelKeys``: they need a selector and may not meet.
+
+    The pod's own values of the former are in the selector by now, so a key that stands there twice was already there.
+    Kubernetes reports that at the term, with the key's index behind it.
+    """
     match, mismatch = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
+    if not match and not mismatch:
+        return []
+    selector, errors = term.get("labelSelector"), list[FieldError]()
     for member, keys in (("matchLabelKeys", match), ("mismatchLabelKeys", mismatch)):
         at = path.child(member)
-        if keys and term.get("labelSelector") is None:
+        if keys and selector is None:
             errors.append(forbidden(at, "must not be specified when labelSelector is not set"))
+            continue
         for index, key in enumerate(keys):
             errors += [invalid(at.index(index), key, text) for text in names.qualified_name(key)]
+    selected = set((selector or {}).get("matchLabels") or ())
+    for expression in (selector or {}).get("matchExpressions") or ():
+        key = expression.get("key") or ""
+        if key in selected and key in match:
+            at = path.index(len(match) - 1 - match[::-1].index(key))
+            errors.append(invalid(at, key, "exists in both matchLabelKeys and labelSelector"))
+        selected.add(key)
     for index, key in enumerate(match):
         if key in mismatch:
             text = "exists in both matchLabelKeys and mismatchLabelKeys"
@@ -161,35 +175,35 @@ def validate_tolerations(path: Path, tolerations: Sequence[Object] | None) -> li
         value, effect = toleration.get("value") or "", toleration.get("effect") or ""
         if key:
             errors += [invalid(at.child("key"), key, text) for text in names.qualified_name(key)]
-        if not key and operator != "Exists":
+        elif operator != "Exists":
             text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
             errors.append(invalid(at.child("operator"), operator, text))
-        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+        if effect != "NoExecute" and toleration.get("tolerationSeconds") is not None:
             text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
             errors.append(invalid(at.child("effect"), effect, text))
-        if operator in {"", "Equal"}:
-            errors += [invalid(at.child("operator"), value, text) for text in names.label_value(value)]
-        elif operator == "Exists":
-            if value:
-                text = "value must be empty when `operator` is 'Exists'"
-                errors.append(invalid(at.child("operator"), value, text))
-        else:
-            errors.append(not_supported(at.child("operator"), operator, ("Equal", "Exists")))
+        errors += _toleration_value(at.child("operator"), operator, value)
         if effect and effect not in EFFECTS:
             errors.append(not_supported(at.child("effect"), effect, EFFECTS))
     return errors
 
 
+def _toleration_value(path: Path, operator: str, value: str) -> list[FieldError]:
+    """Check a toleration's value, which Kubernetes reports at the operator."""
+    if operator in {"", "Equal"}:
+        texts = names.label_value(value) if value else []
+        return [invalid(path, value, ";".join(texts))] if texts else []
+    if operator == "Exists":
+        return [invalid(path, value, "value must be empty when `operator` is 'Exists'")] if value else []
+    known = ("Equal", "Exists", "Lt", "Gt") if operator in {"Lt", "Gt"} else ("Equal", "Exists")
+    return [not_supported(path, operator, known)]
+
+
 def validate_spread_constraints(path: Path, constraints: Sequence[Object] | None) -> list[FieldError]:
     """Check topology spread constraints."""
     errors: list[FieldError] = []
-    seen: set[tuple[str, str]] = set()
+    pairs = [(item.get("topologyKey") or "", item.get("whenUnsatisfiable") or "") for item in constraints or ()]
     for index, constraint in enumerate(constraints or ()):
-        at, key, action = (
-            path.index(index),
-            constraint.get("topologyKey") or "",
-            constraint.get("whenUnsatisfiable") or "",
-        )
+        at, (key, action) = path.index(index), pairs[index]
         if (constraint.get("maxSkew") or 0) <= 0:
             errors.append(invalid(at.child("maxSkew"), constraint.get("maxSkew") or 0, "must be greater than zero"))
         if not key:
@@ -197,10 +211,8 @@ def validate_spread_constraints(path: Path, constraints: Sequence[Object] | None
         if action not in {"DoNotSchedule", "ScheduleAnyway"}:
             supported = ("DoNotSchedule", "ScheduleAnyway")
             errors.append(not_supported(at.child("whenUnsatisfiable"), action, supported))
-        pair = (key, action)
-        if pair in seen:
+        if pairs[index] in pairs[index + 1 :]:
             errors.append(duplicate(at.child("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}"))
-        seen.add(pair)
         errors += _min_domains(at.child("minDomains"), constraint.get("minDomains"), action)
         for member in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
             policy = constraint.get(member)

@@ -7,23 +7,22 @@ from __future__ import annotations
 
 import re
 
+from hyperkube_api.core.validation.paths import relative_path
 from hyperkube_api.core.validation.windows import windows_options
+from hyperkube_api.meta.go_shape import go_shape
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_supported, required, too_long
 from hyperkube.machinery.objects import Object
 
 PROFILE_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
+LABEL_CHANGES = ("Recursive",)
+"""How a volume's SELinux labels may be changed as long as the gate SELinuxMount is off, as it is by default."""
 _SYSCTL_SHOWN = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 _SYSCTL = re.compile(_SYSCTL_SHOWN)
 _SYSCTL_MAX = 253
-_CONTEXT_MEMBERS = (
-    ("Capabilities", "capabilities"), ("Privileged", "privileged"), ("SELinuxOptions", "seLinuxOptions"),
-    ("WindowsOptions", "windowsOptions"), ("RunAsUser", "runAsUser"), ("RunAsGroup", "runAsGroup"),
-    ("RunAsNonRoot", "runAsNonRoot"), ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem"),
-    ("AllowPrivilegeEscalation", "allowPrivilegeEscalation"), ("ProcMount", "procMount"),
-    ("SeccompProfile", "seccompProfile"), ("AppArmorProfile", "appArmorProfile"),
-)  # fmt: skip
+_CONTEXT = "hyperkube_api.core.v1:SecurityContext"
+_SECCOMP = "hyperkube_api.core.v1:SeccompProfile"
 
 
 def _ids(path: Path, context: Object, *members: str) -> list[FieldError]:
@@ -42,24 +41,29 @@ def _choice(path: Path, context: Object, member: str, supported: tuple[str, ...]
 
 def validate_pod_security(path: Path, context: Object | None, spec: Object) -> list[FieldError]:
     """Check the security context of a whole pod."""
-    if context is None:
-        return []
+    if not context:
+        return _shared_processes(path, spec)
     errors = _ids(path, context, "fsGroup", "runAsUser", "runAsGroup")
     for index, group in enumerate(context.get("supplementalGroups") or ()):
         errors += [
             invalid(path.child("supplementalGroups").index(index), group, text)
             for text in names.user_or_group_id(group)
         ]
-    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        text = "ShareProcessNamespace and HostPID cannot both be enabled"
-        errors.append(invalid(path.child("shareProcessNamespace"), True, text))
+    errors += _shared_processes(path, spec)
     errors += _sysctls(path.child("sysctls"), context.get("sysctls") or [], spec)
     errors += _choice(path, context, "fsGroupChangePolicy", ("Always", "OnRootMismatch"))
-    errors += _choice(path, context, "supplementalGroupsPolicy", ("Merge", "Strict"))
-    errors += _choice(path, context, "seLinuxChangePolicy", ("MountOption", "Recursive"))
-    errors += _profile(path.child("seccompProfile"), context.get("seccompProfile"), "seccomp")
+    errors += seccomp_profile(path.child("seccompProfile"), context.get("seccompProfile"))
     errors += windows_options(path.child("windowsOptions"), context.get("windowsOptions"))
-    return errors + _profile(path.child("appArmorProfile"), context.get("appArmorProfile"), "AppArmor")
+    errors += app_armor_profile(path.child("appArmorProfile"), context.get("appArmorProfile"))
+    errors += _choice(path, context, "supplementalGroupsPolicy", ("Merge", "Strict"))
+    return errors + _choice(path, context, "seLinuxChangePolicy", LABEL_CHANGES)
+
+
+def _shared_processes(path: Path, spec: Object) -> list[FieldError]:
+    if not (spec.get("shareProcessNamespace") and spec.get("hostPID")):
+        return []
+    text = "ShareProcessNamespace and HostPID cannot both be enabled"
+    return [invalid(path.child("shareProcessNamespace"), True, text)]
 
 
 def _sysctls(path: Path, sysctls: list[Object], spec: Object) -> list[FieldError]:
@@ -69,7 +73,7 @@ def _sysctls(path: Path, sysctls: list[Object], spec: Object) -> list[FieldError
         at, name = path.index(index).child("name"), sysctl.get("name") or ""
         if not name:
             errors.append(required(at))
-        elif len(name) > _SYSCTL_MAX or not _SYSCTL.match(name):
+        elif len(name) > _SYSCTL_MAX or not _SYSCTL.fullmatch(name):
             text = f"must have at most {_SYSCTL_MAX} characters and match regex {_SYSCTL_SHOWN}"
             errors.append(invalid(at, name, text))
         elif name in seen:
@@ -85,30 +89,40 @@ def _sysctls(path: Path, sysctls: list[Object], spec: Object) -> list[FieldError
     return errors
 
 
-def _profile(path: Path, profile: Object | None, what: str) -> list[FieldError]:
+def seccomp_profile(path: Path, profile: Object | None) -> list[FieldError]:
+    """Check which system calls are filtered, and by what."""
     if profile is None:
         return []
-    kind = profile.get("type") or ""
-    if not kind:
-        return [
-            required(path.child("type"), f"type is required when {what}Profile is set" if what == "AppArmor" else "")
-        ]
-    if kind not in PROFILE_TYPES:
-        return [not_supported(path.child("type"), kind, PROFILE_TYPES)]
+    errors = _profile_type(path.child("type"), profile.get("type") or "", "seccomp")
     at, local = path.child("localhostProfile"), profile.get("localhostProfile")
-    if kind != "Localhost":
-        if local is not None:
-            return [invalid(at, local, f"can only be set when {what} type is Localhost")]
-        return []
-    if not local:
-        return [required(at, f"must be set when {what} type is Localhost")]
-    if what == "seccomp":
-        from hyperkube_api.core.validation.volumes import relative_path
+    if profile.get("type") != "Localhost":
+        text = "can only be set when seccomp type is Localhost"
+        return errors if local is None else [*errors, invalid(at, go_shape(_SECCOMP, profile), text)]
+    if local is None:
+        return [required(at, "must be set when seccomp type is Localhost")]
+    return relative_path(at, local)
 
-        return relative_path(at, local)
-    if local.strip() != local:
-        return [invalid(at, local, "must not be padded with whitespace")]
-    return [too_long(at, 4095)] if len(local) > 4095 else []
+
+def app_armor_profile(path: Path, profile: Object | None) -> list[FieldError]:
+    """Check what confines a container, and by what profile."""
+    if profile is None:
+        return []
+    kind, at, local = profile.get("type") or "", path.child("localhostProfile"), profile.get("localhostProfile")
+    if kind not in PROFILE_TYPES:
+        return _profile_type(path.child("type"), kind, "appArmor")
+    if kind != "Localhost":
+        text = "can only be set when AppArmor type is Localhost"
+        return [] if local is None else [invalid(at, local, text)]
+    if not local:
+        return [required(at, "must be set when AppArmor type is Localhost")]
+    errors = [] if local.strip() == local else [invalid(at, local, "must not be padded with whitespace")]
+    return errors + ([too_long(at, 4095)] if len(local.encode()) > 4095 else [])
+
+
+def _profile_type(path: Path, kind: str, what: str) -> list[FieldError]:
+    if not kind:
+        return [required(path, f"type is required when {what}Profile is set")]
+    return [] if kind in PROFILE_TYPES else [not_supported(path, kind, PROFILE_TYPES)]
 
 
 def validate_container_security(
@@ -132,17 +146,21 @@ def validate_container_security(
     if mount is not None:
         if mount not in {"Default", "Unmasked"}:
             errors.append(not_supported(path.child("procMount"), mount, ("Default", "Unmasked")))
-        elif mount == "Unmasked" and host_users:
+        if mount == "Unmasked" and host_users:
             text = "`hostUsers` must be false to use `Unmasked`"
             errors.append(invalid(path.child("procMount"), mount, text))
-    errors += _profile(path.child("seccompProfile"), context.get("seccompProfile"), "seccomp")
+    errors += seccomp_profile(path.child("seccompProfile"), context.get("seccompProfile"))
     if context.get("allowPrivilegeEscalation") is False:
-        shown = {go: context.get(member) for go, member in _CONTEXT_MEMBERS}
-        if context.get("privileged"):
-            text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            errors.append(invalid(path, shown, text))
-        if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
-            text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            errors.append(invalid(path, shown, text))
+        errors += _escalates(path, context)
     errors += windows_options(path.child("windowsOptions"), context.get("windowsOptions"))
-    return errors + _profile(path.child("appArmorProfile"), context.get("appArmorProfile"), "AppArmor")
+    return errors + app_armor_profile(path.child("appArmorProfile"), context.get("appArmorProfile"))
+
+
+def _escalates(path: Path, context: Object) -> list[FieldError]:
+    """Check that what may not gain privileges does not have them."""
+    texts = ["cannot set `allowPrivilegeEscalation` to false and `privileged` to true"] * bool(
+        context.get("privileged")
+    )
+    added = ((context.get("capabilities") or {}).get("add") or []).count("CAP_SYS_ADMIN")
+    texts += ["cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"] * added
+    return [invalid(path, go_shape(_CONTEXT, context), text) for text in texts]

@@ -5,9 +5,12 @@ Source: kubernetes pkg/apis/core/validation (ValidateVolumes and around).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from hyperkube_api.meta.validation import by_rule, label_selector, named
+from hyperkube_api.core.validation import drivers, projections
+from hyperkube_api.core.validation.drivers import Check, needs
+from hyperkube_api.core.validation.paths import no_backsteps
+from hyperkube_api.meta.validation import by_rule, named
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import (
@@ -27,88 +30,80 @@ HOST_PATH_TYPES = (
     "", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket",
 )  # fmt: skip
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
 ONE_SOURCE = "may not specify more than 1 volume type"
-DOWNWARD_FIELDS = (
-    "metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid",
-)  # fmt: skip
-KEY_TYPES = ("ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096")
 CSI_DRIVER_MAX = 63
 
 
 def validate_volumes(path: Path, volumes: Sequence[Object] | None, pod_name: str = "") -> list[FieldError]:
     """Check the volumes of a pod."""
+    return sound_volumes(path, volumes, pod_name)[1]
+
+
+def sound_volumes(
+    path: Path, volumes: Sequence[Object] | None, pod_name: str = "", *, in_pod: bool = True
+) -> tuple[dict[str, Object], list[FieldError]]:
+    """Check the volumes of a pod and return those without a fault by name, and the errors.
+
+    Args:
+        path: where the volumes are.
+        volumes: the volumes, with their defaults.
+        pod_name: the pod's name, from which those of ephemeral claims are made.
+        in_pod: whether these are a pod's own, not a template's.
+    """
+    sound: dict[str, Object] = {}
     errors: list[FieldError] = []
-    seen: set[str] = set()
-    for index, volume in enumerate(volumes or ()):
+    if not volumes:
+        return sound, errors
+    made = [item.get("name") or "" for item in volumes if item.get("ephemeral") is not None] if pod_name else []
+    created = {f"{pod_name}-{name}" for name in made}
+    for index, volume in enumerate(volumes):
         at, name = path.index(index), volume.get("name") or ""
-        of_source = validate_sources(at, volume, pod_name)
-        errors += of_source
-        name_errors = named(at.child("name"), name, names.dns1123_label)
-        if not name_errors and name in seen:
-            name_errors = [duplicate(at.child("name"), name)]
-        errors += name_errors
-        if not of_source:
-            seen.add(name)
-    return errors
-
-
-def validate_sources(at: Path, volume: Object, pod_name: str = "") -> list[FieldError]:
-    """Check that a volume has one source, and that source."""
-    errors: list[FieldError] = []
-    found = 0
-    for member, check in _CHECKS.items():
-        source = volume.get(member)
-        if source is None:
-            continue
+        found = validate_sources(at, volume, pod_name, in_pod=in_pod)
+        found += named(at.child("name"), name, names.dns1123_label)
+        if name in sound:
+            found.append(duplicate(at.child("name"), name))
         if found:
-            errors.append(forbidden(at.child(member), ONE_SOURCE))
+            errors += found
         else:
-            errors += check(at.child(member), source)
-        found += 1
+            sound[name] = volume
+        claim = (volume.get("persistentVolumeClaim") or {}).get("claimName") if created else None
+        if claim in created:
+            text = "must not reference a PVC that gets created for an ephemeral volume"
+            errors.append(invalid(at.child("persistentVolumeClaim", "claimName"), claim, text))
+    return sound, errors
+
+
+def validate_sources(at: Path, volume: Object, pod_name: str = "", *, in_pod: bool = True) -> list[FieldError]:
+    """Check that a volume has one source, and that source."""
+    found = [member for member, source in volume.items() if source is not None and member in _CHECKS]
     if not found:
-        errors.append(required(at, "must specify a volume type"))
-    ephemeral = volume.get("ephemeral")
-    if ephemeral is not None and pod_name:
-        claim = f"{pod_name}-{volume.get('name') or ''}"
-        for text in names.dns1123_subdomain(claim):
-            errors.append(invalid(at.child("name"), volume.get("name") or "", f'PVC name "{claim}": {text}'))
+        return [required(at, "must specify a volume type")]
+    if len(found) > 1:
+        found = [member for member in _CHECKS if member in found]
+    first = found[0]
+    errors = _CHECKS[first](at.child(_SHOWN_AS.get(first, first)), volume[first])
+    for member in found[1:]:
+        errors.append(forbidden(at.child(_TOO_MANY_AS.get(member, member)), ONE_SOURCE))
+        errors += _portal_fits(at, volume) if member == "iscsi" else []
+    name = volume.get("name") or ""
+    if first == "iscsi":
+        errors += _portal_fits(at, volume)
+    elif first == "ephemeral" and pod_name and name:
+        claim = f"{pod_name}-{name}"
+        errors += [
+            invalid(at.child("name"), name, f'PVC name "{claim}": {text}') for text in names.dns1123_subdomain(claim)
+        ]
+    elif first == "image" and in_pod and not volume["image"].get("reference"):
+        errors.insert(0, required(at.child("image", "reference")))
     return errors
 
 
-def relative_path(path: Path, value: str) -> list[FieldError]:
-    """Check a path that must stay below where it starts."""
-    errors = [invalid(path, value, "must be a relative path")] if value.startswith("/") else []
-    return errors + no_backsteps(path, value)
-
-
-def no_backsteps(path: Path, value: str) -> list[FieldError]:
-    """Check that no part of a path is ``..``."""
-    return [invalid(path, value, "must not contain '..'")] if ".." in value.split("/") else []
-
-
-def _local_path(path: Path, value: str) -> list[FieldError]:
-    errors = relative_path(path, value)
-    if value.startswith("..") and not value.startswith("../"):
-        errors.append(invalid(path, value, "must not start with '..'"))
-    return errors
-
-
-def _mode(path: Path, mode: int | None) -> list[FieldError]:
-    return [invalid(path, mode, MODE_TEXT)] if mode is not None and not 0 <= mode <= 0o777 else []
-
-
-def _needs(*members: str) -> Callable[[Path, Object], list[FieldError]]:
-    """Return a check that some members of a source are set."""
-
-    def check(path: Path, source: Object) -> list[FieldError]:
-        return [required(path.child(member)) for member in members if not source.get(member)]
-
-    return check
-
-
-def _nothing(_path: Path, _source: Object) -> list[FieldError]:
-    return []
+def _portal_fits(at: Path, volume: Object) -> list[FieldError]:
+    source, name = volume["iscsi"], volume.get("name") or ""
+    size = len(f"{name}:{source.get('targetPortal') or ''}")
+    if source.get("initiatorName") is None or size <= drivers.ISCSI_NAME_MAX:
+        return []
+    return [invalid(at.child("name"), name, drivers.ISCSI_TOO_LONG)]
 
 
 def _empty_dir(path: Path, source: Object) -> list[FieldError]:
@@ -130,131 +125,6 @@ def host_path(path: Path, source: Object) -> list[FieldError]:
     return errors
 
 
-def _secret(path: Path, source: Object) -> list[FieldError]:
-    errors = [] if source.get("secretName") else [required(path.child("secretName"))]
-    return errors + _files(path, source)
-
-
-def _config_map(path: Path, source: Object) -> list[FieldError]:
-    errors = [] if source.get("name") else [required(path.child("name"))]
-    return errors + _files(path, source)
-
-
-def _files(path: Path, source: Object) -> list[FieldError]:
-    """Check the default mode and the items that choose keys."""
-    errors = _mode(path.child("defaultMode"), source.get("defaultMode"))
-    for index, item in enumerate(source.get("items") or ()):
-        at = path.child("items").index(index)
-        if not item.get("key"):
-            errors.append(required(at.child("key")))
-        errors += _file_path(at.child("path"), item)
-        errors += _mode(at.child("mode"), item.get("mode"))
-    return errors
-
-
-def _file_path(path: Path, item: Object) -> list[FieldError]:
-    value = item.get("path") or ""
-    return _local_path(path, value) if value else [required(path)]
-
-
-def _downward(path: Path, source: Object) -> list[FieldError]:
-    errors = _mode(path.child("defaultMode"), source.get("defaultMode"))
-    for item in source.get("items") or ():
-        errors += _downward_item(path, item)
-    return errors
-
-
-def _downward_item(path: Path, item: Object) -> list[FieldError]:
-    from hyperkube_api.core.validation.environment import field_reference, resource_reference
-
-    errors = _file_path(path.child("path"), item)
-    reference, amounts = item.get("fieldRef"), item.get("resourceFieldRef")
-    if reference is not None:
-        errors += field_reference(path.child("fieldRef"), reference, DOWNWARD_FIELDS)
-        if amounts is not None:
-            errors.append(
-                invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously")
-            )
-    elif amounts is not None:
-        errors += resource_reference(path.child("resourceFieldRef"), amounts, in_volume=True)
-    else:
-        errors.append(required(path, "one of fieldRef and resourceFieldRef is required"))
-    return errors + _mode(path.child("mode"), item.get("mode"))
-
-
-def _projected(path: Path, source: Object) -> list[FieldError]:
-    errors = _mode(path.child("defaultMode"), source.get("defaultMode"))
-    seen: set[str] = set()
-    for index, part in enumerate(source.get("sources") or ()):
-        at = path.child("sources").index(index)
-        found = 0
-        for member, check in _PROJECTIONS.items():
-            projection = part.get(member)
-            if projection is None:
-                continue
-            if found:
-                errors.append(forbidden(at.child(member), ONE_SOURCE))
-            else:
-                errors += check(at.child(member), projection)
-                errors += _path_clashes(at.child(member), projection, seen)
-            found += 1
-    return errors
-
-
-def _path_clashes(at: Path, projection: Object, seen: set[str]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    paths = [item.get("path") for item in projection.get("items") or ()] or [projection.get("path")]
-    for value in filter(None, paths):
-        if value in seen:
-            name = projection.get("name") or ""
-            errors.append(invalid(at, name, f'conflicting duplicate paths: "{value}"'))
-        seen.add(value)
-    return errors
-
-
-def _token(path: Path, source: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    seconds = source.get("expirationSeconds")
-    if seconds is not None:
-        at = path.child("expirationSeconds")
-        if seconds < 600:
-            errors.append(invalid(at, seconds, "may not specify a duration less than 10 minutes"))
-        if seconds > 2**32:
-            errors.append(invalid(at, seconds, "may not specify a duration larger than 2^32 seconds"))
-    return errors + _file_path(path.child("path"), source)
-
-
-def _trust_bundle(path: Path, source: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    name, signer = source.get("name"), source.get("signerName")
-    if name is not None and signer is not None:
-        errors.append(invalid(path, None, "only one of name and signerName may be used"))
-    elif name is not None:
-        errors += by_rule(path.child("name"), name, names.dns1123_subdomain)
-        if source.get("labelSelector") is not None:
-            errors.append(
-                invalid(path.child("labelSelector"), None, "labelSelector must be unset if name is specified")
-            )
-    elif signer is not None:
-        errors += label_selector(path.child("labelSelector"), source.get("labelSelector"))
-    else:
-        errors.append(required(path, "either name or signerName must be specified"))
-    return errors + _file_path(path.child("path"), source)
-
-
-def _pod_certificate(path: Path, source: Object) -> list[FieldError]:
-    errors = [] if source.get("signerName") else [required(path.child("signerName"))]
-    if source.get("keyType") not in KEY_TYPES:
-        errors.append(not_supported(path.child("keyType"), source.get("keyType") or "", KEY_TYPES))
-    members = ("credentialBundlePath", "keyPath", "certificateChainPath")
-    if not any(source.get(member) for member in members):
-        errors.append(required(path, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"))
-    for member in members:
-        if source.get(member):
-            errors += _local_path(path.child(member), source[member])
-    return errors
-
-
 def _ephemeral(path: Path, source: Object) -> list[FieldError]:
     from hyperkube_api.core.validation.claims import validate_claim_template
 
@@ -265,11 +135,10 @@ def _ephemeral(path: Path, source: Object) -> list[FieldError]:
 
 
 def _image(path: Path, source: Object) -> list[FieldError]:
-    policy = source.get("pullPolicy")
-    errors = [] if source.get("reference") else [required(path.child("reference"))]
-    if policy and policy not in PULL_POLICIES:
-        errors.append(not_supported(path.child("pullPolicy"), policy, PULL_POLICIES))
-    return errors
+    policy, at = source.get("pullPolicy") or "", path.child("pullPolicy")
+    if not policy:
+        return [required(at)]
+    return [] if policy in PULL_POLICIES else [not_supported(at, policy, PULL_POLICIES)]
 
 
 def csi_driver_name(path: Path, name: str | None) -> list[FieldError]:
@@ -277,117 +146,51 @@ def csi_driver_name(path: Path, name: str | None) -> list[FieldError]:
     if not name:
         return [required(path)]
     errors = [too_long(path, CSI_DRIVER_MAX)] if len(name) > CSI_DRIVER_MAX else []
-    return errors + by_rule(path, name.lower(), names.dns1123_subdomain)
+    return errors + [invalid(path, name, text) for text in names.dns1123_subdomain(name.lower())]
 
 
 def _csi(path: Path, source: Object) -> list[FieldError]:
-    errors = csi_driver_name(path.child("driver"), source.get("driver"))
-    secret = source.get("nodePublishSecretRef")
-    if secret is not None and not secret.get("name"):
-        errors.append(required(path.child("nodePublishSecretRef", "name")))
-    return errors
-
-
-def nfs(path: Path, source: Object) -> list[FieldError]:
-    """Check an NFS export."""
-    errors = [] if source.get("server") else [required(path.child("server"))]
-    value = source.get("path") or ""
-    if not value:
-        errors.append(required(path.child("path")))
-    elif not value.startswith("/"):
-        errors.append(invalid(path.child("path"), value, "must be an absolute path"))
-    return errors
-
-
-def _partition(member: str) -> Callable[[Path, Object], list[FieldError]]:
-    def check(path: Path, source: Object) -> list[FieldError]:
-        errors = [] if source.get(member) else [required(path.child(member))]
-        partition = source.get("partition") or 0
-        if not 0 <= partition <= 255:
-            errors.append(invalid(path.child("partition"), partition, names.range_error(0, 255)))
+    errors, secret = csi_driver_name(path.child("driver"), source.get("driver")), source.get("nodePublishSecretRef")
+    if secret is None:
         return errors
-
-    return check
-
-
-def _iscsi(path: Path, source: Object) -> list[FieldError]:
-    errors = _needs("targetPortal")(path, source)
-    qualified = source.get("iqn") or ""
-    if not qualified:
-        errors.append(required(path.child("iqn")))
-    elif not qualified.startswith(("iqn.", "eui.", "naa.")):
-        errors.append(invalid(path.child("iqn"), qualified, "must be valid format starting with iqn, eui, or naa"))
-    lun = source.get("lun") or 0
-    if not 0 <= lun <= 255:
-        errors.append(invalid(path.child("lun"), lun, names.range_error(0, 255)))
-    for member, name in (("chapAuthDiscovery", "chapAuthDiscovery"), ("chapAuthSession", "chapAuthSession")):
-        if source.get(member) and source.get("secretRef") is None:
-            errors.append(required(path.child("secretRef"), f"must be set when {name} is true"))
-    return errors
+    if not secret.get("name"):
+        return [*errors, required(path.child("nodePublishSecretRef", "name"))]
+    return errors + by_rule(path.child("name"), secret["name"], names.dns1123_subdomain)
 
 
-def _fc(path: Path, source: Object) -> list[FieldError]:
-    targets, ids = source.get("targetWWNs"), source.get("wwids")
-    if not targets and not ids:
-        text = "must specify either targetWWNs or wwids, but not both"
-        return [required(path.child("targetWWNs"), text)]
-    if targets and ids:
-        return [invalid(path.child("targetWWNs"), targets, "targetWWNs and wwids can not be specified simultaneously")]
-    if targets and source.get("lun") is None:
-        return [required(path.child("lun"), "lun is required if targetWWNs is specified")]
-    lun = source.get("lun") or 0
-    if targets and not 0 <= lun <= 255:
-        return [invalid(path.child("lun"), lun, names.range_error(0, 255))]
-    return []
-
-
-def _git_repo(path: Path, source: Object) -> list[FieldError]:
-    errors = _needs("repository")(path, source)
-    if source.get("directory"):
-        errors += _local_path(path.child("directory"), source["directory"])
-    return errors
-
-
-_CHECKS: dict[str, Callable[[Path, Object], list[FieldError]]] = {
+_CHECKS: dict[str, Check] = {
     "emptyDir": _empty_dir,
     "hostPath": host_path,
-    "gitRepo": _git_repo,
-    "gcePersistentDisk": _partition("pdName"),
-    "awsElasticBlockStore": _partition("volumeID"),
-    "secret": _secret,
-    "nfs": nfs,
-    "iscsi": _iscsi,
-    "glusterfs": _needs("endpoints", "path"),
-    "flocker": _nothing,
-    "persistentVolumeClaim": _needs("claimName"),
-    "rbd": _needs("monitors", "image"),
-    "cinder": _needs("volumeID"),
-    "cephfs": _needs("monitors"),
-    "quobyte": _needs("registry", "volume"),
-    "downwardAPI": _downward,
-    "fc": _fc,
-    "flexVolume": _needs("driver"),
-    "configMap": _config_map,
-    "azureFile": _needs("secretName", "shareName"),
-    "vsphereVolume": _needs("volumePath"),
-    "photonPersistentDisk": _needs("pdID"),
-    "portworxVolume": _needs("volumeID"),
-    "azureDisk": _needs("diskName", "diskURI"),
-    "storageos": _nothing,
-    "projected": _projected,
-    "scaleIO": _needs("gateway", "system", "volumeName"),
+    "gitRepo": drivers.git_repo,
+    "gcePersistentDisk": drivers.partition("pdName"),
+    "awsElasticBlockStore": drivers.partition("volumeID"),
+    "secret": projections.secret,
+    "nfs": drivers.nfs,
+    "iscsi": drivers.iscsi,
+    "glusterfs": needs("endpoints", "path"),
+    "flocker": drivers.flocker,
+    "persistentVolumeClaim": needs("claimName"),
+    "rbd": needs("monitors", "image"),
+    "cinder": drivers.cinder,
+    "cephfs": needs("monitors"),
+    "quobyte": drivers.quobyte,
+    "downwardAPI": projections.downward,
+    "fc": drivers.fibre_channel,
+    "flexVolume": drivers.flex_volume,
+    "configMap": projections.config_map,
+    "azureFile": needs("secretName", "shareName"),
+    "vsphereVolume": needs("volumePath"),
+    "photonPersistentDisk": needs("pdID"),
+    "portworxVolume": needs("volumeID"),
+    "azureDisk": drivers.azure_disk,
+    "storageos": drivers.storage_os,
+    "projected": projections.projected,
+    "scaleIO": needs("gateway", "system", "volumeName"),
     "csi": _csi,
     "ephemeral": _ephemeral,
     "image": _image,
-    "local": _nothing,
 }
-_PROJECTIONS: dict[str, Callable[[Path, Object], list[FieldError]]] = {
-    "secret": lambda path, source: (
-        ([] if source.get("name") else [required(path.child("name"))]) + _files(path, source)
-    ),
-    "configMap": _config_map,
-    "downwardAPI": _downward,
-    "serviceAccountToken": _token,
-    "clusterTrustBundle": _trust_bundle,
-    "podCertificate": _pod_certificate,
-}
+_SHOWN_AS = {"gcePersistentDisk": "persistentDisk"}
+"""What Kubernetes calls a source in the paths of its errors, where that is not its name."""
+_TOO_MANY_AS = {"cephfs": "cephFS", "downwardAPI": "downwarAPI"}
+"""Likewise, where a source is one too many."""
