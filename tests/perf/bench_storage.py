@@ -178,9 +178,11 @@ def forks() -> None:
     begun = time.monotonic()
     stores = [seed.store.fork() for _ in range(FORKS)]
     print(f"{FORKS} forks of a store of {stores[0].count('/', '0'):,} keys: {time.monotonic() - begun:.3f} s")
+    running: list[ControlPlane] = []
     for _ in range(3):
+        running.clear()
         gc.collect()  # of the round before
-        running, begun, used = [], time.monotonic(), time.process_time()
+        begun, used = time.monotonic(), time.process_time()
         for _ in range(FORKS):
             fork = seed.cluster()
             fork.start()
