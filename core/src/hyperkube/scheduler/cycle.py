@@ -223,7 +223,8 @@ class Algorithm:
 
         names: frozenset[str] | None = None
         plugins: list[str] = []
-        for plugin, each in self._pre_filters:
+        known = self._kept.get(pod.template_key)
+        for plugin, each in self._pre_filters if known is None else known.pre_filters:
             said = each.pre_filter(pod)
             if self._laps.samples:
                 self._laps.note(plugin, "PreFilter", said)
@@ -266,7 +267,9 @@ class Algorithm:
         if kept is not None and kept.refresh(pod, nodes):
             self._kept.move_to_end(pod.template_key)
             return kept
-        plugins = Plugins(self._near_filters, self._near_scores, self._wide_filters, self._wide_scores)
+        plugins = Plugins(
+            self._near_filters, self._near_scores, self._wide_filters, self._wide_scores, self._pre_filters
+        )
         kept = self._kept[pod.template_key] = Kept(pod, nodes, plugins, self._laps)
         self._kept.move_to_end(pod.template_key)
         while len(self._kept) > max(4, KEPT_CELLS // len(nodes)):

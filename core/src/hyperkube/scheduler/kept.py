@@ -37,6 +37,7 @@ class Plugins(NamedTuple):
     scores: Scores
     wide_filters: Filters
     wide_scores: Scores
+    pre_filters: Filters = ()
 
 
 class Kept:
@@ -74,6 +75,7 @@ class Kept:
         "generation",
         "node_generation",
         "normalized",
+        "pre_filters",
         "raw",
         "refusals",
         "version",
@@ -90,6 +92,7 @@ class Kept:
         self._scores = [row for row in plugins.scores if not row[1].skips_score(pod, nodes)]
         self.wide_filters = [row for row in plugins.wide_filters if not _always_skips(row[1], pod)]
         self.wide_scores = [row for row in plugins.wide_scores if not _always_skips(row[1], pod)]
+        self.pre_filters = [row for row in plugins.pre_filters if not _always_skips(row[1], pod)]
         self.filtered: dict[str, Filtered] = {name: plugin.filter(pod, nodes) for name, plugin in self._filters}
         self.raw: dict[str, IntScores] = {name: np.array(plugin.score(pod, nodes)) for name, plugin, _ in self._scores}
         self.votes = self._laps.votes(self.filtered, self.raw)

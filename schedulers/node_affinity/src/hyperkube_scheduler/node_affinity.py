@@ -41,6 +41,7 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
     """
 
     scope = Scope.NODE
+    skips_by_template = True
     wakes_on = frozenset({"node"})
 
     def __init__(self, context: PluginContext) -> None:

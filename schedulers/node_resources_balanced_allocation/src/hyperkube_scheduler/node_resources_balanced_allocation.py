@@ -83,15 +83,15 @@ def _balance(used: NDArray[np.float64], allocatable: NDArray[np.int64]) -> IntSc
     `used` is [case, resource, node] and gets overwritten, `allocatable` [resource, node], the result [case, node]; more
     than there is counts as all of it.
     """
-    there = allocatable > 0
-    complete = np.count_nonzero(there) == there.size
+    complete = np.count_nonzero(allocatable) == allocatable.size
     used /= allocatable if complete else np.maximum(allocatable, 1)
     shares = np.minimum(used, 1.0, out=used)
     if len(allocatable) == 2:
         spread = np.abs(shares[:, 0] - shares[:, 1]) / 2
         if not complete:
-            spread = np.where(there.all(axis=0), spread, 0.0)
+            spread = np.where((allocatable > 0).all(axis=0), spread, 0.0)
     else:
+        there = allocatable > 0
         count = there.sum(axis=0).clip(min=1)
         mean = np.where(there, shares, 0.0).sum(axis=1) / count
         spread = np.sqrt(np.where(there, (shares - mean[:, None]) ** 2, 0.0).sum(axis=1) / count)
