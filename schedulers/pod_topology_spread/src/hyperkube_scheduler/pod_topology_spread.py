@@ -30,6 +30,8 @@ ZONE = "topology.kubernetes.io/zone"
 TEMPLATES = 1024
 """Templates whose pods' services and controllers are remembered."""
 HARD, SOFT = "DoNotSchedule", "ScheduleAnyway"
+STATE = {when: f"PodTopologySpread/{when}" for when in (HARD, SOFT)}
+"""Where a cycle keeps the constraints of each kind."""
 SYSTEM_DEFAULTS: tuple[Object, ...] = (
     {"topologyKey": HOSTNAME, "maxSkew": 3, "whenUnsatisfiable": SOFT},
     {"topologyKey": ZONE, "maxSkew": 5, "whenUnsatisfiable": SOFT},
@@ -138,14 +140,14 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
 
     def constraints(self, pod: PodInfo, when: str) -> list[Constraint]:
         """Return the pod's constraints of a kind, or the usual ones; read once a cycle."""
-        key = f"PodTopologySpread/{when}"
-        if key not in pod.state:
-            pod.state[key] = self._read(pod, when)
-        found: list[Constraint] = pod.state[key]
+        key = STATE[when]
+        found: list[Constraint] | None = pod.state.get(key)
+        if found is None:
+            found = pod.state[key] = self._read(pod, when)
         return found
 
     def _read(self, pod: PodInfo, when: str) -> list[Constraint]:
-        rows = pod.pod.get("spec", {}).get("topologySpreadConstraints") or ()
+        rows = pod.pod.get("spec", {}).get("topologySpreadConstraints")
         if rows:
             return [constraint(row, labels_of(pod.pod)) for row in rows if row.get("whenUnsatisfiable", HARD) == when]
         chosen = self._defaults[when]
