@@ -1,6 +1,7 @@
 """Install each distribution alone with core, and run its own tests there: nothing may lean on a neighbour.
 
-Without ``--all`` only the distributions that the last commits or the working tree touched are tried (at most ten).
+Those that are named are tried; else, without ``--all``, those that the last commits or the working tree touched (at most
+ten).
 """
 
 from __future__ import annotations
@@ -73,12 +74,19 @@ def _constraints() -> list[str]:
 def main() -> int:
     """Try the chosen distributions; return 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="distributions, e.g. hyperkube-core")
     parser.add_argument("--all", action="store_true", help="every distribution, not only the touched ones")
     parser.add_argument("--at-most", type=int, default=10, help="without --all: how many to try")
     arguments = parser.parse_args()
     members = distributions()
+    unknown = set(arguments.names) - {member.name for member in members}
+    if unknown:
+        parser.error(f"no distributions: {', '.join(sorted(unknown))}")
     plugins = [member for member in members if member.family not in {"core", "bundle"}]
-    chosen = plugins if arguments.all else touched(plugins)[: arguments.at_most]
+    if arguments.names:
+        chosen = [member for member in members if member.name in arguments.names]
+    else:
+        chosen = plugins if arguments.all else touched(plugins)[: arguments.at_most]
     failed = [member.name for member in chosen if not try_alone(member, members)]
     print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
     return 1 if failed else 0

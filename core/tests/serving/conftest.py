@@ -8,16 +8,18 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import websocket
 
 from hyperkube.serving import certificates
 from hyperkube.serving.edge import Edge
 from hyperkube.serving.exchange import Answer, HttpRequest, Response
 from hyperkube.serving.limits import EdgeLimits
 from hyperkube.serving.tls import TlsFiles
+
+if TYPE_CHECKING:
+    import websocket
 
 Route = Callable[[HttpRequest], Answer]
 
@@ -197,11 +199,12 @@ def connect() -> Iterator[Callable[[Edge], RawClient]]:
 @pytest.fixture
 def ws() -> Iterator[Callable[..., websocket.WebSocket]]:
     """Connect a WebSocket to a path, offering sub-protocols."""
+    library = pytest.importorskip("websocket", reason="needs a client that speaks WebSocket")
     clients: list[websocket.WebSocket] = []
 
     def begin(edge: Edge, path: str, *protocols: str) -> websocket.WebSocket:
         url = f"ws://127.0.0.1:{edge.port}{path}"
-        clients.append(websocket.create_connection(url, subprotocols=list(protocols) or None, timeout=60))
+        clients.append(library.create_connection(url, subprotocols=list(protocols) or None, timeout=60))
         return clients[-1]
 
     yield begin
