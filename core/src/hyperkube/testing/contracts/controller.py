@@ -12,6 +12,8 @@ from typing import Any, ClassVar
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.testing.controller_rig import ControllerRig
 
+_ENDING_SECONDS = 60.0
+
 
 class ControllerContract:
     """Tests that hold for every controller that is driven by queues.
@@ -98,6 +100,20 @@ class ControllerContract:
         for thread in threads:
             thread.join(1)
             assert not thread.is_alive()
+
+    def test_one_that_needs_no_thread_of_its_own_ends_as_well(self) -> None:
+        """What `begin` began, where there is one, ends after `stop`; and nothing is done that `run` would not do."""
+        rig = self.rig()
+        rig.settle()
+        done = len(rig.client.actions)
+        resting: list[Any] = [controller for controller in rig.controllers if hasattr(controller, "begin")]
+
+        for controller in resting:
+            controller.begin()
+            controller.stop()
+
+        assert all(controller.wait_ended(_ENDING_SECONDS) for controller in resting)
+        assert rig.client.actions[done:] == []
 
 
 def _world(rig: ControllerRig) -> list[str]:
