@@ -82,7 +82,7 @@ def terminating(client):
 def with_toy(client, *finalizers):
     """Create the definition with an object, then delete the definition."""
     client.create(CUSTOM_RESOURCE_DEFINITIONS, definition("toys", "Toy"))
-    assert eventually(lambda: served(client, "toys"))
+    eventually(lambda: served(client, "toys"))
     client.create(resource("toys"), toy("a", *finalizers))
     client.delete(CUSTOM_RESOURCE_DEFINITIONS, "toys.example.com")
 
@@ -96,17 +96,17 @@ def let_go(client):
 def test_a_definition_goes_with_its_objects(server):
     client = server.client(LOOPBACK)
     with_toy(client)
-    assert eventually(lambda: terminating(client) is None and not served(client, "toys"))
+    eventually(lambda: terminating(client) is None and not served(client, "toys"))
 
 
 def test_an_object_that_stays_holds_its_definition_but_no_other(server):
     client = server.client(LOOPBACK)
     with_toy(client, "example.com/hold")
-    assert eventually(lambda: terminating(client) == IN_PROGRESS)
+    eventually(lambda: terminating(client) == IN_PROGRESS)
     client.create(CUSTOM_RESOURCE_DEFINITIONS, definition("games", "Game"))
-    assert eventually(lambda: served(client, "games"))
+    eventually(lambda: served(client, "games"))
     let_go(client)
-    assert eventually(lambda: terminating(client) is None)
+    eventually(lambda: terminating(client) is None)
 
 
 def test_nobody_creates_objects_of_a_definition_that_goes(server):
@@ -121,18 +121,18 @@ def test_nobody_creates_objects_of_a_definition_that_goes(server):
         return ""
 
     why = "create not allowed while custom resource definition is terminating"
-    assert eventually(lambda: refusal() == f'toys.example.com "b" is forbidden: {why}')
+    eventually(lambda: refusal() == f'toys.example.com "b" is forbidden: {why}')
     let_go(client)
 
 
 def test_a_server_that_starts_goes_on_where_the_last_one_stopped(store):
     first = serve(store)
     with_toy(first.client(LOOPBACK), "example.com/hold")
-    assert eventually(lambda: terminating(first.client(LOOPBACK)) == IN_PROGRESS)
+    eventually(lambda: terminating(first.client(LOOPBACK)) == IN_PROGRESS)
     first.close()
     second = serve(store)
     client = second.client(LOOPBACK)
-    assert eventually(lambda: served(client, "toys"))
+    eventually(lambda: served(client, "toys"))
     let_go(client)
-    assert eventually(lambda: terminating(client) is None)
+    eventually(lambda: terminating(client) is None)
     second.close()

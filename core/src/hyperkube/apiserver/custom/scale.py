@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from hyperkube.apiserver.custom.json_path import first, put
+from hyperkube.apiserver.rest.scale import UNSET
 from hyperkube.hookspecs.api import Call, SubresourceHandler
-from hyperkube.machinery.errors import Conflict, InternalError, Invalid
+from hyperkube.machinery.errors import BadRequest, Conflict, InternalError, Invalid
 from hyperkube.machinery.field import Path, invalid
 from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object
@@ -39,6 +40,8 @@ def scale_handler(kind: GroupKind, paths: Object) -> SubresourceHandler:
             return shown(current)
         wanted: Any = (call.body.get("spec") or {}).get("replicas", 0)
         version = (call.body.get("metadata") or {}).get("resourceVersion")
+        if wanted == UNSET:
+            raise BadRequest(f'the spec replicas field "{spec_path}" cannot be empty')
         if wanted < 0:
             error = invalid(Path(spec_path), wanted, "should be a non-negative integer")
             raise Invalid.about(kind, call.name, [error])

@@ -26,7 +26,10 @@ from hyperkube.machinery.patch.managed_fields import UPDATE, FieldScope, Managed
 if TYPE_CHECKING:
     from hyperkube.hookspecs.api import Items
 
+UNSET = -(2**31)
+"""The replicas of a Scale that has none yet: what a patch that leaves them so would write."""
 _IN_SCALE = field_sets.from_paths([("spec", "replicas")])
+_CARRIED = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
 def scope_of(target: Target, sub: Subresource) -> FieldScope:
@@ -162,6 +165,13 @@ class ScaledObjects:
         if not managed:
             return None
         return managed_fields.updated(self._scope, before, after, managed, manager_of(self._request), now)
+
+
+def unset_scale(workload: Object, sub: Subresource) -> Object:
+    """Return what a patch of ``/scale`` starts from where the replicas are not set yet."""
+    meta = {name: workload["metadata"][name] for name in _CARRIED if name in workload["metadata"]}
+    scale = {"kind": sub.kind.kind, "apiVersion": sub.kind.api_version, "metadata": meta}
+    return {**scale, "spec": {"replicas": UNSET}, "status": {"replicas": 0}}
 
 
 def applied_scale(

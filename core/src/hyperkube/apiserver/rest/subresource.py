@@ -10,7 +10,7 @@ from hyperkube.apiserver.rest.apply import read_applied
 from hyperkube.apiserver.rest.create import admit_virtual, place
 from hyperkube.apiserver.rest.options import create_options
 from hyperkube.apiserver.rest.patch import APPLY_PATCH, patched, read_patch, type_of
-from hyperkube.apiserver.rest.scale import ScaledObjects, applied_scale
+from hyperkube.apiserver.rest.scale import ScaledObjects, applied_scale, unset_scale
 from hyperkube.apiserver.rest.services import Services
 from hyperkube.apiserver.rest.update import check_name
 from hyperkube.hookspecs.api import Subresource, SubresourceHandler
@@ -111,7 +111,9 @@ def _patch(
 ) -> Single:
     patch_type = type_of(request, target)
     codec = target.served.codec_of(sub)
-    old = handler(services.call(request, target, verb="get"))
+    old = _current(services, request, target, handler)
+    if old is None:
+        old = unset_scale(services.objects.get(target.served.spec.resource, target.name, target.namespace), sub)
     owners: Managed | None = None
     if patch_type == APPLY_PATCH:
         merged, owners = applied_scale(services, request, target, sub, old, read_applied(request, sub.kind))
