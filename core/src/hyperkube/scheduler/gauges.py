@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from hyperkube.machinery.metric_families import Labels
     from hyperkube.scheduler.binder import Binder
     from hyperkube.scheduler.cluster_state import ClusterState
-    from hyperkube.scheduler.metric_families import Labels
     from hyperkube.scheduler.metrics import SchedulerMetrics
     from hyperkube.scheduler.queue import SchedulingQueue
 

@@ -11,14 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.metric_families import Counter, Histogram, Labels, growing
 from hyperkube.machinery.release import GIT_VERSION, MAJOR, MINOR
-from hyperkube.scheduler.metric_families import PREFIX, Counter, Histogram, Labels, growing
 from hyperkube.scheduler.votes import Votes
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric
 
+PREFIX = "scheduler_"
 SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
 """Results of an attempt."""
 WAITING_ON_PREEMPTION = "waiting_on_preemption"
@@ -231,11 +232,11 @@ class SchedulerMetrics:
             return dict(rows)
 
     def _counter(self, name: str, text: str, *labels: str) -> Counter:
-        made = Counter(name, text, labels)
+        made = Counter(PREFIX + name, text, labels)
         self._counters.append(made)
         return made
 
     def _histogram(self, name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
-        made = Histogram(name, text, buckets, labels)
+        made = Histogram(PREFIX + name, text, buckets, labels)
         self._histograms.append(made)
         return made

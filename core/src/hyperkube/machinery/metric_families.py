@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
-PREFIX = "scheduler_"
 Labels = tuple[str, ...]
 
 
@@ -36,7 +35,7 @@ class Counter:
         """Return the family of a copy of the rows."""
         from prometheus_client.metrics_core import CounterMetricFamily
 
-        family = CounterMetricFamily(PREFIX + self.name, self.help, labels=self.labels)
+        family = CounterMetricFamily(self.name, self.help, labels=self.labels)
         for values, count in rows.items():
             family.add_metric(values, count)
         return family
@@ -64,7 +63,7 @@ class Histogram:
         """Return the family of a copy of the rows."""
         from prometheus_client.metrics_core import HistogramMetricFamily
 
-        family = HistogramMetricFamily(PREFIX + self.name, self.help, labels=self.labels)
+        family = HistogramMetricFamily(self.name, self.help, labels=self.labels)
         for values, (counts, total) in rows.items():
             family.add_metric(values, _cumulated(self.buckets, counts), total[0])
         return family
