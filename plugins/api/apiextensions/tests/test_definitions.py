@@ -333,10 +333,11 @@ BAD = [
     (
         crd(conversion=webhook(service={"path": "x", "port": 0})),
         [
-            "spec.conversion.webhookClientConfig.service.name: Required value: service name is required",
-            "spec.conversion.webhookClientConfig.service.namespace: Required value: service namespace is required",
+            "spec.conversion.webhookClientConfig.service.name: Required value",
+            "spec.conversion.webhookClientConfig.service.namespace: Required value",
             "spec.conversion.webhookClientConfig.service.port: Invalid value: 0: port is not valid",
             "spec.conversion.webhookClientConfig.service.path: Invalid value: \"x\": must start with a '/'",
+            'spec.conversion.webhookClientConfig.service.path: Invalid value: "x": segment[0] may not be empty',
         ],
     ),
     (crd(conversion=reviews()), ["spec.conversion.conversionReviewVersions: Required value"]),

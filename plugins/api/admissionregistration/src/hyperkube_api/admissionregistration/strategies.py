@@ -15,6 +15,7 @@ from hyperkube_api.admissionregistration.validation.policies import (
     validate_validating_binding,
     validate_validating_policy,
 )
+from hyperkube_api.admissionregistration.validation.policy_status import validate_policy_status
 from hyperkube_api.admissionregistration.validation.webhooks import validate_webhooks
 from hyperkube_api.meta.strategies import StatusStrategy
 
@@ -75,6 +76,10 @@ class ValidatingAdmissionPolicyStrategy(StatusStrategy):
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check what is matched and the validations."""
         return validate_validating_policy(obj)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check what the type checker says."""
+        return validate_policy_status(obj)
 
 
 class MutatingAdmissionPolicyBindingStrategy(Strategy):

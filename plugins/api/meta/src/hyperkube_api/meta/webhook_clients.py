@@ -40,16 +40,28 @@ def _url(path: Path, text: str) -> list[FieldError]:
 
 
 def _service(path: Path, service: Object) -> list[FieldError]:
+    # Kubernetes takes the two names for each other: the one that is missing is reported as the other.
     errors = [
-        required(path.child(member), f"service {member} is required")
-        for member in ("name", "namespace")
+        required(path.child(shown))
+        for shown, member in (("name", "namespace"), ("namespace", "name"))
         if not service.get(member)
     ]
     port = service.get("port")
     if port is not None and not 1 <= port <= 65535:
         text = "port is not valid: " + names.range_error(1, 65535)
         errors.append(invalid(path.child("port"), port, text))
-    value = service.get("path")
-    if value is not None and not value.startswith("/"):
-        errors.append(invalid(path.child("path"), value, "must start with a '/'"))
+    return errors + _service_path(path.child("path"), service.get("path") or "")
+
+
+def _service_path(path: Path, value: str) -> list[FieldError]:
+    if value in {"", "/"}:
+        return []
+    if value == "//":
+        return [invalid(path, value, "segment[0] may not be empty")]
+    errors: list[FieldError] = []
+    if not value.startswith("/"):
+        errors.append(invalid(path, value, "must start with a '/'"))
+    for index, step in enumerate(value[1:].removesuffix("/").split("/")):
+        wrong = [f": {text}" for text in names.dns1123_subdomain(step)] if step else [" may not be empty"]
+        errors += [invalid(path, value, f"segment[{index}]{text}") for text in wrong]
     return errors

@@ -62,18 +62,37 @@ def _resources(path: Path, rule: Object) -> list[FieldError]:
     return errors
 
 
-def _resource_names(path: Path, resources: Sequence[str]) -> list[FieldError]:
-    if not resources:
-        return [required(path)]
+def _wildcards(path: Path, resources: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
-    if "*/*" in resources and len(resources) > 1:
-        errors.append(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
-    if "*" in resources and any("/" not in item for item in resources if item != "*"):
-        text = "if '*' is present, must not specify other resources without subresources"
-        errors.append(invalid(path, resources, text))
+    parents: set[str] = set()
+    children: set[str] = set()
     for index, item in enumerate(resources):
         if not item:
             errors.append(required(path.index(index)))
+        parent, slash, child = item.partition("/")
+        if not slash:
+            continue
+        if parent in parents:
+            errors.append(invalid(path.index(index), item, f"if '{parent}/*' is present, must not specify {item}"))
+        if child in children:
+            errors.append(invalid(path.index(index), item, f"if '*/{child}' is present, must not specify {item}"))
+        if child == "*":
+            parents.add(parent)
+        if parent == "*":
+            children.add(child)
+    return errors
+
+
+def _resource_names(path: Path, resources: Sequence[str]) -> list[FieldError]:
+    if not resources:
+        return [required(path)]
+    errors = _wildcards(path, resources)
+    if "*/*" in resources and len(resources) > 1:
+        errors.append(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
+    whole = [item for item in resources if "/" not in item]
+    if "*" in resources and whole[-1] != "*":
+        text = "if '*' is present, must not specify other resources without subresources"
+        errors.append(invalid(path, resources, text))
     return errors
 
 
@@ -92,7 +111,19 @@ def validate_match(path: Path, match: Object, *, operations: Sequence[str] = OPE
             errors += label_selector(path.child(member), match[member])
     for member in ("resourceRules", "excludeResourceRules"):
         for index, rule in enumerate(match.get(member) or ()):
-            errors += validate_rule(path.child(member).index(index), rule, operations=operations)
+            at = path.child(member).index(index)
+            errors += _object_names(at.child("resourceNames"), rule.get("resourceNames") or ())
+            errors += validate_rule(at, rule, operations=operations)
+    return errors
+
+
+def _object_names(path: Path, given: Sequence[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, name in enumerate(given):
+        at = path.index(index)
+        errors += [invalid(at, name, text) for text in names.path_segment_name(name)]
+        if name in given[:index]:
+            errors.append(duplicate(at, name))
     return errors
 
 
@@ -102,14 +133,12 @@ def validate_conditions(
     """Check match conditions: few, and each with a name of its own and an expression that is a question."""
     known = expressions or Expressions()
     items = conditions or ()
-    if len(items) > MAX_CONDITIONS:
-        return [too_many(path, len(items), MAX_CONDITIONS)]
-    errors: list[FieldError] = []
+    errors = [too_many(path, len(items), MAX_CONDITIONS)] if len(items) > MAX_CONDITIONS else []
     seen: set[str] = set()
     for index, item in enumerate(items):
         at, name = path.index(index), item.get("name") or ""
-        source = item.get("expression") or ""
-        if not source.strip():
+        source = (item.get("expression") or "").strip()
+        if not source:
             errors.append(required(at.child("expression")))
         else:
             errors += known.condition(at.child("expression"), source)

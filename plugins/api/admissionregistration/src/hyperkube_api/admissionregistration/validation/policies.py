@@ -5,7 +5,11 @@ Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
 
 from __future__ import annotations
 
+import re
+
+from hyperkube_api.admissionregistration.validation.annotations import validate_annotations
 from hyperkube_api.admissionregistration.validation.expressions import Expressions
+from hyperkube_api.admissionregistration.validation.kinds import validate_kind
 from hyperkube_api.admissionregistration.validation.matching import (
     failure_policy,
     validate_conditions,
@@ -23,15 +27,26 @@ from hyperkube.machinery.field import (
     invalid,
     not_supported,
     required,
-    too_many,
 )
 from hyperkube.machinery.objects import Object
 
 _SPEC = ROOT.child("spec")
-REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge", "Unauthorized")
+REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 ACTIONS = ("Audit", "Deny", "Warn")
-MAX_ANNOTATIONS = 20
+_MISSING = ("Deny", "Allow")
+_EITHER = "name and selector are mutually exclusive"
+_IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
+_RESERVED = frozenset(
+    {
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if"),
+        *("import", "let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    }
+)
 MUTATED = ("*", "CONNECT", "CREATE", "UPDATE")
+
+
+def _is_identifier(name: str) -> bool:
+    return _IDENTIFIER.fullmatch(name) is not None and name not in _RESERVED
 
 
 def _expressions(spec: Object, *, mutating: bool) -> Expressions:
@@ -43,8 +58,7 @@ def _common(spec: Object, known: Expressions, *, mutating: bool) -> list[FieldEr
     errors = failure_policy(_SPEC.child("failurePolicy"), spec.get("failurePolicy"))
     kind = spec.get("paramKind")
     if kind is not None:
-        at = _SPEC.child("paramKind")
-        errors += [required(at.child(member)) for member in ("apiVersion", "kind") if not kind.get(member)]
+        errors += validate_kind(_SPEC.child("paramKind"), kind)
     match, at = spec.get("matchConstraints"), _SPEC.child("matchConstraints")
     if match is None:
         errors.append(required(at))
@@ -55,9 +69,9 @@ def _common(spec: Object, known: Expressions, *, mutating: bool) -> list[FieldEr
     errors += validate_conditions(_SPEC.child("matchConditions"), spec.get("matchConditions"), known)
     for index, variable in enumerate(spec.get("variables") or ()):
         where, name = _SPEC.child("variables").index(index), variable.get("name") or ""
-        if not name or name.strip() != name:
+        if not name.strip():
             errors.append(required(where.child("name"), "name is not specified"))
-        elif not name.isidentifier():
+        elif not _is_identifier(name):
             errors.append(invalid(where.child("name"), name, "name is not a valid CEL identifier"))
         if not (variable.get("expression") or "").strip():
             errors.append(required(where.child("expression"), "expression is not specified"))
@@ -77,28 +91,13 @@ def validate_validating_policy(obj: Object) -> list[FieldError]:
         errors += [required(_SPEC.child("validations"), text), required(_SPEC.child("auditAnnotations"), text)]
     for index, item in enumerate(validations):
         errors += _validation(_SPEC.child("validations").index(index), item, known)
-    at = _SPEC.child("auditAnnotations")
-    if len(annotations) > MAX_ANNOTATIONS:
-        errors.append(too_many(at, len(annotations), MAX_ANNOTATIONS))
-    seen: set[str] = set()
-    for index, item in enumerate(annotations):
-        key = item.get("key") or ""
-        if not key:
-            errors.append(required(at.index(index).child("key")))
-        elif key in seen:
-            errors.append(duplicate(at.index(index).child("key"), key))
-        else:
-            errors += [invalid(at.index(index).child("key"), key, text) for text in names.qualified_name(key)]
-        seen.add(key)
-        if not (item.get("valueExpression") or "").strip():
-            errors.append(required(at.index(index).child("valueExpression"), "valueExpression is not specified"))
-        else:
-            errors += known.annotation(at.index(index).child("valueExpression"), item["valueExpression"])
-    return errors
+    return errors + validate_annotations(
+        _SPEC.child("auditAnnotations"), annotations, known, policy=(obj.get("metadata") or {}).get("name") or ""
+    )
 
 
 def _validation(path: Path, item: Object, known: Expressions) -> list[FieldError]:
-    expression, message = (item.get("expression") or "").strip(), item.get("message")
+    expression, message = (item.get("expression") or "").strip(), item.get("message") or ""
     errors: list[FieldError] = []
     if not expression:
         errors.append(required(path.child("expression"), "expression is not specified"))
@@ -110,14 +109,10 @@ def _validation(path: Path, item: Object, known: Expressions) -> list[FieldError
     elif shown:
         text = "must be non-empty if specified"
         errors.append(invalid(path.child("messageExpression"), shown, text))
-    if message is not None:
-        if not message.strip():
-            errors.append(invalid(path.child("message"), message, "message must be non-empty if specified"))
-        elif "\n" in message.strip():
-            errors.append(invalid(path.child("message"), message, "message must not contain line breaks"))
-    elif "\n" in expression:
-        text = "message must be specified if expression contains line breaks"
-        errors.append(required(path.child("message"), text))
+    if message and not message.strip():
+        errors.append(invalid(path.child("message"), message, "message must be non-empty if specified"))
+    elif {"\n", "\r"} & set(message.strip()):
+        errors.append(invalid(path.child("message"), message, "message must not contain line breaks"))
     reason = item.get("reason")
     if reason is not None and reason not in REASONS:
         errors.append(not_supported(path.child("reason"), reason, REASONS))
@@ -179,20 +174,20 @@ def _binding(spec: Object) -> list[FieldError]:
 
 def _reference(path: Path, reference: Object) -> list[FieldError]:
     name, selector, missing = reference.get("name"), reference.get("selector"), reference.get("parameterNotFoundAction")
-    errors: list[FieldError] = []
+    both = bool(name) and selector is not None
+    errors = by_rule(path.child("name"), name, names.path_segment_name) if name else []
+    if both:
+        errors.append(forbidden(path.child("name"), _EITHER))
+    errors += label_selector(path.child("selector"), selector)
+    if both:
+        errors.append(forbidden(path.child("selector"), _EITHER))
     if not name and selector is None:
         errors.append(required(path, "one of name or selector must be specified"))
-    elif name and selector is not None:
-        text = "name and selector are mutually exclusive"
-        errors += [forbidden(path.child("name"), text), forbidden(path.child("selector"), text)]
-    if name:
-        errors += [invalid(path.child("name"), name, text) for text in names.path_segment_name(name)]
-    errors += label_selector(path.child("selector"), selector)
     at = path.child("parameterNotFoundAction")
-    if missing is None:
+    if not missing:
         errors.append(required(at))
-    elif missing not in {"Allow", "Deny"}:
-        errors.append(not_supported(at, missing, ("Allow", "Deny")))
+    elif missing not in _MISSING:
+        errors.append(not_supported(at, missing, _MISSING))
     return errors
 
 

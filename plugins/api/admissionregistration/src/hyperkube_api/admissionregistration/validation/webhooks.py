@@ -57,7 +57,7 @@ def _webhook(path: Path, webhook: Object) -> list[FieldError]:
         at = path.child("sideEffects")
         known = ("None", "NoneOnDryRun")
         if effects is None:
-            errors.append(required(at, 'must specify one of "None", "NoneOnDryRun"'))
+            errors.append(required(at, "must specify one of None, NoneOnDryRun"))
         else:
             errors.append(not_supported(at, effects, known))
     timeout = webhook.get("timeoutSeconds")
@@ -83,6 +83,6 @@ def _versions(path: Path, versions: list[str]) -> list[FieldError]:
             errors.append(invalid(path.index(index), version, "duplicate version"))
             continue
         errors += by_rule(path.index(index), version, names.dns1035_label)
-    if not errors and not known & set(versions):
+    if not known & set(versions):
         errors.append(invalid(path, versions, "must include at least one of v1, v1beta1"))
     return errors
