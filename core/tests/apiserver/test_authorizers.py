@@ -6,6 +6,8 @@ import pytest
 from hyperkube.apiserver.authorizers import Chosen, authorizers_of
 from hyperkube.machinery.errors import UsageError
 
+pytest.importorskip("hyperkube_authz.rbac", reason="needs the authorizers that it names")
+
 RBAC = {"type": "RBAC", "name": "rbac"}
 
 

@@ -192,6 +192,7 @@ def test_probes_metrics_and_the_server_itself_are_answered_to_the_end(path, agen
 
 
 def test_a_server_that_announces_its_end_is_alive_but_not_ready():
+    pytest.importorskip("hyperkube_authz.always_allow")
     server = ApiServer(
         options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
     )

@@ -12,6 +12,8 @@ from hyperkube.storage.transformed import Unreadable
 
 @pytest.fixture(scope="module")
 def values():
+    pytest.importorskip("hyperkube_storage.memory", reason="needs the storage backend")
+    pytest.importorskip("hyperkube_api.apiregistration", reason="needs the API groups")
     server = ApiServer(options={"storage-backend": "memory"})
     yield StoredValues(lambda: server.registry)
     server.close()

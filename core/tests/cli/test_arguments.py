@@ -46,6 +46,7 @@ def test_the_servers_of_a_wildcard_address_advertise_loopback(tmp_path):
 
 
 def test_the_api_server_is_told_what_no_controller_acts_on(wishes):
+    pytest.importorskip("hyperkube_controller.deployment")
     wishes.extra["controller-manager"] = ("--controllers=*,-deployment",)
 
     assert "deployments.apps" in parsed(wishes)["apiserver"]["unattended-resources"]

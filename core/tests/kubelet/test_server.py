@@ -15,6 +15,9 @@ from hyperkube.kinds.resources import CONFIG_MAPS, LEASES, NODES, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import UsageError
 
+pytest.importorskip("hyperkube_runtime.hollow", reason="simulates pods")
+pytest.importorskip("hyperkube_runtime.process", reason="runs pods")
+
 _spec = importlib.util.spec_from_file_location("kubelet_rig", Path(__file__).with_name("rig.py"))
 rig_module = sys.modules.setdefault("kubelet_rig", importlib.util.module_from_spec(_spec))
 _spec.loader.exec_module(rig_module)

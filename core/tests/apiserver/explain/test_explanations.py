@@ -14,6 +14,8 @@ from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 from hyperkube.testing.cluster import ControlPlane
 
+pytest.importorskip("hyperkube_authn.token_file", reason="needs the API server's plugins")
+
 FLAGS = {"explain-admission": True, "explain-forbidden": True}
 CONTROLLERS = {"controllers": ["serviceaccount"]}
 

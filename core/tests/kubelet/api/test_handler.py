@@ -13,6 +13,8 @@ import pytest
 from hyperkube.machinery.users import UserInfo
 from hyperkube.serving.exchange import ExecUpgrade, HttpRequest, PortForwardUpgrade, Response, StreamResponse
 
+pytest.importorskip("hyperkube_runtime.process", reason="runs pods")
+
 _spec = importlib.util.spec_from_file_location("kubelet_rig", Path(__file__).parents[1] / "rig.py")
 rig_module = sys.modules.setdefault("kubelet_rig", importlib.util.module_from_spec(_spec))
 _spec.loader.exec_module(rig_module)
