@@ -23,11 +23,11 @@ def review_own_access(call: Call) -> Object:
     """Answer a SelfSubjectAccessReview: may the caller do that?
 
     Raises:
-        Invalid: not exactly one of resource and path is asked about.
+        Invalid: not exactly one of resource and path is asked about, or the review has metadata.
     """
     review = call.body or {}
     spec = review.get("spec") or {}
-    _refuse(_attribute_problems(spec) + _selector_problems(spec))
+    _refuse(_attribute_problems(spec) + _selector_problems(spec) + _metadata_problems(review, "must be empty"))
     return _answered(call, review, call.user)
 
 
@@ -35,11 +35,12 @@ def review_access(call: Call) -> Object:
     """Answer a SubjectAccessReview: may that user do that?
 
     Raises:
-        Invalid: no user is named, or not exactly one of resource and path is asked about.
+        Invalid: no user is named, not exactly one of resource and path is asked about, or there is metadata.
     """
     review = call.body or {}
     spec = review.get("spec") or {}
-    _refuse(_attribute_problems(spec) + _subject_problems(spec) + _selector_problems(spec))
+    problems = _attribute_problems(spec) + _subject_problems(spec) + _selector_problems(spec)
+    _refuse(problems + _metadata_problems(review, "must be empty"))
     return _answered(call, review, _subject(spec))
 
 
@@ -47,21 +48,20 @@ def review_local_access(call: Call) -> Object:
     """Answer a LocalSubjectAccessReview: may that user do that in this namespace?
 
     Raises:
-        Invalid: no user is named, or something outside any namespace is asked about.
+        Invalid: no user is named, there is metadata, or something outside any namespace is asked about.
     """
     review = call.body or {}
     spec = review.get("spec") or {}
     problems = _attribute_problems(spec) + _subject_problems(spec) + _selector_problems(spec)
-    path = ROOT.child("spec", "nonResourceAttributes")
-    if spec.get("nonResourceAttributes") is not None:
-        problems.append(
-            invalid(path, _internal_path(spec["nonResourceAttributes"]), "disallowed on this kind of request")
-        )
-    attributes = spec.get("resourceAttributes")
+    problems += _metadata_problems(review, "must be empty except for namespace", "namespace")
+    attributes, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     namespace = (attributes or {}).get("namespace") or ""
     if attributes is not None and namespace != call.namespace:
         place = ROOT.child("spec", "resourceAttributes", "namespace")
         problems.append(invalid(place, namespace, "must match metadata.namespace"))
+    if path is not None:
+        place = ROOT.child("spec", "nonResourceAttributes")
+        problems.append(invalid(place, _internal_path(path), "disallowed on this kind of request"))
     _refuse(problems)
     return _answered(call, review, _subject(spec))
 
@@ -106,6 +106,13 @@ def _attribute_problems(spec: Object) -> list[FieldError]:
         at = ROOT.child("spec", "resourceAttributes")
         return [invalid(at, None, "exactly one of nonResourceAttributes or resourceAttributes must be specified")]
     return []
+
+
+def _metadata_problems(review: Object, text: str, *allowed: str) -> list[FieldError]:
+    given = {key: value for key, value in (review.get("metadata") or {}).items() if value}
+    if set(given) <= {"managedFields", *allowed}:
+        return []
+    return [invalid(ROOT.child("metadata"), given, text)]
 
 
 def _selector_problems(spec: Object) -> list[FieldError]:
