@@ -85,7 +85,12 @@ def _report(path: Path, device: Object, given: set[tuple[str, str, str, str]]) -
     """Check what a driver says of a device that the claim got."""
     errors = _identity(path, device) + share(path.child("shareID"), device.get("shareID"))
     if _device(device) not in given:
-        shown = {"Driver": {}, "Pool": {}, "Device": {}, "ShareID": {}}  # Kubernetes keeps them where JSON cannot look
+        shown: Object = {
+            "Driver": {},
+            "Pool": {},
+            "Device": {},
+            "ShareID": {},
+        }  # Kubernetes keeps them where JSON cannot look
         errors.append(invalid(path, shown, "must be an allocated device in the claim"))
     conditions, at = device.get("conditions") or [], path.child("conditions")
     if len(conditions) > MOST_CONDITIONS:
