@@ -1,9 +1,12 @@
 """The columns of tables: described by what they say themselves, else by the field that they show."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 
 from hyperkube.apiserver.served import ServedResource
-from hyperkube.apiserver.tables import ColumnDefinitions
+from hyperkube.apiserver.tables import ColumnDefinitions, table
 from hyperkube.hookspecs.api import Column, ResourceSpec, TypeDescription
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
@@ -118,3 +121,31 @@ def test_a_binding_says_of_its_role_what_the_beta_version_said(definitions):
 
     assert texts(found) == {"Role": "About the role."}
     assert texts(others) == {"Boot": "About the boot. This field is immutable."}
+
+
+def shaped(traits, *objects):
+    spec = replace(
+        served(Column("Name", format="name")).spec, cells=lambda obj, now: [obj["metadata"]["name"]], **traits
+    )
+    made = table(ServedResource(spec, None), objects, {}, datetime.now(UTC), include="None", version="v1", columns=None)
+    return made["rows"]
+
+
+def test_a_row_has_the_conditions_that_its_kind_knows():
+    one, other = ({"metadata": {"name": name}} for name in ("a", "b"))
+    said = [{"type": "Completed", "status": "True", "reason": "R", "message": "m"}]
+
+    rows = shaped({"row_conditions": lambda obj: said if obj is one else []}, one, other)
+
+    assert rows == [{"cells": ["a"], "conditions": said, "object": None}, {"cells": ["b"], "object": None}]
+
+
+def test_rows_come_in_the_order_of_their_kind():
+    objects = [{"metadata": {"name": name}} for name in ("b", "c", "a")]
+
+    assert [row["cells"] for row in shaped({}, *objects)] == [["b"], ["c"], ["a"]]
+    assert [row["cells"] for row in shaped({"row_order": lambda obj: obj["metadata"]["name"]}, *objects)] == [
+        ["a"],
+        ["b"],
+        ["c"],
+    ]

@@ -178,7 +178,9 @@ def row(served: ServedResource, obj: Object, now: datetime, *, include: str, ver
         shown = None
     elif include == "Object":
         shown = obj
-    return {"cells": cells_of(served, obj, now), "object": shown}
+    conditions = served.spec.row_conditions(obj) if served.spec.row_conditions is not None else []
+    said = {"conditions": conditions} if conditions else {}
+    return {"cells": cells_of(served, obj, now), **said, "object": shown}
 
 
 def table(
@@ -201,6 +203,8 @@ def table(
             f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
             "must be 'Metadata', 'Object', 'None', or empty"
         )
+    if served.spec.row_order is not None:
+        objects = sorted(objects, key=served.spec.row_order)
     rows = [row(served, obj, now, include=include, version=version) for obj in objects]
     return {
         "kind": "Table",

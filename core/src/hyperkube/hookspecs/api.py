@@ -270,6 +270,8 @@ class ResourceSpec:
         indexes: field selectors that are worth an index.
         create: serves creation of a virtual resource.
         cells: prints one object's row; None: Name and Age.
+        row_conditions: what is said of a whole row: ``type``, ``status``, ``reason`` and ``message`` each.
+        row_order: sorts the rows of a list by what it returns; None leaves them in the list's order.
         served: whether it is served without being asked for by ``--runtime-config``.
         own_annotations: annotations that stand for fields of other versions: tables and partial objects lack them.
         deprecated: the text of the warning that every request to it carries, or empty.
@@ -295,6 +297,8 @@ class ResourceSpec:
     strategy: Strategy = field(default_factory=Strategy)
     columns: tuple[Column, ...] = ()
     cells: Cells | None = None
+    row_conditions: Callable[[Object], list[Object]] | None = None
+    row_order: Callable[[Object], Any] | None = None
     fields: Mapping[str, Callable[[Object], str]] = field(default_factory=dict)
     indexes: tuple[str, ...] = ()
     subresources: tuple[Subresource, ...] = ()

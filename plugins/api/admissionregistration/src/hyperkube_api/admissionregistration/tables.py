@@ -40,13 +40,27 @@ def _kind(kind: Object | None) -> str:
 def validating_admission_policy_binding(obj: Object, now: datetime) -> list[Any]:
     """Return the policy and its parameters."""
     spec = cells.spec_of(obj)
-    reference = spec.get("paramRef")
-    shown = cells.UNSET
-    if reference is not None:
-        namespace = reference.get("namespace") or "*"
-        name = reference.get("name")
-        shown = f"{namespace}/{name}" if name else f"{namespace}/{cells.selector(reference.get('selector'))}"
+    shown = _parameters(spec.get("paramRef") or {})
     return [cells.name(obj), spec.get("policyName") or "", shown, cells.age(obj, now)]
+
+
+def _parameters(reference: Object) -> str:
+    """Return which parameters: one by name, in any namespace if it names none, or a selector's, as Go writes it."""
+    if reference.get("name"):
+        return f"{reference.get('namespace') or '*'}/{reference['name']}"
+    selector = reference.get("selector")
+    if selector is None:
+        return cells.UNSET
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    rules = "".join(
+        f"LabelSelectorRequirement{{Key:{rule.get('key') or ''},Operator:{rule.get('operator') or ''},"
+        f"Values:[{' '.join(rule.get('values') or ())}],}},"
+        for rule in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{rules}}},}}"
+    )
 
 
 mutating_admission_policy_binding = validating_admission_policy_binding

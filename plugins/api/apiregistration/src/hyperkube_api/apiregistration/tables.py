@@ -24,5 +24,5 @@ def _available(status: Object) -> str:
     for item in status.get("conditions") or ():
         if item.get("type") == "Available":
             word = item.get("status") or ""
-            return word if word == "True" else f"{word} ({item.get('reason') or ''})"
+            return f"{word} ({item['reason']})" if word != "True" and item.get("reason") else str(word)
     return "Unknown"

@@ -18,7 +18,7 @@ def controller_revision(obj: Object, now: datetime) -> list[Any]:
     owner = controller_of(obj)
     shown = cells.NONE
     if owner is not None:
-        group = (owner.get("apiVersion") or "").rpartition("/")[0]
+        group = (owner.get("apiVersion") or "").rpartition("/")[0].lower()
         kind = (owner.get("kind") or "").lower()
         shown = f"{kind}.{group}/{owner.get('name')}" if group else f"{kind}/{owner.get('name')}"
     return [cells.name(obj), shown, obj.get("revision") or 0, cells.age(obj, now)]
@@ -55,7 +55,7 @@ def deployment(obj: Object, now: datetime) -> list[Any]:
         status.get("availableReplicas") or 0,
         cells.age(obj, now),
         *cells.containers(spec.get("template")),
-        cells.selector(spec.get("selector")),
+        cells.selector(spec.get("selector"), empty="", wrong="<invalid>"),
     ]
 
 

@@ -14,6 +14,7 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 _MAX_SHOWN = 2
+_NIL = "<nil>"
 
 
 def horizontal_pod_autoscaler(obj: Object, now: datetime) -> list[Any]:
@@ -43,17 +44,35 @@ def _targets(metrics: list[Object], current: list[Object]) -> str:
 
 
 def _target(metric: Object, current: Object) -> str:
-    member = (metric.get("type") or "")[:1].lower() + (metric.get("type") or "")[1:]
+    """Return what was measured and what was wished for, as the kind of source has it."""
+    kind = metric.get("type") or ""
+    member = kind[:1].lower() + kind[1:]
     source = metric.get(member) or {}
-    wished, now = source.get("target") or {}, (current.get(member) or {}).get("current") or {}
-    name = f"{source.get('name') or ''}: " if member in {"resource", "containerResource"} else ""
+    wished, measured = source.get("target") or {}, current.get(member)
+    if kind in {"Resource", "ContainerResource"}:
+        return f"{source.get('name') or ''}: {_of_resource(wished, measured)}"
+    if kind == "Pods":
+        return f"{_amount(measured, 'averageValue')}/{wished.get('averageValue') or _NIL}"
+    if kind not in {"External", "Object"}:
+        return "<unknown type>"
+    if wished.get("averageValue") is None:
+        return f"{_amount(measured, 'value')}/{wished.get('value') or _NIL}"
+    average = _current(measured).get("averageValue") or cells.UNKNOWN
+    return f"{average}/{wished['averageValue']} (avg)"
+
+
+def _of_resource(wished: Object, measured: Object | None) -> str:
     if wished.get("averageValue") is not None:
-        average = " (avg)" if member in {"object", "external"} else ""
-        return f"{name}{now.get('averageValue') or '<unknown>'}/{wished['averageValue']}{average}"
-    if wished.get("averageUtilization") is not None:
-        used = now.get("averageUtilization")
-        shown = "<unknown>" if used is None else f"{used}%"
-        return f"{name}{shown}/{wished['averageUtilization']}%"
-    if wished.get("value") is not None:
-        return f"{name}{now.get('value') or '<unknown>'}/{wished['value']}"
-    return f"{name}<unknown>/<auto>"
+        return f"{_amount(measured, 'averageValue')}/{wished['averageValue']}"
+    share, target = _current(measured).get("averageUtilization"), wished.get("averageUtilization")
+    used = cells.UNKNOWN if share is None else f"{share}%"
+    return f"{used}/{'<auto>' if target is None else f'{target}%'}"
+
+
+def _amount(measured: Object | None, member: str) -> str:
+    """Return what was measured; an absent amount of a metric that was measured is Go's nil."""
+    return cells.UNKNOWN if measured is None else str(_current(measured).get(member) or _NIL)
+
+
+def _current(measured: Object | None) -> Object:
+    return (measured or {}).get("current") or {}

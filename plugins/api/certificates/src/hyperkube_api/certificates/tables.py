@@ -29,17 +29,11 @@ def certificate_signing_request(obj: Object, now: datetime) -> list[Any]:
 
 
 def _condition(status: Object) -> str:
-    types = [item.get("type") for item in status.get("conditions") or ()]
-    words = [
-        word
-        for word, there in (
-            ("Denied", "Denied" in types),
-            ("Approved", "Approved" in types and "Denied" not in types),
-            ("Failed", "Failed" in types),
-            ("Issued", bool(status.get("certificate"))),
-        )
-        if there
-    ]
-    if not words:
-        return "Pending"
+    """Return what was decided, and what came of it."""
+    types = {item.get("type") for item in status.get("conditions") or ()}
+    words = ["Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"]
+    if "Failed" in types:
+        words.append("Failed")
+    if status.get("certificate"):
+        words.append("Issued")
     return ",".join(words)

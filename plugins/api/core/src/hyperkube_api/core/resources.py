@@ -214,6 +214,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 "+Readiness Gates=spec.readinessGates",
             ),
             cells=tables.pod,
+            row_conditions=tables.pod_conditions,
             fields=pod_fields(),
             indexes=("spec.nodeName",),
             subresources=(

@@ -31,11 +31,9 @@ def endpoint_slice(obj: Object, now: datetime) -> list[Any]:
 def _port(port: Object) -> str:
     if port.get("port") is not None:
         return str(port["port"])
-    return port.get("name") or "*"
+    return "*" if port.get("name") is None else str(port["name"])
 
 
 def _some(values: list[str]) -> str:
-    if not values:
-        return cells.UNSET
     text = ",".join(values[:_SHOWN])
-    return f"{text} + {len(values) - _SHOWN} more..." if len(values) > _SHOWN else text
+    return f"{text} + {len(values) - _SHOWN} more..." if len(values) > _SHOWN else text or cells.UNSET

@@ -35,6 +35,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 "MissingPL -- references a broken or non-existent PriorityLevelConfiguration",
             ),
             cells=tables.flow_schema,
+            row_order=tables.flow_schema_order,
             subresources=(V1.status("FlowSchema"),),
         ),
         V1.resource(

@@ -34,10 +34,15 @@ def flow_schema(obj: Object, now: datetime) -> list[Any]:
     ]
 
 
+def flow_schema_order(obj: Object) -> tuple[int, str]:
+    """Return what flow schemas are sorted by: those that match first come first."""
+    return cells.spec_of(obj).get("matchingPrecedence") or 0, cells.name(obj)
+
+
 def priority_level_configuration(obj: Object, now: datetime) -> list[Any]:
-    """Return the shares and the queues."""
+    """Return the shares and the queues of a level that has limits."""
     spec = cells.spec_of(obj)
-    limited, exempt = spec.get("limited"), spec.get("exempt")
+    limited = spec.get("limited")
     shares: Any = cells.NONE
     queues: list[Any] = [cells.NONE] * 3
     if limited is not None:
@@ -45,6 +50,4 @@ def priority_level_configuration(obj: Object, now: datetime) -> list[Any]:
         queuing = (limited.get("limitResponse") or {}).get("queuing")
         if queuing is not None:
             queues = [queuing.get(member) or 0 for member in ("queues", "handSize", "queueLengthLimit")]
-    elif exempt is not None:
-        shares = exempt.get("nominalConcurrencyShares") or 0
     return [cells.name(obj), spec.get("type") or "", shares, *queues, cells.age(obj, now)]

@@ -51,15 +51,15 @@ def labels(values: Mapping[str, str] | None) -> str:
     return joined([f"{key}={value}" for key, value in sorted((values or {}).items())])
 
 
-def selector(value: Object | None) -> str:
-    """Return a label selector as text: everything is empty, nothing is ``<none>``."""
+def selector(value: Object | None, *, empty: str = NONE, wrong: str = "<error>") -> str:
+    """Return a label selector as text, `empty` for one that says nothing, `wrong` for one that cannot be."""
     if not value:
-        return NONE
+        return empty
     try:
         text = str(from_label_selector(value))
     except SelectorError:
-        return "<error>"
-    return text or NONE
+        return wrong
+    return text or empty
 
 
 def containers(template: Object | None) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 from hyperkube.hookspecs.api import (
     Cells,
@@ -46,6 +46,8 @@ class Traits(TypedDict, total=False):
     strategy: Strategy
     columns: tuple[Column, ...]
     cells: Cells
+    row_conditions: Callable[[Object], list[Object]]
+    row_order: Callable[[Object], Any]
     fields: Mapping[str, Callable[[Object], str]]
     indexes: tuple[str, ...]
     subresources: tuple[Subresource, ...]

@@ -21,9 +21,9 @@ def ingress_class(obj: Object, now: datetime) -> list[Any]:
     spec = cells.spec_of(obj)
     parameters = spec.get("parameters")
     shown = cells.NONE
-    if parameters:
+    if parameters is not None:
         kind = parameters.get("kind") or ""
-        group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
+        group = "" if parameters.get("apiGroup") is None else f".{parameters['apiGroup']}"
         shown = f"{kind}{group}/{parameters.get('name') or ''}"
     return [cells.name(obj), spec.get("controller") or "", shown, cells.age(obj, now)]
 
@@ -33,7 +33,7 @@ def ingress(obj: Object, now: datetime) -> list[Any]:
     spec = cells.spec_of(obj)
     return [
         cells.name(obj),
-        spec.get("ingressClassName") or cells.NONE,
+        cells.NONE if spec.get("ingressClassName") is None else spec["ingressClassName"],
         _hosts(spec.get("rules") or []),
         balancer_addresses(cells.status_of(obj)),
         "80, 443" if spec.get("tls") else "80",
@@ -42,11 +42,14 @@ def ingress(obj: Object, now: datetime) -> list[Any]:
 
 
 def _hosts(rules: list[Object]) -> str:
-    hosts = [rule["host"] for rule in rules[:_SHOWN_HOSTS] if rule.get("host")]
-    if not hosts:
-        return "*"
-    text = ",".join(hosts)
-    return f"{text} + {len(rules) - _SHOWN_HOSTS} more..." if len(rules) > _SHOWN_HOSTS else text
+    """Return the first hosts; once they are enough, any rule that follows counts as more of them."""
+    hosts: list[str] = []
+    for rule in rules:
+        if len(hosts) == _SHOWN_HOSTS:
+            return f"{','.join(hosts)} + {len(rules) - _SHOWN_HOSTS} more..."
+        if rule.get("host"):
+            hosts.append(rule["host"])
+    return ",".join(hosts) or "*"
 
 
 def ip_address(obj: Object, now: datetime) -> list[Any]:
@@ -57,8 +60,8 @@ def ip_address(obj: Object, now: datetime) -> list[Any]:
         return [cells.name(obj), cells.NONE]
     resource = parent.get("resource") or ""
     group = f".{parent['group']}" if parent.get("group") else ""
-    path = [resource + group, *(part for part in (parent.get("namespace"), parent.get("name")) if part)]
-    return [cells.name(obj), "/".join(path)]
+    namespace = f"/{parent['namespace']}" if parent.get("namespace") else ""
+    return [cells.name(obj), f"{(resource + group).lower()}{namespace}/{parent.get('name') or ''}"]
 
 
 def network_policy(obj: Object, now: datetime) -> list[Any]:

@@ -14,7 +14,6 @@ from hyperkube.machinery.objects import Object, annotations_of
 
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 DEFAULT_CLASS_BETA = "storageclass.beta.kubernetes.io/is-default-class"
-DEFAULT_ATTRIBUTES = "volumeattributesclass.alpha.kubernetes.io/is-default-class"
 
 
 def storage_class(obj: Object, now: datetime) -> list[Any]:
@@ -24,17 +23,15 @@ def storage_class(obj: Object, now: datetime) -> list[Any]:
         f"{cells.name(obj)} (default)" if default else cells.name(obj),
         obj.get("provisioner") or "",
         obj.get("reclaimPolicy") or "Delete",
-        obj.get("volumeBindingMode") or cells.UNSET,
+        obj.get("volumeBindingMode") or "Immediate",
         bool(obj.get("allowVolumeExpansion")),
         cells.age(obj, now),
     ]
 
 
 def volume_attributes_class(obj: Object, now: datetime) -> list[Any]:
-    """Return the driver; the default one says so."""
-    default = annotations_of(obj).get(DEFAULT_ATTRIBUTES) == "true"
-    name = f"{cells.name(obj)} (default)" if default else cells.name(obj)
-    return [name, obj.get("driverName") or "", cells.age(obj, now)]
+    """Return the driver."""
+    return [cells.name(obj), obj.get("driverName") or "", cells.age(obj, now)]
 
 
 def csi_driver(obj: Object, now: datetime) -> list[Any]:

@@ -14,7 +14,7 @@ from hyperkube_api.core.tables.others import (
     secret,
     service_account,
 )
-from hyperkube_api.core.tables.pods import pod
+from hyperkube_api.core.tables.pods import pod, pod_conditions
 from hyperkube_api.core.tables.services import service
 from hyperkube_api.core.tables.volumes import persistent_volume, persistent_volume_claim
 
@@ -29,6 +29,7 @@ __all__ = [
     "persistent_volume",
     "persistent_volume_claim",
     "pod",
+    "pod_conditions",
     "pod_template",
     "replication_controller",
     "resource_quota",

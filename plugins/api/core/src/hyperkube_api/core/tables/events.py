@@ -49,5 +49,5 @@ def _source(obj: Object) -> str:
     source = obj.get("source") or obj.get("deprecatedSource") or {}
     reporter = obj.get("reportingComponent") or obj.get("reportingController")
     component = source.get("component") or reporter or ""
-    host = source.get("host") or ("" if source.get("component") else obj.get("reportingInstance")) or ""
+    host = source.get("host") or obj.get("reportingInstance") or ""
     return f"{component}, {host}" if host else component

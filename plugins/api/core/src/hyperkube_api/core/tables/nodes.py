@@ -52,4 +52,5 @@ def roles(obj: Object) -> list[str]:
 
 
 def _address(status: Object, kind: str) -> str:
-    return next((item["address"] for item in status.get("addresses") or () if item.get("type") == kind), cells.NONE)
+    addresses = status.get("addresses") or ()
+    return next((item.get("address") or "" for item in addresses if item.get("type") == kind), cells.NONE)

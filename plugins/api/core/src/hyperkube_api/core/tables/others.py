@@ -19,8 +19,7 @@ def component_status(obj: Object, now: datetime) -> list[Any]:
     """Return whether a component is healthy, and what it says."""
     del now
     condition: Object = next((item for item in obj.get("conditions") or () if item.get("type") == "Healthy"), {})
-    words = {"True": "Healthy", "False": "Unhealthy"}
-    word = words.get(condition.get("status") or "", "Unknown")
+    word = "Unknown" if not condition else "Healthy" if condition.get("status") == "True" else "Unhealthy"
     return [cells.name(obj), word, condition.get("message") or "", condition.get("error") or ""]
 
 
@@ -56,6 +55,7 @@ def endpoints(obj: Object, now: datetime) -> list[Any]:
 
 
 def _addresses(obj: Object) -> str:
+    """Return the first addresses with their ports; ``<none>`` is for an object without subsets alone."""
     found: list[str] = []
     for subset in obj.get("subsets") or ():
         ports = subset.get("ports") or []
@@ -69,7 +69,7 @@ def _addresses(obj: Object) -> str:
     text = ",".join(found[:_SHOWN_ENDPOINTS])
     if len(found) > _SHOWN_ENDPOINTS:
         return f"{text} + {len(found) - _SHOWN_ENDPOINTS} more..."
-    return text or cells.NONE
+    return text if obj.get("subsets") else cells.NONE
 
 
 def pod_template(obj: Object, now: datetime) -> list[Any]:
@@ -100,6 +100,6 @@ def resource_quota(obj: Object, now: datetime) -> list[Any]:
     requests: list[str] = []
     limits: list[str] = []
     for name, hard in sorted((status.get("hard") or {}).items()):
-        side = limits if name.startswith("limits") else requests
+        side = limits if name.startswith("limits.") else requests
         side.append(f"{name}: {used.get(name, '0')}/{hard}")
     return [cells.name(obj), ", ".join(requests), ", ".join(limits), cells.age(obj, now)]

@@ -15,6 +15,7 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 NODE_LOST = "NodeLost"
+_ENDS = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
 
 
 @dataclass(slots=True)
@@ -37,12 +38,15 @@ def pod(obj: Object, now: datetime) -> list[Any]:
     """Return name, readiness, status, restarts and age; wide: addresses, nodes and readiness gates."""
     spec, status = cells.spec_of(obj), cells.status_of(obj)
     progress = _Progress(status.get("reason") or status.get("phase") or "")
-    sidecars = {item.get("name") for item in spec.get("initContainers") or () if item.get("restartPolicy") == "Always"}
-    total = len(spec.get("containers") or ()) + len(sidecars)
+    always = [item.get("name") for item in spec.get("initContainers") or () if item.get("restartPolicy") == "Always"]
+    sidecars = set(always)
+    total = len(spec.get("containers") or ()) + len(always)
     if _is_gated(status):
         progress.reason = "SchedulingGated"
-    initializing = _initial(progress, spec, status, sidecars)
+    beside = _Progress("")
+    initializing = _initial(progress, beside, spec, status, sidecars)
     if not initializing or _initialized(status):
+        progress.restarts, progress.last_restart = beside.restarts, beside.last_restart
         _running(progress, status)
     if obj["metadata"].get("deletionTimestamp"):
         if status.get("reason") == NODE_LOST:
@@ -54,6 +58,14 @@ def pod(obj: Object, now: datetime) -> list[Any]:
         restarts = f"{restarts} ({cells.since(progress.last_restart, now)} ago)"
     row = [cells.name(obj), f"{progress.ready}/{total}", progress.reason, restarts, cells.age(obj, now)]
     return row + _wide(spec, status)
+
+
+def pod_conditions(obj: Object) -> list[Object]:
+    """Return what is said of a pod's row: that the pod has come to its end."""
+    phase = cells.status_of(obj).get("phase")
+    if phase not in _ENDS:
+        return []
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": _ENDS[phase]}]
 
 
 def _is_gated(status: Object) -> bool:
@@ -69,19 +81,23 @@ def _initialized(status: Object) -> bool:
     )
 
 
-def _initial(progress: _Progress, spec: Object, status: Object, sidecars: set[str | None]) -> bool:
-    """Walk through the init containers; tell whether the pod is still busy with one."""
+def _initial(progress: _Progress, beside: _Progress, spec: Object, status: Object, sidecars: set[str | None]) -> bool:
+    """Walk through the init containers; tell whether the pod is still busy with one.
+
+    `beside` counts the sidecars' restarts alone: those of the others are of no interest once they are done.
+    """
     total = len(spec.get("initContainers") or ())
     for index, item in enumerate(status.get("initContainerStatuses") or ()):
         sidecar = item.get("name") in sidecars
         progress.count(item)
+        if sidecar:
+            beside.count(item)
         state = item.get("state") or {}
         ended, waiting = state.get("terminated"), state.get("waiting")
-        if sidecar and item.get("ready"):
-            progress.ready += 1
         if ended is not None and not ended.get("exitCode"):
             continue
         if sidecar and item.get("started"):
+            progress.ready += bool(item.get("ready"))
             continue
         if ended is not None:
             progress.reason = "Init:" + _end(ended)
@@ -102,24 +118,27 @@ def _end(ended: Object) -> str:
 
 
 def _running(progress: _Progress, status: Object) -> None:
+    """Walk through the containers, the last one first: the first one has the last word."""
     statuses: Sequence[Object] = status.get("containerStatuses") or ()
     has_running = False
-    regular = _Progress("")
+    failure = ""
     for item in reversed(statuses):
-        regular.count(item)
+        progress.count(item)
         state = item.get("state") or {}
         ended, waiting = state.get("terminated"), state.get("waiting")
         if waiting is not None and waiting.get("reason"):
             progress.reason = waiting["reason"]
         elif ended is not None:
             progress.reason = _end(ended)
+            failure = progress.reason if ended.get("exitCode") else failure
         elif item.get("ready") and state.get("running") is not None:
             has_running = True
             progress.ready += 1
-    progress.restarts += regular.restarts
-    progress.last_restart = max(progress.last_restart, regular.last_restart)
-    if progress.reason == "Completed" and has_running:
-        progress.reason = "Running" if _has_ready(status) else "NotReady"
+    if progress.reason == "Completed":
+        if has_running and _has_ready(status):
+            progress.reason = "Running"
+        elif failure or has_running:
+            progress.reason = failure or "NotReady"
 
 
 def _has_ready(status: Object) -> bool:
@@ -128,7 +147,7 @@ def _has_ready(status: Object) -> bool:
 
 def _wide(spec: Object, status: Object) -> list[Any]:
     addresses = [item.get("ip") for item in status.get("podIPs") or ()]
-    address = (addresses[0] if addresses else status.get("podIP")) or cells.NONE
+    address = status.get("podIP") or (addresses[0] if addresses else "") or cells.NONE
     gates = spec.get("readinessGates") or []
     ready = cells.NONE
     if gates:

@@ -27,7 +27,13 @@ def _modes(modes: Sequence[str] | None) -> str:
 
 
 def _class(obj: Object) -> str:
-    return annotations_of(obj).get(CLASS_ANNOTATION) or cells.spec_of(obj).get("storageClassName") or ""
+    said = annotations_of(obj).get(CLASS_ANNOTATION)
+    return cells.spec_of(obj).get("storageClassName") or "" if said is None else said
+
+
+def _attributes_class(spec: Object) -> str:
+    name = spec.get("volumeAttributesClassName")
+    return cells.UNSET if name is None else str(name)
 
 
 def persistent_volume(obj: Object, now: datetime) -> list[Any]:
@@ -43,7 +49,7 @@ def persistent_volume(obj: Object, now: datetime) -> list[Any]:
         "Terminating" if obj["metadata"].get("deletionTimestamp") else phase,
         f"{claim.get('namespace') or ''}/{claim.get('name') or ''}" if claim else "",
         _class(obj),
-        spec.get("volumeAttributesClassName") or cells.UNSET,
+        _attributes_class(spec),
         status.get("reason") or "",
         cells.age(obj, now),
         spec.get("volumeMode") or cells.UNSET,
@@ -64,7 +70,7 @@ def persistent_volume_claim(obj: Object, now: datetime) -> list[Any]:
         capacity,
         modes,
         _class(obj),
-        spec.get("volumeAttributesClassName") or cells.UNSET,
+        _attributes_class(spec),
         cells.age(obj, now),
         spec.get("volumeMode") or cells.UNSET,
     ]

@@ -1,0 +1,13 @@
+"""The rows of leases in tables."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hyperkube_api.coordination.tables import lease
+
+
+@pytest.mark.parametrize(("spec", "shown"), [({}, ""), ({"holderIdentity": None}, ""), ({"holderIdentity": "h"}, "h")])
+def test_a_row_shows_the_holder(spec, shown):
+    now = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+    assert lease({"metadata": {"name": "a"}, "spec": spec}, now) == ["a", shown, "<unknown>"]

@@ -1,0 +1,53 @@
+"""The rows of priority and fairness in tables."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hyperkube_api.flowcontrol import tables
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
+QUEUES = {"queues": 9, "handSize": 8, "queueLengthLimit": 7}
+
+
+@pytest.mark.parametrize(
+    ("method", "conditions", "shown"),
+    [
+        (None, [], ["<none>", "5m", "?"]),
+        ({"type": "ByUser"}, [{"type": "Dangling", "status": "True"}], ["ByUser", "5m", "True"]),
+        ({"type": "ByNamespace"}, [{"type": "Odd", "status": "True"}], ["ByNamespace", "5m", "?"]),
+    ],
+    ids=["new", "dangling", "other"],
+)
+def test_a_flow_schema_row(method, conditions, shown):
+    spec = {"matchingPrecedence": 100, "priorityLevelConfiguration": {"name": "p"}, "distinguisherMethod": method}
+    obj = {"metadata": META, "spec": spec, "status": {"conditions": conditions}}
+
+    assert tables.flow_schema(obj, NOW) == ["a", "p", 100, *shown]
+
+
+def test_flow_schemas_are_listed_as_they_match():
+    rows = [
+        {"metadata": {"name": name}, "spec": {"matchingPrecedence": at}} for name, at in (("b", 2), ("a", 2), ("c", 1))
+    ]
+
+    assert [row["metadata"]["name"] for row in sorted(rows, key=tables.flow_schema_order)] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ({"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0}}, ["Exempt", *["<none>"] * 4]),
+        (
+            {"type": "Limited", "limited": {"nominalConcurrencyShares": 47, "limitResponse": {"type": "Reject"}}},
+            ["Limited", 47, *["<none>"] * 3],
+        ),
+        (
+            {"type": "Limited", "limited": {"nominalConcurrencyShares": 0, "limitResponse": {"queuing": QUEUES}}},
+            ["Limited", 0, 9, 8, 7],
+        ),
+    ],
+    ids=["exempt", "rejecting", "queueing"],
+)
+def test_a_priority_level_row(spec, shown):
+    assert tables.priority_level_configuration({"metadata": META, "spec": spec}, NOW) == ["a", *shown, "5m"]

@@ -1,0 +1,31 @@
+"""The rows of roles and bindings in tables."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hyperkube_api.rbac import tables
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+META = {"name": "a", "creationTimestamp": "2026-01-01T12:00:01Z"}
+SUBJECTS = [
+    {"kind": "User", "name": "u1"},
+    {"kind": "Group", "name": "g"},
+    {"kind": "ServiceAccount", "namespace": "n", "name": "s"},
+    {"kind": "User", "name": "u2"},
+    {"kind": "Odd", "name": "o"},
+]
+
+
+@pytest.mark.parametrize("cells", [tables.role, tables.cluster_role])
+def test_a_role_row_shows_when_it_was_made(cells):
+    assert cells({"metadata": META}, NOW) == ["a", "2026-01-01T12:00:01Z"]
+
+
+@pytest.mark.parametrize("cells", [tables.role_binding, tables.cluster_role_binding])
+@pytest.mark.parametrize(
+    ("subjects", "shown"), [(None, ["", "", ""]), (SUBJECTS, ["u1, u2", "g", "n/s"])], ids=["nobody", "all"]
+)
+def test_a_binding_row_shows_the_role_and_who_has_it(cells, subjects, shown):
+    obj = {"metadata": META, "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects}
+
+    assert cells(obj, NOW) == ["a", "Role/r", "0s", *shown]
