@@ -6,20 +6,19 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/customresource_handle
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
 from typing import Any
 
 from hyperkube.apiserver.custom.codec import CustomCodec
+from hyperkube.apiserver.custom.columns import cells_of, columns_of
 from hyperkube.apiserver.custom.conversion import ByName, ByWebhook, Convert, FromStorage, ToStorage
-from hyperkube.apiserver.custom.json_path import find, first
+from hyperkube.apiserver.custom.json_path import first
 from hyperkube.apiserver.custom.scale import scale_handler
 from hyperkube.apiserver.custom.strategy import CustomStrategy
 from hyperkube.client.webhooks import Caller
-from hyperkube.hookspecs.api import ApiGroupVersion, Cells, Column, ObjectRules, ResourceSpec, Subresource
+from hyperkube.hookspecs.api import ApiGroupVersion, ObjectRules, ResourceSpec, Subresource
 from hyperkube.kinds.custom_objects.validation import has_rules
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.times import TimeError, human_duration, parse_time
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _PART_VERBS = ("get", "patch", "update")
@@ -124,8 +123,8 @@ def _resource(
         from_storage=from_storage,
         from_storage_all=from_storage.all if from_storage is not None and convert.waits else None,
         strategy=CustomStrategy(codec, has_status="status" in parts, rules=rules, scale=parts.get("scale")),
-        columns=_columns(columns),
-        cells=_cells(columns) if columns else None,
+        columns=columns_of(columns),
+        cells=cells_of(columns) if columns else None,
         fields={path.lstrip("."): _reader(path) for path in selectable},
         subresources=_subresources(kind, parts),
         deprecated=_deprecation(kind, version),
@@ -165,57 +164,3 @@ def _subresources(kind: GroupVersionKind, parts: Object) -> tuple[Subresource, .
         )
         found.append(scale)
     return tuple(found)
-
-
-def _columns(declared: list[Object]) -> tuple[Column, ...]:
-    if not declared:
-        return (Column("Name", format="name"), Column("Age", "date"))
-    return (
-        Column("Name", format="name"),
-        *(
-            Column(
-                column["name"],
-                column["type"],
-                column.get("format", ""),
-                column.get("description")
-                or f"Custom resource definition column (in JSONPath format): {column['jsonPath']}",
-                column.get("priority", 0),
-            )
-            for column in declared
-        ),
-    )
-
-
-def _cells(declared: list[Object]) -> Cells:
-    def cells(obj: Object, now: datetime) -> list[Any]:
-        return [obj["metadata"]["name"], *(_cell(column, obj, now) for column in declared)]
-
-    return cells
-
-
-def _cell(column: Object, obj: Object, now: datetime) -> Any:
-    found = find(obj, column["jsonPath"])
-    kind = column["type"]
-    if not found:
-        return "<unknown>" if kind == "date" else None
-    value = found[0]
-    if kind == "date":
-        try:
-            return human_duration(now - parse_time(str(value)))
-        except TimeError:
-            return "<invalid>"
-    if kind in {"integer", "number"}:
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    if kind == "boolean":
-        return value if isinstance(value, bool) else None
-    return _text(value) if len(found) == 1 else ",".join(_text(item) for item in found)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict | list):
-        import orjson
-
-        return orjson.dumps(value).decode()
-    return str(value)
