@@ -1,7 +1,8 @@
 """The rules of core/v1, one by one: what is written in ``rules/`` is refused in the words that stand below it.
 
 A case is a line ``Kind fragment``, or ``Kind before -> after`` for an update, and below it, indented, what is said, up
-to the form that a name must have. Fragments are JSON, and are laid over a sound object; those of pods are specifications.
+to the form that a name must have or a difference. Fragments are JSON, and are laid over a sound object; those of pods
+are specifications.
 """
 
 import importlib.util
@@ -10,14 +11,36 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
+from hyperkube_api.core.strategies.cluster import NamespaceFinalizeStrategy, NamespaceStrategy, NodeStrategy
+from hyperkube_api.core.strategies.limits import LimitRangeStrategy, ResourceQuotaStrategy
 from hyperkube_api.core.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
+from hyperkube_api.core.strategies.services import EndpointsStrategy, ServiceStrategy
+from hyperkube_api.core.strategies.workloads import PodTemplateStrategy, ReplicationControllerStrategy
 
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
 calls = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(calls)
 
 POD = {"spec": {"containers": [{"name": "c", "image": "i"}], "serviceAccountName": "default"}, "status": {}}
+SERVICE = {"spec": {"ports": [{"port": 1}]}, "status": {}}
+EMPTY = {"spec": {}, "status": {}}
+
+
+def a_service_strategy():
+    """Make a strategy whose addresses are not asked for."""
+    return ServiceStrategy(None)
+
+
 KINDS = {
+    "Endpoints": (EndpointsStrategy, {}),
+    "Finalize": (NamespaceFinalizeStrategy, EMPTY),
+    "LimitRange": (LimitRangeStrategy, EMPTY),
+    "Namespace": (NamespaceStrategy, EMPTY),
+    "Node": (NodeStrategy, EMPTY),
+    "PodTemplate": (PodTemplateStrategy, {}),
+    "ReplicationController": (ReplicationControllerStrategy, EMPTY),
+    "ResourceQuota": (ResourceQuotaStrategy, EMPTY),
+    "Service": (a_service_strategy, SERVICE),
     "Pod": (PodStrategy, POD),
     "Ephemeral": (EphemeralContainersStrategy, POD),
     "Resize": (ResizeStrategy, POD),
@@ -40,18 +63,20 @@ def made(kind, fragment):
 
 def said(kind, case):
     """Return what is said about a case."""
+    status, kind = kind.endswith("Status"), kind.removesuffix("Status")
     strategy, call = KINDS[kind][0](), calls.a_call()
-    fragments = [made(kind.removesuffix("Status"), json.loads(fragment)) for fragment in case.split(" -> ")]
+    fragments = [made(kind, json.loads(fragment)) for fragment in case.split(" -> ")]
     if len(fragments) == 1:
         errors = strategy.validate(call, fragments[0])
     else:
         old, new = fragments
-        if kind.endswith("Status"):
+        if status:
             errors = strategy.validate_status_update(call, new, old)
         else:
-            strategy.prepare_update(call, new, old)
+            if kind != "Service":
+                strategy.prepare_update(call, new, old)
             errors = strategy.validate_update(call, new, old)
-    return [str(error).partition(" must consist of ")[0] for error in errors]
+    return [str(error).partition("\n")[0].partition(" must consist of ")[0] for error in errors]
 
 
 def cases():

@@ -46,19 +46,22 @@ def init_families(service: Object, old: Object | None, configured: list[str]) ->
     if spec.get("type") == "ExternalName":
         return
     _keep_preference(spec, old)
-    _refuse(service, validate_cluster_ips(service))
-    _refuse(service, _infer_from_addresses(spec, configured))
+    if old is not None and _prefers_as_before(spec, old["spec"]):
+        return
+    bare = spec.get("clusterIP") == "None" and not spec.get("selector")
+    if spec.get("ipFamilyPolicy") is None:
+        spec["ipFamilyPolicy"] = "RequireDualStack" if bare else "SingleStack"
+    _refuse(service, validate_cluster_ips(service, old))
+    errors = _released(spec, old["spec"]) if old is not None else []
+    errors += _single(spec)
+    _refuse(service, errors + _infer_from_addresses(spec, configured))
     families = spec.get("ipFamilies") or []
-    headless = (spec.get("clusterIPs") or [""])[0] == "None"
-    if headless and not spec.get("selector"):
+    if bare:
         families = families or [configured[0]]
-        spec.setdefault("ipFamilyPolicy", "RequireDualStack")
         if spec["ipFamilyPolicy"] != "SingleStack" and len(families) == 1:
             families = [*families, _OTHER[families[0]]]
         spec["ipFamilies"] = families
         return
-    if spec.get("ipFamilyPolicy") is None:
-        spec["ipFamilyPolicy"] = "SingleStack"
     _refuse(service, _cluster_problems(spec, configured))
     families = families or [configured[0]]
     if spec["ipFamilyPolicy"] != "SingleStack" and len(families) == 1 and _OTHER[families[0]] in configured:
@@ -79,14 +82,42 @@ def _keep_preference(spec: Object, old: Object | None) -> None:
         spec["ipFamilyPolicy"] = old["spec"]["ipFamilyPolicy"]
     if not spec.get("ipFamilies") and old["spec"].get("ipFamilies"):
         spec["ipFamilies"] = list(old["spec"]["ipFamilies"])
-    if spec.get("ipFamilyPolicy") == "SingleStack" and old["spec"].get("ipFamilyPolicy") != "SingleStack":
-        for member in ("ipFamilies", "clusterIPs"):
-            if len(spec.get(member) or ()) > 1 and spec[member] == old["spec"].get(member):
-                spec[member] = spec[member][:1]
+
+
+def _prefers_as_before(spec: Object, old: Object) -> bool:
+    """Tell whether two families are preferred as ever: then what it got while the cluster had one or two stays."""
+    members = ("ipFamilyPolicy", "clusterIPs", "ipFamilies")
+    same = all((spec.get(member) or []) == (old.get(member) or []) for member in members)
+    return same and spec.get("ipFamilyPolicy") == "PreferDualStack" and old.get("type") != "ExternalName"
+
+
+def _released(spec: Object, old: Object) -> list[FieldError]:
+    """Release what a service with a single family had of the second one; only such a service may."""
+    errors: list[FieldError] = []
+    for member, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+        now, before = spec.get(member) or [], old.get(member) or []
+        if spec["ipFamilyPolicy"] == "SingleStack":
+            if now == before and len(now) > 1:
+                spec[member] = now[:1]
+        elif now and len(now) < len(before):
+            text = f"must be 'SingleStack' to release the secondary {what}"
+            errors.append(invalid(_SPEC.child("ipFamilyPolicy"), spec["ipFamilyPolicy"], text))
+    return errors
+
+
+def _single(spec: Object) -> list[FieldError]:
+    if spec["ipFamilyPolicy"] != "SingleStack":
+        return []
+    text = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+    return [
+        invalid(_SPEC.child("ipFamilyPolicy"), "SingleStack", text.format(what))
+        for member, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families"))
+        if len(spec.get(member) or ()) == 2
+    ]
 
 
 def _infer_from_addresses(spec: Object, configured: list[str]) -> list[FieldError]:
-    families = list(spec.get("ipFamilies") or [])
+    families, errors = list(spec.get("ipFamilies") or []), list[FieldError]()
     addresses = spec.get("clusterIPs") or []
     for index, address in enumerate(addresses):
         if address == "None":
@@ -95,11 +126,12 @@ def _infer_from_addresses(spec: Object, configured: list[str]) -> list[FieldErro
             family = family_of(address)
             if family not in configured:
                 at = _SPEC.child("clusterIPs").index(index)
-                return [invalid(at, addresses, f"{family} is not configured on this cluster")]
-            families.append(family)
+                errors.append(invalid(at, addresses, f"{family} is not configured on this cluster"))
+            else:
+                families.append(family)
     if families:
         spec["ipFamilies"] = families
-    return []
+    return errors
 
 
 def _cluster_problems(spec: Object, configured: list[str]) -> list[FieldError]:
@@ -108,9 +140,6 @@ def _cluster_problems(spec: Object, configured: list[str]) -> list[FieldError]:
     at = _SPEC.child("ipFamilyPolicy")
     if policy == "RequireDualStack" and len(configured) < 2:
         errors.append(invalid(at, policy, "this cluster is not configured for dual-stack services"))
-    if policy == "SingleStack" and len(families) > 1:
-        text = "must be 'RequireDualStack' or 'PreferDualStack' when multiple IP families are specified"
-        return [*errors, invalid(at, policy, text)]
     for index, family in enumerate(families):
         if family not in configured:
             errors.append(invalid(_SPEC.child("ipFamilies").index(index), family, "not configured on this cluster"))

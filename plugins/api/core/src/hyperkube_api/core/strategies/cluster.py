@@ -11,8 +11,10 @@ from typing import ClassVar
 from hyperkube_api.core.defaults.objects import default_namespace, default_node
 from hyperkube_api.core.validation.cluster import (
     validate_namespace,
+    validate_namespace_finalize,
     validate_namespace_status_update,
     validate_node,
+    validate_node_status_update,
     validate_node_update,
 )
 from hyperkube_api.core.warnings import node_warnings
@@ -71,6 +73,10 @@ class NamespaceStrategy(StatusStrategy):
         """Check the finalizers."""
         return validate_namespace(obj)
 
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check nothing: the finalizers are not what an update changes."""
+        return []
+
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that the phase fits."""
         return validate_namespace_status_update(obj)
@@ -82,6 +88,10 @@ class NamespaceFinalizeStrategy(NamespaceStrategy):
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """Take the specification, keep the status."""
         obj["status"] = old.get("status") or {}
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the finalizers that are left."""
+        return validate_namespace_finalize(obj)
 
 
 class NodeStrategy(StatusStrategy):
@@ -116,8 +126,8 @@ class NodeStrategy(StatusStrategy):
         return validate_node_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check as an update."""
-        return validate_node_update(obj, old)
+        """Check what a kubelet reports."""
+        return validate_node_status_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but out of use."""

@@ -42,6 +42,10 @@ class EndpointsStrategy(Strategy):
         """Check addresses and ports."""
         return validate_endpoints(obj, loopback=call.gates.get(LOOPBACK_GATE, False))
 
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check addresses and ports that changed."""
+        return validate_endpoints(obj, old, loopback=call.gates.get(LOOPBACK_GATE, False))
+
 
 class ServiceStrategy(StatusStrategy):
     """A service: a stable address before pods that come and go."""
@@ -84,7 +88,7 @@ class ServiceStrategy(StatusStrategy):
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check a load balancer's report."""
-        return validate_service_status_update(obj)
+        return validate_service_status_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but out of use."""

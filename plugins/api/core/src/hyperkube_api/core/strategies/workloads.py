@@ -32,7 +32,7 @@ class PodTemplateStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the template."""
-        return validate_pod_template_object(obj)
+        return validate_pod_template_object(obj, privileged=bool(call.options.get("allow-privileged", True)))
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but unwise in the template."""
@@ -55,7 +55,7 @@ class ReplicationControllerStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the controller."""
-        return validate_replication_controller(obj)
+        return validate_replication_controller(obj, privileged=bool(call.options.get("allow-privileged", True)))
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""

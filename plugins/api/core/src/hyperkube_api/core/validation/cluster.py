@@ -5,28 +5,60 @@ Source: kubernetes pkg/apis/core/validation (ValidateNamespace, ValidateNode).
 
 from __future__ import annotations
 
-from hyperkube_api.core.validation.amounts import amount, resource_name
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hyperkube_api.core.validation.amounts import amount
 from hyperkube_api.core.validation.scheduling import EFFECTS
 from hyperkube_api.meta.validation import cidr
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, forbidden, invalid, not_supported
+from hyperkube.machinery.field import (
+    ROOT,
+    FieldError,
+    Path,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    quote,
+    required,
+)
 from hyperkube.machinery.objects import Object
 
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
 STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+MAX_FEATURE = 253
+_FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z0-9]+)*")
+_FEATURE_FORM = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or "
+    "MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
 
 
 def validate_namespace(obj: Object) -> list[FieldError]:
-    """Check the finalizers of a namespace's specification."""
-    errors: list[FieldError] = []
-    for finalizer in (obj.get("spec") or {}).get("finalizers") or ():
-        at = _SPEC.child("finalizers")
-        errors += [invalid(at, finalizer, text) for text in names.qualified_name(finalizer)]
-        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
-            text = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid(at, finalizer, text))
+    """Check the finalizers of a new namespace's specification."""
+    return [error for finalizer in _finalizers(obj) for error in _finalizer(_SPEC.child("finalizers"), finalizer)]
+
+
+def validate_namespace_finalize(obj: Object) -> list[FieldError]:
+    """Check the finalizers that ``/finalize`` leaves."""
+    at = _SPEC.child("finalizers")
+    return [error for index, text in enumerate(_finalizers(obj)) for error in _finalizer(at.index(index), text)]
+
+
+def _finalizers(obj: Object) -> Sequence[str]:
+    found: Sequence[str] = (obj.get("spec") or {}).get("finalizers") or ()
+    return found
+
+
+def _finalizer(at: Path, finalizer: str) -> list[FieldError]:
+    errors = [invalid(at, finalizer, text) for text in names.qualified_name(finalizer)]
+    if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS:
+        text = "name is neither a standard finalizer name nor is it fully qualified"
+        errors.append(invalid(at, finalizer, text))
     return errors
 
 
@@ -43,34 +75,65 @@ def validate_namespace_status_update(obj: Object) -> list[FieldError]:
 
 
 def validate_node(obj: Object) -> list[FieldError]:
-    """Check a node: taints, amounts and pod ranges."""
+    """Check a node: taints, amounts, swap, features and pod ranges."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    errors = _taints(ROOT.child("metadata", "taints"), spec.get("taints") or [])
-    for member in ("capacity", "allocatable"):
-        errors += _amounts(_STATUS.child(member), status.get(member))
+    errors = _taints(spec.get("taints") or [])
+    errors += _resources(status)
+    swap = ((status.get("nodeInfo") or {}).get("swap") or {}).get("capacity")
+    if swap is not None and swap <= 0:
+        at = ROOT.child("metadata", "nodeSwapStatus", "capacity")
+        errors.append(invalid(at, swap, "must be greater than zero"))
+    errors += _features(status.get("declaredFeatures") or ())
     return errors + _ranges(spec.get("podCIDRs") or [])
 
 
-def _taints(path: Path, taints: list[Object]) -> list[FieldError]:
+def _taints(taints: Sequence[Object]) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):
-        at, key, effect = path.index(index), taint.get("key") or "", taint.get("effect") or ""
+        at = ROOT.child("metadata", "taints").index(index)
+        key, value, effect = (taint.get(member) or "" for member in ("key", "value", "effect"))
         errors += [invalid(at.child("key"), key, text) for text in names.qualified_name(key)]
-        value = taint.get("value") or ""
-        errors += [invalid(at.child("value"), value, text) for text in names.label_value(value)]
-        if effect not in EFFECTS:
+        wrong = names.label_value(value)
+        if wrong:
+            errors.append(invalid(at.child("value"), value, ";".join(wrong)))
+        if not effect:
+            errors.append(required(at.child("effect")))
+        elif effect not in EFFECTS:
             errors.append(not_supported(at.child("effect"), effect, EFFECTS))
         if (key, effect) in seen:
-            errors.append(duplicate(at, {"key": key, "value": value, "effect": effect}))
+            shape = {"Key": key, "Value": value, "Effect": effect, "TimeAdded": taint.get("timeAdded")}
+            text = "taints must be unique by key and effect pair"
+            errors.append(replace(duplicate(at, shape), detail=text))
         seen.add((key, effect))
     return errors
 
 
-def _amounts(path: Path, values: Object | None) -> list[FieldError]:
+def _resources(status: Object) -> list[FieldError]:
+    return [
+        error
+        for member in ("capacity", "allocatable")
+        for name, text in sorted((status.get(member) or {}).items())
+        for error in amount(_STATUS.child(member, name), name, text)
+    ]
+
+
+def _features(features: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
-    for name, text in sorted((values or {}).items()):
-        errors += resource_name(path.key(name), name) + amount(path.key(name), name, text)
+    path = _STATUS.child("declaredFeatures")
+    for index, feature in enumerate(features):
+        text = ""
+        if len(feature) > MAX_FEATURE:
+            text = f"must be no more than {MAX_FEATURE} characters"
+        elif not _FEATURE.fullmatch(feature):
+            text = _FEATURE_FORM
+        if text:
+            errors.append(invalid(path.index(index), feature, f"invalid feature name {quote(feature)}: {text}"))
+        following = features[index + 1 : index + 2]
+        if following and following[0] == feature:
+            errors.append(duplicate(path.index(index + 1), feature))
+        elif following and following[0] < feature:
+            errors.append(invalid(path.index(index + 1), following[0], "list must be sorted alphabetically"))
     return errors
 
 
@@ -84,19 +147,33 @@ def _ranges(ranges: list[str]) -> list[FieldError]:
 
 
 def validate_node_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check an update of a node: range and provider id are set once."""
-    errors = validate_node(obj)
+    """Check an update of a node: as a new one, and that range and provider id are set once."""
+    return validate_node(obj) + validate_node_status_update(obj, old)
+
+
+def validate_node_status_update(obj: Object, old: Object) -> list[FieldError]:
+    """Check what may change of a node, as its kubelet reports it."""
+    spec, status, before = obj.get("spec") or {}, obj.get("status") or {}, old.get("spec") or {}
+    errors = _resources(status) + _features(status.get("declaredFeatures") or ())
     seen: set[tuple[str, str]] = set()
-    for index, address in enumerate((obj.get("status") or {}).get("addresses") or ()):
+    for index, address in enumerate(status.get("addresses") or ()):
         key = (address.get("type") or "", address.get("address") or "")
         if key in seen:
-            errors.append(duplicate(_STATUS.child("addresses").index(index), {"type": key[0], "address": key[1]}))
+            errors.append(duplicate(_STATUS.child("addresses").index(index), {"Type": key[0], "Address": key[1]}))
         seen.add(key)
-    spec, before = obj.get("spec") or {}, old.get("spec") or {}
-    if before.get("podCIDRs") and before["podCIDRs"] != spec.get("podCIDRs"):
-        text = 'node updates may not change podCIDR except from "" to valid'
-        errors.append(forbidden(_SPEC.child("podCIDRs"), text))
+    errors += _ranges_kept(spec.get("podCIDRs") or [], before.get("podCIDRs") or [])
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
         text = 'node updates may not change providerID except from "" to valid'
         errors.append(forbidden(_SPEC.child("providerID"), text))
+    errors += _taints(spec.get("taints") or [])
+    if (spec.get("externalID") or "") != (before.get("externalID") or ""):
+        errors.append(forbidden(_SPEC.child("externalID"), "may not be updated"))
     return errors
+
+
+def _ranges_kept(ranges: Sequence[str], old: Sequence[str]) -> list[FieldError]:
+    """Check that the ranges of a node's pods stayed; each that differs counts."""
+    text = 'node updates may not change podCIDR except from "" to valid'
+    if old and len(old) != len(ranges):
+        return [forbidden(_SPEC.child("podCIDRs"), text)]
+    return [forbidden(_SPEC.child("podCIDRs"), text) for now, before in zip(ranges, old, strict=False) if now != before]

@@ -17,13 +17,13 @@ _STATUS = ROOT.child("status")
 NO_MATCH = "`selector` does not match template `labels`"
 
 
-def validate_pod_template_object(obj: Object) -> list[FieldError]:
-    """Check a PodTemplate."""
-    return validate_template(ROOT.child("template"), obj.get("template") or {})
+def validate_pod_template_object(obj: Object, *, privileged: bool = True) -> list[FieldError]:
+    """Check a PodTemplate; `privileged`: the cluster allows privileged containers."""
+    return validate_template(ROOT.child("template"), obj.get("template") or {}, privileged=privileged)
 
 
-def validate_replication_controller(obj: Object) -> list[FieldError]:
-    """Check a replication controller."""
+def validate_replication_controller(obj: Object, *, privileged: bool = True) -> list[FieldError]:
+    """Check a replication controller; `privileged`: the cluster allows privileged containers."""
     spec = obj["spec"]
     errors = counts(_SPEC, spec, "minReadySeconds")
     selector = selector_from_map(spec.get("selector")) if spec.get("selector") else None
@@ -33,25 +33,36 @@ def validate_replication_controller(obj: Object) -> list[FieldError]:
         errors.append(required(_SPEC.child("replicas"), ""))
     else:
         errors += counts(_SPEC, spec, "replicas")
-    return errors + validate_running_template(_SPEC.child("template"), spec.get("template"), selector)
+    kind, template = "ReplicationController", spec.get("template")
+    return errors + validate_running_template(_SPEC.child("template"), template, selector, kind, privileged=privileged)
 
 
-def validate_running_template(path: Path, template: Object | None, selector: Selector | None) -> list[FieldError]:
-    """Check the template of pods that run for ever and are found by a selector."""
+def validate_running_template(
+    path: Path, template: Object | None, selector: Selector | None, kind: str = "ReplicaSet", *, privileged: bool = True
+) -> list[FieldError]:
+    """Check the template of pods that run for ever and are found by a selector.
+
+    Args:
+        path: where it is.
+        template: the template.
+        selector: what finds its pods.
+        kind: whose template it is, as it is called where something is not supported there.
+        privileged: whether the cluster allows privileged containers.
+    """
     if template is None:
         return [required(path)]
     errors: list[FieldError] = []
     labels = (template.get("metadata") or {}).get("labels") or {}
     if selector is not None and not selector.is_empty and not selector.matches(labels):
-        errors.append(invalid(path.child("metadata", "labels"), labels or None, NO_MATCH))
-    errors += validate_template(path, template)
+        errors.append(invalid(path.child("metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH))
+    errors += validate_template(path, template, privileged=privileged)
     spec = template.get("spec") or {}
     if spec.get("restartPolicy") != "Always":
         at = path.child("spec", "restartPolicy")
         errors.append(not_supported(at, spec.get("restartPolicy") or "", ("Always",)))
     if spec.get("activeDeadlineSeconds") is not None:
         at = path.child("spec", "activeDeadlineSeconds")
-        errors.append(forbidden(at, "activeDeadlineSeconds in ReplicaSet is not Supported"))
+        errors.append(forbidden(at, f"activeDeadlineSeconds in {kind} is not Supported"))
     return errors
 
 

@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/core/validation (ValidateEndpoints).
 
 from __future__ import annotations
 
-from hyperkube_api.meta.validation import by_rule, endpoint_address, ip_address
+from hyperkube_api.meta.validation import NOT_IP, by_rule, endpoint_address, ip_address, loose_network
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
@@ -15,12 +15,18 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 _SUBSETS = ROOT.child("subsets")
 
 
-def validate_endpoints(endpoints: Object, *, loopback: bool = False) -> list[FieldError]:
-    """Check the addresses and ports of an Endpoints object; `loopback`: the machine's own addresses are allowed."""
+def validate_endpoints(endpoints: Object, old: Object | None = None, *, loopback: bool = False) -> list[FieldError]:
+    """Check the addresses and ports of an Endpoints object, unless they are the old ones.
+
+    Args:
+        endpoints: the object.
+        old: the object before an update.
+        loopback: whether the machine's own addresses are allowed.
+    """
     errors: list[FieldError] = []
     for index, subset in enumerate(endpoints.get("subsets") or ()):
         errors += _subset(_SUBSETS.index(index), subset, loopback=loopback)
-    return errors
+    return errors if old is None or old.get("subsets") != endpoints.get("subsets") else []
 
 
 def _subset(path: Path, subset: Object, *, loopback: bool) -> list[FieldError]:
@@ -38,12 +44,19 @@ def _subset(path: Path, subset: Object, *, loopback: bool) -> list[FieldError]:
 
 def _address(path: Path, address: Object, *, loopback: bool) -> list[FieldError]:
     text = address.get("ip") or ""
-    errors = ip_address(path.child("ip"), text) or endpoint_address(path.child("ip"), text, loopback=loopback)
+    errors = ip_address(path.child("ip"), text)
     if address.get("hostname"):
         errors += by_rule(path.child("hostname"), address["hostname"], names.dns1123_label)
     if address.get("nodeName") is not None:
         errors += by_rule(path.child("nodeName"), address["nodeName"], names.dns1123_subdomain)
-    return errors
+    return errors + _endpoint_address(path.child("ip"), text, loopback=loopback)
+
+
+def _endpoint_address(path: Path, text: str, *, loopback: bool) -> list[FieldError]:
+    """Check that an address is of no special range; one with leading zeros was reported, and was none."""
+    if loose_network(f"{text}/0") is None:
+        return [invalid(path, text, "must be a valid IP address")]
+    return [error for error in endpoint_address(path, text, loopback=loopback) if error.detail != NOT_IP]
 
 
 def _port(path: Path, port: Object, *, named: bool) -> list[FieldError]:

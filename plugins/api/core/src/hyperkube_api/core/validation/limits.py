@@ -5,12 +5,14 @@ Source: kubernetes pkg/apis/core/validation (ValidateLimitRange, ValidateResourc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterable, Sequence
+from typing import Any
 
 from hyperkube_api.core.validation.amounts import (
     HUGE_PAGES,
     STANDARD_QUOTA,
     amount,
+    container_resource_name,
     may_overcommit,
     resource_name,
 )
@@ -61,21 +63,26 @@ def _limit_type(path: Path, kind: str) -> list[FieldError]:
 def _limit_item(at: Path, item: Object, kind: str) -> list[FieldError]:
     errors: list[FieldError] = []
     amounts: dict[str, dict[str, Quantity]] = {}
+    check_name = container_resource_name if kind in {"Pod", "Container"} else resource_name
     for member in ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio"):
         amounts[member] = {}
+        if member == "maxLimitRequestRatio" and kind == "PersistentVolumeClaim":
+            errors += _storage_bounds(at.child("limits"), {**amounts["min"], **amounts["max"]})
         if kind == "Pod" and member in {"default", "defaultRequest"}:
             if item.get(member):
                 errors.append(forbidden(at.child(member), "may not be specified when `type` is 'Pod'"))
             continue
         for name, text in sorted((item.get(member) or {}).items()):
-            errors += resource_name(at.child(member).key(name), name)
+            errors += check_name(at.child(member).key(name), name)
             amounts[member][name] = parse(text)
-    if kind == "PersistentVolumeClaim" and not ({"storage"} & {*amounts["min"], *amounts["max"]}):
-        text = "either minimum or maximum storage value is required, but neither was provided"
-        errors.append(required(at.child("limits"), text))
     for name in sorted({name for values in amounts.values() for name in values}):
         errors += _bounds(at, name, {member: values[name] for member, values in amounts.items() if name in values})
     return errors
+
+
+def _storage_bounds(path: Path, bounds: Container[str]) -> list[FieldError]:
+    text = "either minimum or maximum storage value is required, but neither was provided"
+    return [] if "storage" in bounds else [required(path, text)]
 
 
 def _bounds(at: Path, name: str, values: dict[str, Quantity]) -> list[FieldError]:
@@ -97,7 +104,7 @@ def _bounds(at: Path, name: str, values: dict[str, Quantity]) -> list[FieldError
     if request is not None and high is not None and request > high:
         above("defaultRequest", request, "default request", high, "max")
     if request is not None and default is not None and request > default:
-        above("defaultRequest", request, "default request", default, "default")
+        above("defaultRequest", request, "default request", default, "default limit")
     if default is not None and low is not None and low > default:
         above("default", low, "min", default, "default")
     if default is not None and high is not None and default > high:
@@ -153,38 +160,47 @@ def _amounts(path: Path, values: Object | None) -> list[FieldError]:
 
 
 def _quota_name(path: Path, name: str) -> list[FieldError]:
-    errors = [invalid(path, name, text) for text in names.qualified_name(name)]
-    if "/" not in name and name not in STANDARD_QUOTA and not name.startswith((HUGE_PAGES, "requests." + HUGE_PAGES)):
+    errors = resource_name(path, name)
+    if "/" not in name and not _is_standard(name):
         errors.append(invalid(path, name, "must be a standard resource for quota"))
     return errors
 
 
+def _is_standard(name: str) -> bool:
+    return name in STANDARD_QUOTA or name.startswith((HUGE_PAGES, "requests." + HUGE_PAGES))
+
+
 def _scopes(spec: Object) -> list[FieldError]:
     scopes: Sequence[str] = spec.get("scopes") or []
-    if not scopes:
-        return []
-    return _scope_problems(_SPEC.child("scopes"), scopes, spec.get("hard") or {})
-
-
-def _scope_problems(path: Path, scopes: Sequence[str], hard: Object) -> list[FieldError]:
+    path = _SPEC.child("scopes")
     errors: list[FieldError] = []
-    for scope in dict.fromkeys(scopes):
+    for scope in scopes:
         if scope not in _SCOPES:
             errors.append(invalid(path, scopes, "unsupported scope"))
-            continue
-        errors += [
-            invalid(path, scopes, "unsupported scope applied to resource")
-            for name in sorted(hard)
-            if name in STANDARD_QUOTA and name not in _SCOPES[scope]
-        ]
-    for pair in _OPPOSITES:
-        if set(pair) <= set(scopes):
-            errors.append(invalid(path, scopes, "conflicting scopes"))
-    return errors
+        errors += _unscoped(path, scopes, scope, spec)
+    return errors + _conflicts(path, scopes, spec)
+
+
+def _unscoped(path: Path, shown: Any, scope: str, spec: Object) -> list[FieldError]:
+    """Report the resources that cannot be counted within a scope."""
+    text = "unsupported scope applied to resource"
+    known = _SCOPES.get(scope)
+    return [
+        invalid(path, shown, text)
+        for name in sorted(spec.get("hard") or ())
+        if known is not None and _is_standard(name) and name not in known
+    ]
+
+
+def _conflicts(path: Path, scopes: Iterable[str], spec: Object) -> list[FieldError]:
+    found = set(scopes)
+    shown = spec.get("scopes") or None
+    return [invalid(path, shown, "conflicting scopes") for pair in _OPPOSITES if found.issuperset(pair)]
 
 
 def _selector(spec: Object) -> list[FieldError]:
-    expressions = (spec.get("scopeSelector") or {}).get("matchExpressions") or []
+    selector = spec.get("scopeSelector") or {}
+    expressions = selector.get("matchExpressions") or []
     path = _SPEC.child("scopeSelector", "matchExpressions")
     errors: list[FieldError] = []
     for expression in expressions:
@@ -195,10 +211,11 @@ def _selector(spec: Object) -> list[FieldError]:
         )
         if scope not in _SCOPES:
             errors.append(invalid(path.child("scopeName"), scope, "unsupported scope"))
+        errors += _unscoped(path, _selector_shape(expressions), scope, spec)
         if scope in _EXISTS_ONLY and operator != "Exists":
             text = (
-                "must be 'Exist' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
-                "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+                "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating,"
+                " ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
                 "ResourceQuotaScopeCrossNamespacePodAffinity"
             )
             errors.append(invalid(path.child("operator"), operator, text))
@@ -212,4 +229,17 @@ def _selector(spec: Object) -> list[FieldError]:
                 errors.append(invalid(path.child("values"), values, text))
         else:
             errors.append(invalid(path.child("operator"), operator, "not a valid selector operator"))
-    return errors
+    return errors + _conflicts(path, [expression.get("scopeName") or "" for expression in expressions], spec)
+
+
+def _selector_shape(expressions: Sequence[Object]) -> Object:
+    """Return a selector of scopes as Kubernetes prints its own struct."""
+    shapes = [
+        {
+            "ScopeName": expression.get("scopeName") or "",
+            "Operator": expression.get("operator") or "",
+            "Values": expression.get("values"),
+        }
+        for expression in expressions
+    ]
+    return {"MatchExpressions": shapes}

@@ -5,7 +5,6 @@ Source: kubernetes pkg/apis/core/validation (ValidateServiceClusterIPsRelatedFie
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 
 from hyperkube_api.meta.validation import ip_address
@@ -13,8 +12,8 @@ from hyperkube_api.meta.validation import ip_address
 from hyperkube.machinery.field import (
     ROOT,
     FieldError,
+    Path,
     duplicate,
-    forbidden,
     invalid,
     not_supported,
     required,
@@ -26,71 +25,41 @@ POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _SPEC = ROOT.child("spec")
 _IPS = _SPEC.child("clusterIPs")
 _FAMILIES = _SPEC.child("ipFamilies")
+MOST = 2
+"""How many addresses and families a service has at most: one of either kind."""
 SET_ONCE = "may not change once set"
 
 
-def validate_cluster_ips(service: Object) -> list[FieldError]:
-    """Check the addresses and families of a service that has any."""
+def is_headless(spec: Object) -> bool:
+    """Tell whether a service has no address, on purpose."""
+    return spec.get("clusterIPs") == ["None"]
+
+
+def validate_cluster_ips(service: Object, old: Object | None = None) -> list[FieldError]:
+    """Check the addresses and families of a service; addresses that it has already were fine once."""
     spec = service["spec"]
     if spec.get("type") == "ExternalName":
-        return _external_name(spec)
+        return []
     addresses: Sequence[str] = spec.get("clusterIPs") or []
     families: Sequence[str] = spec.get("ipFamilies") or []
-    errors = _families(families, addresses)
+    errors = _in_step(spec.get("clusterIP") or "", addresses)
+    errors += _families(families)
     policy = spec.get("ipFamilyPolicy")
     if policy is not None and policy not in POLICIES:
         errors.append(not_supported(_SPEC.child("ipFamilyPolicy"), policy, POLICIES))
-    errors += _primary(spec, addresses)
-    if errors:
+    unsound = _each(addresses, ((old or {}).get("spec") or {}).get("clusterIPs") or ())
+    errors += unsound
+    if len(addresses) > MOST:
+        errors.append(invalid(_IPS, addresses, f"may only hold up to {MOST} values"))
+    if unsound:
         return errors
-    errors = _each(addresses)
-    if errors or not addresses:
-        return errors
-    errors += _pairing(addresses, policy)
-    return errors + _against_families(addresses, families)
+    if len(addresses) > 1 and len({_is_ipv6(address) for address in addresses}) < MOST:
+        text = "may specify no more than one IP for each IP family"
+        errors.append(invalid(_IPS, addresses, text))
+    return errors if is_headless(spec) else errors + _against_families(addresses, families)
 
 
-def _external_name(spec: Object) -> list[FieldError]:
-    text = "may not be set for ExternalName services"
-    return [
-        forbidden(_SPEC.child(member), text)
-        for member in ("clusterIPs", "ipFamilies", "ipFamilyPolicy")
-        if spec.get(member)
-    ]
-
-
-def addresses_kept(spec: Object, old: Object) -> list[FieldError]:
-    """Check that the primary address of a service and the second one stayed."""
-    if "ExternalName" in {spec.get("type"), old.get("type")}:
-        return []
-    addresses, before = spec.get("clusterIPs") or [], old.get("clusterIPs") or []
-    if before and addresses and before[0] != addresses[0]:
-        return [invalid(_IPS.index(0), addresses, SET_ONCE)]
-    if before and not addresses:
-        return [invalid(_IPS.index(0), addresses or None, "primary clusterIP can not be unset")]
-    if len(before) > 1 and len(addresses) > 1 and before[1] != addresses[1]:
-        return [invalid(_IPS.index(1), addresses, SET_ONCE)]
-    return []
-
-
-def _families(families: Sequence[str], addresses: Sequence[str]) -> list[FieldError]:
-    errors: list[FieldError] = []
-    seen: set[str] = set()
-    for index, family in enumerate(families):
-        if family not in FAMILIES:
-            errors.append(not_supported(_FAMILIES.index(index), family, FAMILIES))
-        if family in seen:
-            errors.append(duplicate(_FAMILIES.index(index), family))
-        seen.add(family)
-    if len(addresses) > 2:
-        errors.append(invalid(_IPS, addresses, "may only hold up to 2 values"))
-    if len(families) > 2:
-        errors.append(invalid(_FAMILIES, families, "may only hold up to 2 values"))
-    return errors
-
-
-def _primary(spec: Object, addresses: Sequence[str]) -> list[FieldError]:
-    single = spec.get("clusterIP") or ""
+def _in_step(single: str, addresses: Sequence[str]) -> list[FieldError]:
     if addresses and not single:
         return [invalid(_IPS, addresses, "must be empty when `clusterIP` is not specified")]
     if single and not addresses:
@@ -100,45 +69,64 @@ def _primary(spec: Object, addresses: Sequence[str]) -> list[FieldError]:
     return []
 
 
-def _each(addresses: Sequence[str]) -> list[FieldError]:
+def _families(families: Sequence[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for index, family in enumerate(families):
+        if family not in FAMILIES:
+            errors.append(not_supported(_FAMILIES.index(index), family, FAMILIES))
+        if family in families[:index]:
+            errors.append(duplicate(_FAMILIES.index(index), family))
+    return errors
+
+
+def _each(addresses: Sequence[str], old: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, address in enumerate(addresses):
-        if address == "None":
+        if index == 0 and address == "None":
             if len(addresses) > 1:
-                text = "may not be specified when another value is also specified"
-                errors.append(invalid(_IPS.index(index), address, text))
-            continue
-        if not address:
-            text = "must be 'None' or a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-            errors.append(invalid(_IPS.index(index), address, text))
-            continue
-        errors += ip_address(_IPS.index(index), address)
+                errors.append(invalid(_IPS, addresses, "'None' must be the first and only value"))
+        elif address not in old:
+            errors += ip_address(_IPS.index(index), address)
     return errors
 
 
 def _is_ipv6(address: str) -> bool:
-    return ipaddress.ip_address(address).version == 6
-
-
-def _pairing(addresses: Sequence[str], policy: str | None) -> list[FieldError]:
-    if len(addresses) < 2:
-        return []
-    errors: list[FieldError] = []
-    if policy in {None, "SingleStack"}:
-        text = "must be 'RequireDualStack' or 'PreferDualStack' when multiple cluster IPs are specified"
-        errors.append(invalid(_SPEC.child("ipFamilyPolicy"), policy or "", text))
-    if _is_ipv6(addresses[0]) == _is_ipv6(addresses[1]):
-        text = "may specify no more than one IP for each IP family"
-        errors.append(invalid(_IPS, addresses, text))
-    return errors
+    return ":" in address
 
 
 def _against_families(addresses: Sequence[str], families: Sequence[str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for index, (address, family) in enumerate(zip(addresses, families, strict=False)):
-        if address == "None":
-            break
-        if _is_ipv6(address) != (family == "IPv6"):
+        if family in FAMILIES and _is_ipv6(address) != (family == "IPv6"):
             text = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
             errors.append(invalid(_IPS.index(index), address, text))
+    return errors
+
+
+def addresses_kept(spec: Object, old: Object) -> list[FieldError]:
+    """Check that the addresses of a service and their families stayed, but for a second one that comes or goes."""
+    if "ExternalName" in {spec.get("type"), old.get("type")} or (is_headless(spec) and is_headless(old)):
+        return []
+    errors = _kept(_IPS, "clusterIP", spec, old)
+    return errors if is_headless(spec) or is_headless(old) else errors + _kept(_FAMILIES, "ipFamily", spec, old)
+
+
+def _kept(path: Path, what: str, spec: Object, old: Object) -> list[FieldError]:
+    member = {"clusterIP": "clusterIPs", "ipFamily": "ipFamilies"}[what]
+    values, before = spec.get(member) or [], old.get(member) or []
+    errors: list[FieldError] = []
+    if len(values) == len(before):
+        for index, value in enumerate(values):
+            if value != before[index]:
+                at = path.index(index if what == "clusterIP" else 0)
+                errors.append(invalid(at, values, SET_ONCE))
+        return errors
+    addresses = spec.get("clusterIPs") or []
+    if len(values) < len(before) and not addresses:
+        errors.append(invalid(path.index(0), values or None, f"primary {what} can not be unset"))
+    if values and before and values[0] != before[0]:
+        errors.append(invalid(path.index(0), addresses or None, SET_ONCE))
+    if len(values) == 1 < len(before) and spec.get("ipFamilyPolicy") != "SingleStack":
+        text = f"must be set to 'SingleStack' when releasing the secondary {what}"
+        errors.append(invalid(_SPEC.child("ipFamilyPolicy"), spec.get("ipFamilyPolicy"), text))
     return errors
