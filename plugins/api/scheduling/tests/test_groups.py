@@ -3,6 +3,7 @@
 import pytest
 from hyperkube_api.scheduling.groups import PodGroupStrategy, WorkloadStrategy
 from hyperkube_api.scheduling.resources import SchedulingApi
+from hyperkube_api.scheduling.strategies import PriorityClassStrategy
 
 from hyperkube.plugin import PluginContext
 
@@ -57,3 +58,99 @@ def test_groups_are_served_with_their_gate_only(gates, versions):
     offered = SchedulingApi(PluginContext(name="scheduling", gates=gates)).api_group_versions()
 
     assert [each.version for each in offered] == versions
+
+
+def texts(errors):
+    return [str(error) for error in errors]
+
+
+LABEL = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
+    "with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+
+
+@pytest.mark.parametrize(
+    ("origin", "expected"),
+    [
+        ({}, ['spec.podGroupTemplateRef: Invalid value: "": must specify one of: `workload`']),
+        (
+            {"workload": {}},
+            [
+                "spec.podGroupTemplateRef.workload.workloadName: Required value",
+                "spec.podGroupTemplateRef.workload.podGroupTemplateName: Required value",
+            ],
+        ),
+        (
+            {"workload": {"workloadName": "w.x", "podGroupTemplateName": "A"}},
+            [f'spec.podGroupTemplateRef.workload.podGroupTemplateName: Invalid value: "A": {LABEL}'],
+        ),
+    ],
+)
+def test_origins_of_groups(origin, expected):
+    obj = {"spec": {"podGroupTemplateRef": origin, "schedulingPolicy": GANG}}
+
+    assert texts(PodGroupStrategy().validate(None, obj)) == expected
+
+
+def test_the_status_of_a_group_names_claims_of_the_group():
+    old = {**group(GANG), "status": {}}
+    obj = {**group(GANG), "status": {"resourceClaimStatuses": [{"name": "a"}], "conditions": [{"type": "A"}]}}
+    errors = texts(PodGroupStrategy().validate_status_update(None, obj, old))
+
+    assert errors[0].startswith('status.conditions[0].status: Unsupported value: ""')
+    assert errors[-1] == (
+        'status.resourceClaimStatuses[0].name: Invalid value: "a": must match the name of an entry in '
+        "`spec.resourceClaims`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (
+            {"controllerRef": {"apiGroup": "apps"}},
+            ["spec.controllerRef.kind: Required value", "spec.controllerRef.name: Required value"],
+        ),
+        (
+            {"controllerRef": {"kind": "a/b", "name": ".."}},
+            [
+                "spec.controllerRef.kind: Invalid value: \"a/b\": may not contain '/'",
+                "spec.controllerRef.name: Invalid value: \"..\": may not be '..'",
+            ],
+        ),
+        (
+            {"podGroupTemplates": [{"name": "A"}] * 2},
+            [
+                (
+                    'spec.podGroupTemplates[1]: Duplicate value: {"name":"A","schedulingPolicy":{},'
+                    '"schedulingConstraints":null}'
+                ),
+                f'spec.podGroupTemplates[0].name: Invalid value: "A": {LABEL}',
+                'spec.podGroupTemplates[0].schedulingPolicy: Invalid value: "": must specify one of: `basic`, `gang`',
+                f'spec.podGroupTemplates[1].name: Invalid value: "A": {LABEL}',
+                'spec.podGroupTemplates[1].schedulingPolicy: Invalid value: "": must specify one of: `basic`, `gang`',
+            ],
+        ),
+    ],
+)
+def test_workloads(change, expected):
+    spec = {"podGroupTemplates": [{"name": "a", "schedulingPolicy": GANG}], **change}
+
+    assert texts(WorkloadStrategy().validate(None, {"spec": spec})) == expected
+
+
+def test_the_controller_of_a_workload_stays():
+    old = {"spec": {"controllerRef": {"kind": "Job", "name": "a"}}}
+    new = {"spec": {"controllerRef": {"kind": "Job", "name": "b"}}}
+
+    assert texts(WorkloadStrategy().validate_update(None, new, old)) == [
+        'spec.controllerRef: Invalid value: {"kind":"Job","name":"b"}: field is immutable'
+    ]
+
+
+def test_a_priority_class_says_whom_it_preempts():
+    errors = PriorityClassStrategy().validate(None, {"metadata": {"name": "a"}, "preemptionPolicy": ""})
+
+    assert texts(errors) == ["preemptionPolicy: Required value"]

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from hyperkube_api.meta.validation import unchanged
 
-from hyperkube.machinery.field import ROOT, FieldError, forbidden, not_supported
+from hyperkube.machinery.field import ROOT, FieldError, forbidden, not_supported, required
 from hyperkube.machinery.objects import Object, name_of
 
 SYSTEM_CLASSES = {"system-node-critical": 2000001000, "system-cluster-critical": 2000000000}
 HIGHEST_USER_PRIORITY = 1_000_000_000
+_POLICIES = ("PreemptLowerPriority", "Never")
 _RESERVED = "priority class names with 'system-' prefix are reserved for system use only. error: "
 
 
@@ -34,9 +35,11 @@ def validate_priority_class(obj: Object) -> list[FieldError]:
     elif value > HIGHEST_USER_PRIORITY:
         text = f"maximum allowed value of a user defined priority is {HIGHEST_USER_PRIORITY}"
         errors.append(forbidden(ROOT.child("value"), text))
-    policy = obj.get("preemptionPolicy")
-    if policy is not None and policy not in {"PreemptLowerPriority", "Never"}:
-        errors.append(not_supported(ROOT.child("preemptionPolicy"), policy, ("PreemptLowerPriority", "Never")))
+    policy, path = obj.get("preemptionPolicy"), ROOT.child("preemptionPolicy")
+    if policy == "":
+        errors.append(required(path))
+    elif policy is not None and policy not in _POLICIES:
+        errors.append(not_supported(path, policy, _POLICIES))
     return errors
 
 
