@@ -9,8 +9,10 @@ import time
 from contextlib import closing
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from hyperkube.client.http import HttpClient
+from hyperkube.client.request_counts import RequestCounts
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.errors import Conflict, NotFound, ServiceUnavailable, UsageError
 
@@ -210,3 +212,29 @@ def test_importing_the_client_loads_no_heavy_library():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_requests_are_counted_by_their_answers(server):
+    counts = RequestCounts()
+    host = server.url().removeprefix("http://")
+    server.answers.append((404, {}, STATUS_404))
+    with closing(HttpClient(server.url(), counts=counts)) as client:
+        with pytest.raises(NotFound):
+            client.get(PODS, "x", "d")
+        client.create(PODS, {"metadata": {"name": "x"}}, "d")
+        server.hold.set()
+        assert len(list(client.watch(PODS))) == 2
+    with closing(HttpClient("http://127.0.0.1:1", counts=counts)) as client, pytest.raises(ConnectionError):
+        client.get(PODS, "x", "d")
+
+    registry = CollectorRegistry()
+    registry.register(counts)
+
+    def counted(code, method, host):
+        labels = {"code": code, "method": method, "host": host}
+        return registry.get_sample_value("rest_client_requests_total", labels)
+
+    assert counted("404", "GET", host) == 1
+    assert counted("200", "POST", host) == 1
+    assert counted("200", "GET", host) == 1
+    assert counted("<error>", "GET", "127.0.0.1:1") == 1

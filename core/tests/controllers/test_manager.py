@@ -145,4 +145,4 @@ def test_only_the_leader_works(world):
 
 
 def test_configz_names_the_controllers(world):
-    assert build(world).configz()["componentconfig"]["controllers"] == ["one", "two"]
+    assert build(world).configuration()["controllers"] == ["one", "two"]

@@ -2,7 +2,7 @@
 
 import orjson
 
-from hyperkube.scheduler.endpoint import EXPLAIN_PATH, WithExplanations
+from hyperkube.scheduler.endpoint import EXPLAIN_PATH, with_explanations
 from hyperkube.serving.endpoints import ServerEndpoints
 from hyperkube.serving.exchange import HttpRequest
 
@@ -21,7 +21,7 @@ class Knows:
 
 
 def ask(path, query=""):
-    handler = WithExplanations(Knows(), ServerEndpoints())
+    handler = with_explanations(Knows(), ServerEndpoints())
     request = HttpRequest(method="GET", path=path, raw_path=path, query_string=query, headers={}, body=b"")
     return handler.handle(request)
 

@@ -79,6 +79,8 @@ class ConnectionPool:
         self.prefix = parts.path.rstrip("/")
         self._host = parts.hostname
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self.address = f"[{self._host}]:{self._port}" if ":" in self._host else f"{self._host}:{self._port}"
+        """``HOST:PORT``."""
         self._tls = tls
         self._context = tls.context() if parts.scheme == "https" else None
         self._timeout = timeout

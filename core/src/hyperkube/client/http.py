@@ -25,6 +25,7 @@ from hyperkube.client.client import (
 from hyperkube.client.connection_pool import ConnectionPool, TlsOptions
 from hyperkube.client.credentials import Credentials
 from hyperkube.client.exchange import exchange
+from hyperkube.client.request_counts import UNANSWERED, RequestCounts
 from hyperkube.client.wire import HttpWatch, as_connection_error, error_of, read_list
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import InternalError
@@ -58,6 +59,7 @@ class HttpClient:
         timeout: float = REQUEST_SECONDS,
         headers: Mapping[str, str] | None = None,
         clock: Clock | None = None,
+        counts: RequestCounts | None = None,
     ) -> None:
         """Prepare to talk to `base_url`; nothing is sent yet.
 
@@ -77,6 +79,7 @@ class HttpClient:
             timeout: seconds without a byte after which a request has failed.
             headers: sent with every request (impersonation).
             clock: for waiting when throttled and for re-reading the token.
+            counts: is told of every request.
 
         Raises:
             UsageError: the address or a certificate cannot be used.
@@ -87,6 +90,7 @@ class HttpClient:
         )  # fmt: skip
         self._pool = ConnectionPool(base_url, tls, timeout=timeout)
         self._clock = clock or SystemClock()
+        self._counts = counts
         self._headers = {"User-Agent": user_agent, "Accept": _JSON, **(headers or {})}
         self._credentials = Credentials(token, token_file, username, password, self._clock)
 
@@ -155,6 +159,7 @@ class HttpClient:
             with as_connection_error():
                 connection.request("GET", target, headers={**self._headers, **self._credentials.headers()})
                 response = connection.getresponse()
+                self._count(str(response.status), "GET")
                 refusal = None if response.status == http.HTTPStatus.OK else response.read()
             if refusal is not None:
                 raise error_of(response.status, dict(response.headers.items()), refusal)  # noqa: TRY301  one clean-up
@@ -297,13 +302,19 @@ class HttpClient:
             with as_connection_error():
                 answer, reusable = exchange(connection, method, target, headers, body)
         except BaseException:
+            self._count(UNANSWERED, method)
             connection.close()
             raise
+        self._count(str(answer.status), method)
         if reusable:
             self._pool.give_back(connection)
         else:
             connection.close()
         return answer
+
+    def _count(self, code: str, method: str) -> None:
+        if self._counts is not None:
+            self._counts.count(code, method, self._pool.address)
 
 
 def _throttled(answer: RawResponse) -> float | None:

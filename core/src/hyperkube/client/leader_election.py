@@ -100,6 +100,11 @@ class LeaderElector:
         self._leading = False
 
     @property
+    def lock(self) -> str:
+        """The name of the lock."""
+        return self._options.name
+
+    @property
     def is_leader(self) -> bool:
         """Whether this process holds the lock, as far as it knows."""
         return self._leading

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 from hyperkube.client.informer import Informer
+from hyperkube.client.queue_metrics import meter_of
 from hyperkube.client.workqueue import DEFAULT_BACKOFF, WorkQueue
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock
@@ -46,7 +47,9 @@ class ReconcileLoop:
         backoff: Backoff = DEFAULT_BACKOFF,
     ) -> None:
         self.name = name
-        self.queue: WorkQueue[str] = WorkQueue(clock, backoff=backoff, on_unserved=self._hire)
+        self.queue: WorkQueue[str] = WorkQueue(
+            clock, backoff=backoff, on_unserved=self._hire, meter=meter_of(name, clock)
+        )
         self._sync = sync
         self._logger = logger or logging.getLogger(f"hyperkube.controller.{name}")
         self._workers = max(1, workers)

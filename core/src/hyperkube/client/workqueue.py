@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
+from hyperkube.client.queue_metrics import QueueMeter
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer
 
@@ -29,14 +30,21 @@ class WorkQueue(Generic[Key]):
         backoff: of `add_rate_limited`.
         on_unserved: called when a key becomes ready and fewer wait in `get` than there are ready keys, with the
             queue's lock held: it must be short and must not use the queue.
+        meter: counts for ``/metrics``.
     """
 
     def __init__(
-        self, clock: Clock, *, backoff: Backoff = DEFAULT_BACKOFF, on_unserved: Callable[[], None] | None = None
+        self,
+        clock: Clock,
+        *,
+        backoff: Backoff = DEFAULT_BACKOFF,
+        on_unserved: Callable[[], None] | None = None,
+        meter: QueueMeter[Key] | None = None,
     ) -> None:
         self._clock = clock
         self._backoff = backoff
         self._on_unserved = on_unserved
+        self._meter = meter
         self._waiting = 0
         self._condition = threading.Condition()
         self._ready: deque[Key] = deque()
@@ -67,6 +75,8 @@ class WorkQueue(Generic[Key]):
             if self._shut_down or key in self._dirty:
                 return
             self._dirty.add(key)
+            if self._meter is not None:
+                self._meter.added(key)
             if key not in self._processing:
                 self._offer(key)
 
@@ -78,6 +88,9 @@ class WorkQueue(Generic[Key]):
 
     def add_after(self, key: Key, seconds: float) -> None:
         """Add `key` once `seconds` have passed; of several delays the one that ends first counts."""
+        if self._meter is not None and not self._shut_down:
+            with self._condition:
+                self._meter.delayed()
         if seconds <= 0:
             self.add(key)
             return
@@ -138,12 +151,16 @@ class WorkQueue(Generic[Key]):
             key = self._ready.popleft()
             self._dirty.discard(key)
             self._processing.add(key)
+            if self._meter is not None:
+                self._meter.taken(key)
             return key
 
     def done(self, key: Key) -> None:
         """Say that the work on `key` has ended, well or badly."""
         with self._condition:
             self._processing.discard(key)
+            if self._meter is not None:
+                self._meter.done(key)
             if key in self._dirty and not self._shut_down:
                 self._offer(key)
 
@@ -153,6 +170,8 @@ class WorkQueue(Generic[Key]):
             self._shut_down = True
             self._ready.clear()
             self._dirty.clear()
+            if self._meter is not None:
+                self._meter.emptied()
             for _, timer in self._delayed.values():
                 timer.cancel()
             self._delayed.clear()

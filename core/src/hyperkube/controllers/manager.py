@@ -16,6 +16,7 @@ from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
+from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.controllers import names
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, RestingController
@@ -82,6 +83,8 @@ class ControllerManager:
         self._host: PluginHost | None = None
         self._running: list[_Running] = []
         self._elector: LeaderElector | None = None
+        self.queues = QueueMeters(names.QUEUES)
+        """What the controllers' queues count."""
         self.names = names.chosen(installed("controller"), list(options.get("controllers") or ["*"]))
 
     def start(self) -> None:
@@ -139,9 +142,18 @@ class ControllerManager:
         """Return, per controller, whether it runs: what ``/healthz`` shows."""
         return {entry.name: not entry.failed for entry in self._running}
 
-    def configz(self) -> dict[str, Any]:
+    def configuration(self) -> dict[str, Any]:
         """Return what ``/configz`` shows: the options and which controllers are enabled."""
-        return {"componentconfig": {"options": dict(self._options), "controllers": self.names}}
+        shown = {name: value for name, value in self._options.items() if name != "given"}
+        return {"options": shown, "controllers": self.names}
+
+    def leads(self) -> Mapping[str, bool]:
+        """Return by its lock's name whether this process leads; empty where nobody is elected."""
+        return {} if self._elector is None else {self._elector.lock: self._elector.is_leader}
+
+    def election_failure(self) -> str:
+        """Return why this process should be restarted as leader, or the empty string."""
+        return self._elector.overdue() if self._elector is not None else ""
 
     def _context(self, name: str) -> PluginContext:
         assert self._informers is not None  # noqa: S101  made by _run before any plugin
@@ -168,11 +180,12 @@ class ControllerManager:
             if self._closed:
                 return
             self._informers = InformerFactory(self._client, self._clock)
-            host = load("controller", self.names, specs, self._context)
-            host.start()
-            for name, plugin in zip(host.names, host.plugins, strict=True):
-                built = plugin.controller_build()  # type: ignore[attr-defined]  # the family's only hook
-                self._running.append(_Running(name, built, self._scopes[name]))
+            with measuring(self.queues):
+                host = load("controller", self.names, specs, self._context)
+                host.start()
+                for name, plugin in zip(host.names, host.plugins, strict=True):
+                    built = plugin.controller_build()  # type: ignore[attr-defined]  # the family's only hook
+                    self._running.append(_Running(name, built, self._scopes[name]))
             self._host = host
             self._informers.start()
             for entry in self._running:

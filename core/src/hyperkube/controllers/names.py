@@ -59,6 +59,32 @@ _ACCOUNTS = {
     "resourceclaim": "resource-claim-controller",
 }
 
+QUEUES = {
+    "bootstrapsigner": "bootstrap_signer_queue",
+    "clusterrole-aggregation": "ClusterRoleAggregator",
+    "endpointslice": "endpoint_slice",
+    "endpointslicemirroring": "endpoint_slice_mirroring",
+    "ephemeral-volume": "ephemeral_volume",
+    "garbagecollector": "garbage_collector_attempt_to_delete",
+    "horizontalpodautoscaling": "horizontalpodautoscaler",
+    "nodelifecycle": "node_lifecycle_controller",
+    "persistentvolume-binder": "claims",
+    "pv-protection": "pvprotection",
+    "pvc-protection": "pvcprotection",
+    "replicationcontroller": "replicationmanager",
+    "resourceclaim": "resource_claim",
+    "resourcequota": "resourcequota_primary",
+    "root-ca-cert-publisher": "root_ca_cert_publisher",
+    "serviceaccount-token": "serviceaccount_tokens_secret",
+    "tainteviction": "noexec_taint_pod",
+    "tokencleaner": "token_cleaner",
+    "ttl": "ttlcontroller",
+    "ttl-after-finished": "ttl_jobs_to_delete",
+}
+"""What the metrics call the queue of a controller, where that is not the key. Each is named in the constructor of its
+controller below kubernetes ``pkg/controller``; where there are several queues, it is the one with the controller's own
+objects."""
+
 
 def canonical(key: str) -> str:
     """Return the name that Kubernetes uses today for the controller users know as `key`."""

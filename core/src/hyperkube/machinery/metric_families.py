@@ -59,6 +59,11 @@ class Histogram:
         row[0][bisect_left(self.buckets, value)] += 1
         row[1][0] += value
 
+    def cumulated(self, labels: Labels) -> tuple[list[tuple[str, float]], float]:
+        """Return of one row the counts by upper bound, each with those below it, and the sum."""
+        counts, total = self.rows.get(labels, ([0] * (len(self.buckets) + 1), [0.0]))
+        return _cumulated(self.buckets, counts), total[0]
+
     def family(self, rows: Mapping[Labels, tuple[list[int], list[float]]]) -> Metric:
         """Return the family of a copy of the rows."""
         from prometheus_client.metrics_core import HistogramMetricFamily

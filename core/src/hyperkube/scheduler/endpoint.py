@@ -17,16 +17,17 @@ import orjson
 from hyperkube.machinery.objects import Object
 from hyperkube.scheduler.metrics import SchedulerMetrics
 from hyperkube.scheduler.resource_metrics import resource_metrics
+from hyperkube.serving.component import ComponentHandler, metrics_text
+from hyperkube.serving.component_metrics import Collector, Leadership
 from hyperkube.serving.endpoints import ServerEndpoints
-from hyperkube.serving.exchange import Answer, HttpRequest, Response
-from hyperkube.serving.health import service_level_indicators
+from hyperkube.serving.exchange import HttpRequest, Response
 from hyperkube.serving.zpages import Zpages
 
 if TYPE_CHECKING:
     from hyperkube.scheduler.server import Scheduler
 
 EXPLAIN_PATH = "/debug/scheduler/explain"
-SLIS_PATH, RESOURCES_PATH = "/metrics/slis", "/metrics/resources"
+RESOURCES_PATH = "/metrics/resources"
 METRICS_PATH = "/debug/scheduler/metrics"
 """Where `hyperkube up`, whose API server has ``/metrics`` for itself, offers the scheduler's."""
 
@@ -51,18 +52,22 @@ def explanation(scheduler: Explainer, key: str) -> Response:
 
 def measured(metrics: SchedulerMetrics) -> Response:
     """Answer with the scheduler's metrics in Prometheus' text format."""
-    return _text(metrics.text())
+    return metrics_text(metrics.text())
 
 
-def _text(body: bytes) -> Response:
-    return Response(headers=[("Content-Type", "text/plain; version=0.0.4; charset=utf-8")], body=body)
+def scheduler_endpoints(
+    scheduler: Scheduler, options: Mapping[str, Any], collectors: Sequence[Collector] = ()
+) -> ServerEndpoints:
+    """Return health, metrics and configuration of a scheduler, as kube-scheduler serves them.
 
-
-def scheduler_endpoints(scheduler: Scheduler, options: Mapping[str, Any]) -> ServerEndpoints:
-    """Return health, metrics and configuration of a scheduler, as kube-scheduler serves them."""
+    Args:
+        scheduler: whose they are.
+        options: its flags by name.
+        collectors: of what else is told at ``/metrics``.
+    """
     endpoints = ServerEndpoints(
         configz={"componentconfig": scheduler.configuration},
-        metrics=scheduler.metrics.registry(),
+        metrics=scheduler.metrics.registry(Leadership(scheduler.leads), *collectors),
         profiling=bool(options.get("profiling", True)),
         set_verbosity=_set_verbosity,
     )
@@ -78,31 +83,15 @@ def _set_verbosity(level: int) -> None:
     logging.getLogger("hyperkube.scheduler").setLevel(logging.DEBUG if level >= 4 else logging.INFO)
 
 
-class WithExplanations:
-    """A scheduler's endpoints with its explanations, and its pages for people, among them; a `Handler`."""
+def with_explanations(
+    scheduler: Explainer, endpoints: ServerEndpoints, zpages: Zpages | None = None
+) -> ComponentHandler:
+    """Return a handler of a scheduler's endpoints with its explanations, and its pages for people, among them."""
 
-    def __init__(self, scheduler: Explainer, endpoints: ServerEndpoints, pages: Zpages | None = None) -> None:
-        self._scheduler = scheduler
-        self._endpoints = endpoints
-        self._pages = pages
+    def explain(request: HttpRequest) -> Response:
+        return explanation(scheduler, parse_qs(request.query_string).get("pod", [""])[0])
 
-    def handle(self, request: HttpRequest) -> Answer:
-        """Answer from the explanations, else from the endpoints."""
-        if request.path == EXPLAIN_PATH:
-            wanted = parse_qs(request.query_string).get("pod", [""])
-            return explanation(self._scheduler, wanted[0])
-        if request.path == RESOURCES_PATH:
-            return _text(resource_metrics(self._scheduler.pods()))
-        if request.path == SLIS_PATH:
-            checks = (self._endpoints.healthz, self._endpoints.livez, self._endpoints.readyz)
-            return _text(service_level_indicators(checks))
-        page = self._pages.answer(request) if self._pages is not None else None
-        return page or self._endpoints.handle(request)
+    def resources(_request: HttpRequest) -> Response:
+        return metrics_text(resource_metrics(scheduler.pods()))
 
-    def hot(self, request: HttpRequest) -> Response | None:
-        """Nothing is answered on the loop."""
-        return self._endpoints.hot(request)
-
-    def is_long_running(self, request: HttpRequest) -> bool:
-        """Only profiles take their time."""
-        return self._endpoints.is_long_running(request)
+    return ComponentHandler(endpoints, zpages, {EXPLAIN_PATH: explain, RESOURCES_PATH: resources})

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.metric_families import Counter, Histogram, Labels, growing
-from hyperkube.machinery.release import GIT_VERSION, MAJOR, MINOR
 from hyperkube.scheduler.votes import Votes
+from hyperkube.serving.component_metrics import Collector, Release, registry_of
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -186,14 +186,9 @@ class SchedulerMetrics:
         """Offer a gauge that is asked whenever the metrics are read."""
         self._gauges.append((name, text, labels, now))
 
-    def registry(self) -> CollectorRegistry:
-        """Return a registry with these metrics and the process's own, for `hyperkube.serving.endpoints`."""
-        from prometheus_client import CollectorRegistry, ProcessCollector
-
-        registry = CollectorRegistry()
-        registry.register(self)
-        ProcessCollector(registry=registry)
-        return registry
+    def registry(self, *more: Collector) -> CollectorRegistry:
+        """Return a registry with these metrics, more, and the process's own, for `hyperkube.serving.endpoints`."""
+        return registry_of(Release(), self, *more)
 
     def text(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
@@ -205,9 +200,6 @@ class SchedulerMetrics:
         """Put the families together."""
         from prometheus_client.metrics_core import GaugeMetricFamily
 
-        build = GaugeMetricFamily("kubernetes_build_info", "The release.", labels=("major", "minor", "git_version"))
-        build.add_metric((str(MAJOR), str(MINOR), GIT_VERSION), 1)
-        yield build
         for name, text, labels, now in self._gauges:
             gauge = GaugeMetricFamily(PREFIX + name, text, labels=labels)
             for values, value in now().items():

@@ -150,6 +150,10 @@ class Scheduler:
         """Return all pods that are known, shared and read-only; none before the caches are filled."""
         return self._informers.informer(PODS).list() if self._synced else ()
 
+    def leads(self) -> Mapping[str, bool]:
+        """Return by its lock's name whether this process leads; empty where nobody is elected."""
+        return {} if self._elector is None else {self._elector.lock: self._elector.is_leader}
+
     def election_failure(self) -> str:
         """Return why this process should be restarted as leader, or the empty string."""
         return self._elector.overdue() if self._elector is not None else ""

@@ -40,6 +40,7 @@ class HealthChecks:
         self.name = name
         self._logger = logger
         self._checks: dict[str, Check] = {"ping": _ping, **dict(checks)}
+        self._more: Callable[[], Mapping[str, Check]] = dict
         self._counts: dict[tuple[str, bool], int] = {}
         self._last: dict[str, bool] = {}
 
@@ -47,14 +48,21 @@ class HealthChecks:
         """Add a check, or replace the one of that name."""
         self._checks = {**self._checks, name: check}
 
+    def add_all(self, more: Callable[[], Mapping[str, Check]]) -> None:
+        """Add checks that come and go: `more` is asked for them each time, and they are reported last."""
+        self._more = more
+
+    def _all_checks(self) -> dict[str, Check]:
+        return {**self._checks, **self._more()}
+
     @property
     def names(self) -> tuple[str, ...]:
         """The checks' names in order."""
-        return tuple(self._checks)
+        return tuple(self._all_checks())
 
     def failures(self) -> dict[str, str]:
         """Return why which checks fail; empty when all is well."""
-        reasons = {name: self._run(check) for name, check in self._checks.items()}
+        reasons = {name: self._run(check) for name, check in self._all_checks().items()}
         return {name: reason for name, reason in reasons.items() if reason}
 
     def answer(self, request: HttpRequest) -> Response | None:
@@ -69,7 +77,7 @@ class HealthChecks:
             return self._all(query)
         if not path.startswith(f"{base}/"):
             return None
-        check = self._checks.get(path[len(base) + 1 :])
+        check = self._all_checks().get(path[len(base) + 1 :])
         if check is None:
             return plain(404, "404 page not found")
         reason = self._run(check)
@@ -80,7 +88,7 @@ class HealthChecks:
     def _all(self, query: Mapping[str, Sequence[str]]) -> Response:
         excluded = set(query.get("exclude", ()))
         lines, failed = [], False
-        for name, check in self._checks.items():
+        for name, check in self._all_checks().items():
             if name in excluded:
                 excluded.discard(name)
                 lines.append(f"[+]{name} excluded: ok")

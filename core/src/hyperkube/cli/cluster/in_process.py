@@ -19,7 +19,8 @@ ENDING_SECONDS = 2.0
 
 def start(life: Lifecycle, wishes: Wishes) -> Client:
     """Start everything; return a client that may do anything."""
-    from hyperkube.scheduler.endpoint import EXPLAIN_PATH, METRICS_PATH, explanation, measured
+    from hyperkube.controllers import endpoint as controlling
+    from hyperkube.scheduler import endpoint as scheduling
     from hyperkube.serving.loop import EdgeLoop
 
     options = parsed(wishes)
@@ -27,10 +28,12 @@ def start(life: Lifecycle, wishes: Wishes) -> Client:
     life.start("the network loop", loop)
     apiserver.complete(options["apiserver"])
     api = apiserver.start(life, options["apiserver"], loop, ending_seconds=ENDING_SECONDS)
-    controller_manager.start(life, options["controller-manager"], api.client)
+    manager = controller_manager.start(life, options["controller-manager"], api.client)
+    counted = controlling.registry(manager)
+    api.paths.offer(controlling.METRICS_PATH, lambda _request: controlling.measured(counted))
     decides = scheduler.start(life, options["scheduler"], api.client(component("system:kube-scheduler")))
-    api.paths.offer(EXPLAIN_PATH, lambda request: explanation(decides, request.param("pod")))
-    api.paths.offer(METRICS_PATH, lambda _request: measured(decides.metrics))
+    api.paths.offer(scheduling.EXPLAIN_PATH, lambda request: scheduling.explanation(decides, request.param("pod")))
+    api.paths.offer(scheduling.METRICS_PATH, lambda _request: scheduling.measured(decides.metrics))
     proxy.start(life, options["proxy"], api.client(component("system:kube-proxy")))
     kubelet.complete(options["kubelet"])
     kubelet.start(life, options["kubelet"], api.client(node(wishes.node_name)), loop)

@@ -26,6 +26,12 @@ DEBUGGING = section(
     Flag("contention-profiling", BOOL, False, "profile lock contention too", accepted=True),
 )
 
+PROFILING = section(
+    "Debugging",
+    Flag("profiling", BOOL, True, "serve profiles under /debug/pprof/"),
+    *unbuilt(Flag("contention-profiling", BOOL, False, "profile lock contention too")),
+)
+
 API_CLIENT = section(
     "API client",
     Flag("kubeconfig", STRING, "", "file with the API server's address and this process's credentials"),
@@ -68,15 +74,20 @@ SECURE_SERVING = section(
     *UNBUILT_SERVING,
 )
 
-DELEGATED_AUTH = section(
-    "Delegated authentication",
-    Flag("authentication-kubeconfig", STRING, "", "credentials to ask the API server who a client is", accepted=True),
-    Flag("authorization-kubeconfig", STRING, "", "credentials to ask what a client may do", accepted=True),
-    Flag("client-ca-file", STRING, "", "CA of the clients' certificates"),
-    *unbuilt(
-        Flag("authentication-skip-lookup", BOOL, False, "do not look up missing authentication settings"),
-        Flag("authentication-tolerate-lookup-failure", BOOL, True, "go on when that look-up fails"),
+
+def delegated_auth(*, tolerant: bool) -> tuple[Flag, ...]:
+    """Return the options of a server that asks the API server about its clients.
+
+    Args:
+        tolerant: the default of ``--authentication-tolerate-lookup-failure``.
+    """
+    return section(
+        "Delegated authentication",
+        Flag("authentication-kubeconfig", STRING, "", "credentials to ask the API server who a client is"),
+        Flag("authentication-skip-lookup", BOOL, False, "do not look the clients' CA up in the cluster"),
+        Flag("authentication-tolerate-lookup-failure", BOOL, tolerant, "go on without it when that look-up fails"),
+        Flag("authorization-kubeconfig", STRING, "", "credentials to ask the API server what a client may do"),
         Flag("authorization-always-allow-paths", LIST, "/healthz,/readyz,/livez", "paths open to everybody"),
-        Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy"),
-    ),
-)
+        Flag("client-ca-file", STRING, "", "CA of the clients' certificates; looked up in the cluster unless given"),
+        *unbuilt(Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy")),
+    )

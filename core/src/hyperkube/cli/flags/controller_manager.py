@@ -1,6 +1,6 @@
 """Options of the controller manager: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
-from hyperkube.cli.flags.common import API_CLIENT, DEBUGGING, DELEGATED_AUTH, GLOBAL, LEADER_ELECTION, SECURE_SERVING
+from hyperkube.cli.flags.common import API_CLIENT, GLOBAL, LEADER_ELECTION, PROFILING, SECURE_SERVING, delegated_auth
 from hyperkube.cli.flags.flag import ADDRESS, BOOL, CIDRS, DURATION, FLOAT, INT, LIST, STRING, Flag, section, unbuilt
 
 FLAGS = (
@@ -112,9 +112,9 @@ FLAGS = (
         Flag("cluster-signing-legacy-unknown-key-file", STRING, "", "its private key"),
         Flag("cluster-signing-duration", DURATION, "8760h0m0s", "longest life of signed certificates"),
     ),
-    *DELEGATED_AUTH,
+    *delegated_auth(tolerant=False),
     *API_CLIENT,
     *LEADER_ELECTION,
-    *DEBUGGING,
+    *PROFILING,
     *GLOBAL,
 )

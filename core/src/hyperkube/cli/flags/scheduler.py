@@ -1,7 +1,7 @@
 """Options of the scheduler: Kubernetes 1.36's, and those of the 1.0-1.22 line."""
 
-from hyperkube.cli.flags.common import API_CLIENT, GLOBAL, LEADER_ELECTION, SECURE_SERVING
-from hyperkube.cli.flags.flag import ADDRESS, BOOL, DURATION, FLOAT, INT, LIST, STRING, Flag, section, unbuilt
+from hyperkube.cli.flags.common import API_CLIENT, GLOBAL, LEADER_ELECTION, PROFILING, SECURE_SERVING, delegated_auth
+from hyperkube.cli.flags.flag import ADDRESS, BOOL, DURATION, FLOAT, INT, STRING, Flag, section
 
 FLAGS = (
     *section(
@@ -36,22 +36,9 @@ FLAGS = (
         Flag("address", ADDRESS, "127.0.0.1", "address of the HTTP port", deprecated="use --bind-address"),
         Flag("port", INT, 0, "HTTP port for health and metrics; 0 for none", deprecated="use --secure-port"),
     ),
-    *section(
-        "Delegated authentication",
-        Flag("authentication-kubeconfig", STRING, "", "credentials to ask the API server who a client is"),
-        Flag("authentication-skip-lookup", BOOL, False, "do not look the clients' CA up in the cluster"),
-        Flag("authentication-tolerate-lookup-failure", BOOL, True, "go on without it when that look-up fails"),
-        Flag("authorization-kubeconfig", STRING, "", "credentials to ask the API server what a client may do"),
-        Flag("authorization-always-allow-paths", LIST, "/healthz,/readyz,/livez", "paths open to everybody"),
-        Flag("client-ca-file", STRING, "", "CA of the clients' certificates; looked up in the cluster unless given"),
-        *unbuilt(Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy")),
-    ),
+    *delegated_auth(tolerant=True),
     *API_CLIENT,
     *LEADER_ELECTION,
-    *section(
-        "Debugging",
-        Flag("profiling", BOOL, True, "serve profiles under /debug/pprof/"),
-        *unbuilt(Flag("contention-profiling", BOOL, False, "profile lock contention too")),
-    ),
+    *PROFILING,
     *GLOBAL,
 )

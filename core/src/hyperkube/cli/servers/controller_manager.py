@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from hyperkube.cli.flags.controller_manager import FLAGS
+from hyperkube.cli.flags.flag import typed
 from hyperkube.cli.lifecycle import Lifecycle, ends, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube.client.request_counts import RequestCounts
+    from hyperkube.controllers.manager import ControllerManager
+    from hyperkube.serving.exchange import Handler
 
 
 def start(
@@ -18,22 +25,43 @@ def start(
     options: Options,
     client_for: Callable[[UserInfo], Client],
     on_lost: Callable[[], None] | None = None,
-) -> None:
-    """Start the manager with clients that act as whoever is asked for; `on_lost`: leadership was lost."""
+) -> ControllerManager:
+    """Start and return the manager, with clients that act as whoever is asked for; `on_lost`: leadership was lost."""
     from hyperkube.controllers.manager import ControllerManager
 
-    life.start("the controller manager", ControllerManager(client_for=client_for, options=options, on_lost=on_lost))
+    manager = ControllerManager(client_for=client_for, options=options, on_lost=on_lost)
+    life.start("the controller manager", manager)
+    return manager
+
+
+def handler(manager: ControllerManager, options: Options, counts: RequestCounts) -> Handler:
+    """Return all that the manager serves, to whoever is let in; `counts` has its requests to the API server."""
+    from hyperkube.controllers.endpoint import manager_endpoints
+    from hyperkube.machinery.clock import SystemClock
+    from hyperkube.serving.component import ComponentHandler
+    from hyperkube.serving.zpages import Zpages
+
+    endpoints = manager_endpoints(manager, options, [counts])
+    zpages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+    return ComponentHandler(endpoints, zpages)
 
 
 def run(options: Options) -> None:
     """Run the controllers until a signal, or until the leader's lease is lost."""
-    from hyperkube.cli.remote import remote_clients, serve_health
+    from hyperkube.cli.remote import remote_clients
+    from hyperkube.cli.secure_port import serve_secure
+    from hyperkube.client.request_counts import RequestCounts
+    from hyperkube.serving.edge import Edge
 
+    counts = RequestCounts()
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         with start_up():
-            start(life, options, remote_clients(options, "kube-controller-manager"), ends(stopped, lost))
-            serve_health(life, options)
+            manager = start(life, options, remote_clients(options, COMMAND.name, counts), ends(stopped, lost))
+            served = handler(manager, options, counts)
+            serve_secure(life, options, COMMAND.name, served)
+            if options["port"]:
+                life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")

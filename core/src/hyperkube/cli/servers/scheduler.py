@@ -15,6 +15,7 @@ from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
+    from hyperkube.client.request_counts import RequestCounts
     from hyperkube.scheduler.server import Scheduler
     from hyperkube.serving.exchange import Handler
 
@@ -28,15 +29,15 @@ def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[
     return scheduler
 
 
-def handler(scheduler: Scheduler, options: Options) -> Handler:
-    """Return all that the scheduler serves, to whoever is let in."""
+def handler(scheduler: Scheduler, options: Options, counts: RequestCounts) -> Handler:
+    """Return all that the scheduler serves, to whoever is let in; `counts` has its requests to the API server."""
     from hyperkube.machinery.clock import SystemClock
-    from hyperkube.scheduler.endpoint import WithExplanations, scheduler_endpoints
+    from hyperkube.scheduler.endpoint import scheduler_endpoints, with_explanations
     from hyperkube.serving.zpages import Zpages
 
-    endpoints = scheduler_endpoints(scheduler, options)
+    endpoints = scheduler_endpoints(scheduler, options, [counts])
     pages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
-    return WithExplanations(scheduler, endpoints, pages)
+    return with_explanations(scheduler, endpoints, pages)
 
 
 def run(options: Options) -> None:
@@ -46,13 +47,16 @@ def run(options: Options) -> None:
         return
     from hyperkube.cli.remote import remote_client
     from hyperkube.cli.secure_port import serve_secure
+    from hyperkube.client.request_counts import RequestCounts
     from hyperkube.serving.edge import Edge
+
+    counts = RequestCounts()
 
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         with start_up():
-            scheduler = start(life, options, remote_client(options, COMMAND.name), ends(stopped, lost))
-            served = handler(scheduler, options)
+            scheduler = start(life, options, remote_client(options, COMMAND.name, counts), ends(stopped, lost))
+            served = handler(scheduler, options, counts)
             serve_secure(life, options, COMMAND.name, served)
             if options["port"]:
                 life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
