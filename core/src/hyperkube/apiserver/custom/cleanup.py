@@ -46,7 +46,7 @@ class Cleanup:
                 return
             thread = threading.Thread(target=self._run, args=(name, uid), name=f"cleanup of {name}", daemon=True)
             self._running[uid] = thread
-        thread.start()
+            thread.start()
 
     def close(self) -> None:
         """Stop; what is left is for the next start. Idempotent."""
