@@ -58,7 +58,12 @@ class Manager(Process):
         self.kubeconfig.write_text(json.dumps(document))
 
     def command(self):
-        words = [str(BIN / "kube-controller-manager"), f"--kubeconfig={self.kubeconfig}", "--leader-elect"]
+        words = [
+            str(BIN / "kube-controller-manager"),
+            f"--kubeconfig={self.kubeconfig}",
+            "--leader-elect",
+            "--secure-port=0",
+        ]
         return words if LONG else [*words, *SHORT]
 
     def answers(self):

@@ -1,8 +1,6 @@
 """The scheduler's HTTPS port, as kube-scheduler has it: health for all, the rest for whom the API server lets."""
 
-import http.client
 import json
-import ssl
 import sys
 from pathlib import Path
 
@@ -11,94 +9,21 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
-from server_processes import BIN, ApiServer, Process, eventually, running
-
-from hyperkube.serving.certificates import issue, make_ca
-from hyperkube.testing.ports import free_port
+from secure_servers import Component, asked_server
+from server_processes import eventually, running
 
 pytestmark = pytest.mark.slow
-
-TOKENS = "admin-token,admin,1,system:masters\nsched-token,system:kube-scheduler,2\nscrape-token,scraper,3\n"
-READER = {
-    "role": ("clusterroles", {"rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}),
-    "binding": (
-        "clusterrolebindings",
-        {
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "scrape"},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "scraper"}],
-        },
-    ),
-}
-
-
-class Scheduler(Process):
-    """A scheduler with an HTTPS port."""
-
-    def __init__(self, folder, kubeconfig):
-        super().__init__(folder, "scheduler")
-        self.kubeconfig, self.port = kubeconfig, free_port()
-
-    def command(self):
-        delegated = [f"--{word}-kubeconfig={self.kubeconfig}" for word in ("authentication", "authorization")]
-        return [
-            str(BIN / "kube-scheduler"), f"--kubeconfig={self.kubeconfig}", "--v=2", "--leader-elect=true",
-            f"--secure-port={self.port}", "--bind-address=127.0.0.1", *delegated,
-        ]  # fmt: skip
-
-    def answers(self):
-        try:
-            return self.get("/readyz")[0] == 200
-        except OSError:
-            return False
-
-    def get(self, path, token="", certificate=None):
-        """Return status and text of an answer."""
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if certificate is not None:
-            context.load_cert_chain(*certificate)
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
-        try:
-            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
-            answer = connection.getresponse()
-            return answer.status, answer.read().decode()
-        finally:
-            connection.close()
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("server")
-    (folder / "tokens.csv").write_text(TOKENS)
-    authority = make_ca("clients")
-    authority.write(folder / "ca.crt", folder / "ca.key")
-    issue(authority, "admin", organizations=["system:masters"]).write(folder / "admin.crt", folder / "admin.key")
-    server = ApiServer(
-        folder, "--storage-backend=memory", "--authorization-mode=RBAC", f"--token-auth-file={folder / 'tokens.csv'}",
-        f"--client-ca-file={folder / 'ca.crt'}", secure=True,
-    )  # fmt: skip
-    server.administrator = (folder / "admin.crt", folder / "admin.key")
-    with running(server):
-        for resource, body in READER.values():
-            path = f"/apis/rbac.authorization.k8s.io/v1/{resource}"
-            assert server.post(path, {"metadata": {"name": "scrape"}, **body})[0] == 201
+    with asked_server(tmp_path_factory.mktemp("server")) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def scheduler(server, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("scheduler")
-    cluster = {"server": f"https://127.0.0.1:{server.secure_port}", "insecure-skip-tls-verify": True}
-    document = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": cluster}],
-        "users": [{"name": "u", "user": {"token": "sched-token"}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
-    (folder / "kubeconfig").write_text(json.dumps(document))
-    with running(Scheduler(folder, folder / "kubeconfig")) as (process,):
+    with running(Component(tmp_path_factory.mktemp("scheduler"), "kube-scheduler", server)) as (process,):
         yield process
 
 
@@ -163,3 +88,10 @@ def test_pods_that_are_tried_are_counted(server, scheduler):
     assert 'scheduler_pending_pods{queue="unschedulable"} 1.0' in text
     assert resources[0] == 200
     assert "# TYPE kube_pod_resource_request gauge" in resources[1]
+
+
+def test_requests_and_leadership_are_counted(server, scheduler):
+    text = scheduler.get("/metrics", "scrape-token")[1]
+
+    assert 'leader_election_master_status{name="kube-scheduler"} 1.0' in text
+    assert f'rest_client_requests_total{{code="200",host="127.0.0.1:{server.secure_port}",method="GET"}}' in text

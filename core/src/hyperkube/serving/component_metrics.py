@@ -62,6 +62,6 @@ def registry_of(*collectors: Collector) -> CollectorRegistry:
 
     registry = CollectorRegistry()
     for collector in collectors:
-        registry.register(collector)  # type: ignore[arg-type]  # it only asks for what the protocol has
+        registry.register(collector)
     ProcessCollector(registry=registry)
     return registry
