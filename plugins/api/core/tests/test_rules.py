@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 from hyperkube_api.core.strategies.cluster import NamespaceFinalizeStrategy, NamespaceStrategy, NodeStrategy
+from hyperkube_api.core.strategies.configuration import ConfigMapStrategy, SecretStrategy
 from hyperkube_api.core.strategies.limits import LimitRangeStrategy, ResourceQuotaStrategy
 from hyperkube_api.core.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from hyperkube_api.core.strategies.services import EndpointsStrategy, ServiceStrategy
+from hyperkube_api.core.strategies.volumes import PersistentVolumeClaimStrategy, PersistentVolumeStrategy
 from hyperkube_api.core.strategies.workloads import PodTemplateStrategy, ReplicationControllerStrategy
 
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
@@ -23,6 +25,11 @@ _spec.loader.exec_module(calls)
 
 POD = {"spec": {"containers": [{"name": "c", "image": "i"}], "serviceAccountName": "default"}, "status": {}}
 SERVICE = {"spec": {"ports": [{"port": 1}]}, "status": {}}
+VOLUME = {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}, "status": {}}
+CLAIM = {
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    "status": {"phase": "Pending"},
+}
 EMPTY = {"spec": {}, "status": {}}
 
 
@@ -32,14 +39,18 @@ def a_service_strategy():
 
 
 KINDS = {
+    "ConfigMap": (ConfigMapStrategy, {}),
     "Endpoints": (EndpointsStrategy, {}),
     "Finalize": (NamespaceFinalizeStrategy, EMPTY),
     "LimitRange": (LimitRangeStrategy, EMPTY),
     "Namespace": (NamespaceStrategy, EMPTY),
     "Node": (NodeStrategy, EMPTY),
+    "PersistentVolume": (PersistentVolumeStrategy, VOLUME),
+    "PersistentVolumeClaim": (PersistentVolumeClaimStrategy, CLAIM),
     "PodTemplate": (PodTemplateStrategy, {}),
     "ReplicationController": (ReplicationControllerStrategy, EMPTY),
     "ResourceQuota": (ResourceQuotaStrategy, EMPTY),
+    "Secret": (SecretStrategy, {}),
     "Service": (a_service_strategy, SERVICE),
     "Pod": (PodStrategy, POD),
     "Ephemeral": (EphemeralContainersStrategy, POD),
