@@ -149,6 +149,59 @@ def test_a_dual_stack_service_gets_an_address_of_each_family(strategy, stored):
     assert len(service["spec"]["clusterIPs"]) == 2
 
 
+DUAL = {"service-cluster-ip-range": "10.9.0.0/24,fd00:9::/120"}
+MULTIPLE = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+BOTH = {"clusterIP": "10.9.0.9", "clusterIPs": ["10.9.0.9", "fd00:9::9"]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "options", "said"),
+    [
+        (BOTH, DUAL, [MULTIPLE.format("cluster IPs")]),
+        ({"ipFamilies": ["IPv4", "IPv6"]}, DUAL, [MULTIPLE.format("IP families")]),
+        ({"clusterIP": "fd00::9"}, {}, ["IPv6 is not configured on this cluster"]),
+        ({"ipFamilies": ["IPv6"]}, {}, ["not configured on this cluster"]),
+        ({"clusterIPs": ["10.0.0.9"]}, {}, ["must be empty when `clusterIP` is not specified"]),
+    ],
+    ids=["addresses", "families", "address", "family", "no-first"],
+)
+def test_addresses_and_families_fit_the_policy_and_the_cluster(strategy, stored, spec, options, said):
+    with pytest.raises(Invalid) as refused:
+        create(strategy, stored, a_service(**spec), options=options)
+
+    assert [cause["message"].partition(": ")[2].partition(": ")[2] for cause in refused.value.details["causes"]] == said
+
+
+def updated(strategy, stored, old, **spec):
+    new = {**old, "spec": {**old["spec"], **spec}}
+    strategy.prepare_update(calls.a_call(stored, resource=SERVICES, name="s", verb="update", options=DUAL), new, old)
+    return new["spec"]
+
+
+def test_the_second_address_goes_only_from_a_service_of_one_family(strategy, stored):
+    old = create(strategy, stored, a_service(ipFamilyPolicy="RequireDualStack"), options=DUAL)
+    first = old["spec"]["clusterIPs"][:1]
+
+    single = updated(strategy, stored, old, ipFamilyPolicy="SingleStack")
+    with pytest.raises(Invalid) as refused:
+        updated(strategy, stored, old, clusterIPs=first, ipFamilies=["IPv4"])
+
+    assert (single["clusterIPs"], single["ipFamilies"]) == (first, ["IPv4"])
+    said = ["must be 'SingleStack' to release the secondary " + what for what in ("cluster IP", "IP family")]
+    assert [text in refused.value.message for text in said] == [True, True]
+
+
+def test_a_service_that_prefers_two_families_keeps_the_one_it_got(strategy, stored):
+    old = create(
+        strategy,
+        stored,
+        a_service(ipFamilyPolicy="PreferDualStack"),
+        options={"service-cluster-ip-range": "10.9.0.0/24"},
+    )
+
+    assert updated(strategy, stored, old, sessionAffinity="ClientIP")["clusterIPs"] == old["spec"]["clusterIPs"]
+
+
 @pytest.mark.parametrize(
     ("spec", "status", "shown"),
     [
