@@ -24,6 +24,7 @@ def server(tmp_path):
     server = ApiServer(options=options, store=MemoryStore())
     server.start()
     server.informers.wait_synced(5)
+    eventually(server.ready, why="the first answers would lack what its start has not made yet")
     server.client(LOOPBACK).create(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"x": "1"}}, "default")
     yield server
     server.close()
