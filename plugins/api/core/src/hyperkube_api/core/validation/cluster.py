@@ -6,10 +6,12 @@ Source: kubernetes pkg/apis/core/validation (ValidateNamespace, ValidateNode).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import orjson
 from hyperkube_api.core.validation.amounts import amount
+from hyperkube_api.core.validation.configuration import json_fault
 from hyperkube_api.core.validation.scheduling import EFFECTS
 from hyperkube_api.meta.validation import cidr
 
@@ -25,10 +27,12 @@ from hyperkube.machinery.field import (
     quote,
     required,
 )
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, annotations_of
 
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
+_TAINTS = ROOT.child("metadata", "taints")
+TAINTS = "scheduler.alpha.kubernetes.io/taints"
 STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 MAX_FEATURE = 253
 _FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z0-9]+)*")
@@ -77,7 +81,8 @@ def validate_namespace_status_update(obj: Object) -> list[FieldError]:
 def validate_node(obj: Object) -> list[FieldError]:
     """Check a node: taints, amounts, swap, features and pod ranges."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    errors = _taints(spec.get("taints") or [])
+    errors = _annotated_taints(annotations_of(obj))
+    errors += _taints(_TAINTS, spec.get("taints") or [])
     errors += _resources(status)
     swap = ((status.get("nodeInfo") or {}).get("swap") or {}).get("capacity")
     if swap is not None and swap <= 0:
@@ -87,11 +92,25 @@ def validate_node(obj: Object) -> list[FieldError]:
     return errors + _ranges(spec.get("podCIDRs") or [])
 
 
-def _taints(taints: Sequence[Object]) -> list[FieldError]:
+def _annotated_taints(annotations: Mapping[str, str]) -> list[FieldError]:
+    """Check the taints that a node has, as of old, in an annotation."""
+    if not annotations.get(TAINTS):
+        return []
+    path = ROOT.child("metadata", "annotations")
+    try:
+        taints = orjson.loads(annotations[TAINTS])
+    except orjson.JSONDecodeError as error:
+        return [invalid(path, TAINTS, json_fault(error))]
+    if not isinstance(taints, list) or not all(isinstance(taint, dict) for taint in taints):
+        return [invalid(path, TAINTS, "json: cannot unmarshal into Go value of type []v1.Taint")]
+    return _taints(path.child(TAINTS), taints)
+
+
+def _taints(path: Path, taints: Sequence[Object]) -> list[FieldError]:
     errors: list[FieldError] = []
     seen: set[tuple[str, str]] = set()
     for index, taint in enumerate(taints):
-        at = ROOT.child("metadata", "taints").index(index)
+        at = path.index(index)
         key, value, effect = (taint.get(member) or "" for member in ("key", "value", "effect"))
         errors += [invalid(at.child("key"), key, text) for text in names.qualified_name(key)]
         wrong = names.label_value(value)
@@ -154,7 +173,9 @@ def validate_node_update(obj: Object, old: Object) -> list[FieldError]:
 def validate_node_status_update(obj: Object, old: Object) -> list[FieldError]:
     """Check what may change of a node, as its kubelet reports it."""
     spec, status, before = obj.get("spec") or {}, obj.get("status") or {}, old.get("spec") or {}
-    errors = _resources(status) + _features(status.get("declaredFeatures") or ())
+    errors = (
+        _annotated_taints(annotations_of(obj)) + _resources(status) + _features(status.get("declaredFeatures") or ())
+    )
     seen: set[tuple[str, str]] = set()
     for index, address in enumerate(status.get("addresses") or ()):
         key = (address.get("type") or "", address.get("address") or "")
@@ -165,7 +186,7 @@ def validate_node_status_update(obj: Object, old: Object) -> list[FieldError]:
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
         text = 'node updates may not change providerID except from "" to valid'
         errors.append(forbidden(_SPEC.child("providerID"), text))
-    errors += _taints(spec.get("taints") or [])
+    errors += _taints(_TAINTS, spec.get("taints") or [])
     if (spec.get("externalID") or "") != (before.get("externalID") or ""):
         errors.append(forbidden(_SPEC.child("externalID"), "may not be updated"))
     return errors
