@@ -188,13 +188,12 @@ def _restore(new: Object, old: Object, name: str) -> None:
 def _refuse_invalid(target: Target, call: Call, new: Object, old: Object) -> None:
     strategy, served = _strategy(target), target.served
     errors = metadata.validate_update(new, old, own=served.custom, plain=served.strategy.plain_finalizers)
-    if target.sub is not None and target.sub.name == "status":
-        errors += strategy.validate_status_update(call, new, old)
-    else:
-        errors += strategy.validate_update(call, new, old)
+    is_status = target.sub is not None and target.sub.name == "status"
+    validate = strategy.validate_status_update if is_status else strategy.validate_update
+    errors += validate(call, new, old)
     if errors:
         raise Invalid.about(served.kind.group_kind, new["metadata"].get("name") or "", errors)
-    for text in strategy.warnings(call, new, old):
+    for text in [] if is_status else strategy.warnings(call, new, old):
         if text not in call.warnings:
             call.warnings.append(text)
 

@@ -15,7 +15,7 @@ from hyperkube_api.apps.defaults import (
     default_replica_set,
     default_stateful_set,
 )
-from hyperkube_api.core.warnings import template_warnings, workload_name_warnings
+from hyperkube_api.core.warnings import claim_template_warnings, template_warnings, workload_name_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 
 from hyperkube.hookspecs.api import Call, Strategy
@@ -38,21 +38,27 @@ class ControllerRevisionStrategy(Strategy):
         return validation.validate_controller_revision_update(obj, old)
 
 
+_KEEPS_ALL = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+
+
 class _WorkloadStrategy(StatusStrategy):
     """What keeps pods running from a template."""
 
     generation = True
+    _warns_of_names = True
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but unwise in the name and the template."""
         if not changed_generation(obj, old):
             return []
-        named = workload_name_warnings(obj) if old is None else []
+        named = workload_name_warnings(obj) if old is None and self._warns_of_names else []
         return named + template_warnings(obj["spec"].get("template"), "spec.template", None)
 
 
 class DaemonSetStrategy(_WorkloadStrategy):
     """One pod on every node; the template's generation is kept in an annotation, as of old."""
+
+    _warns_of_names = False
 
     def default(self, obj: Object) -> None:
         """Fill in the update strategy and the template."""
@@ -159,6 +165,15 @@ class StatefulSetStrategy(_WorkloadStrategy):
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Check a DNS label: pods and host names are made from it."""
         return dns1123_label(name.rstrip("-") + "a" if prefix and name.endswith("-") else name)
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say what is unwise in the template, the claims and the number of revisions to keep."""
+        spec = obj["spec"]
+        found = template_warnings(spec.get("template"), "spec.template", None) if changed_generation(obj, old) else []
+        found += claim_template_warnings(spec.get("volumeClaimTemplates") or [], is_new=old is None)
+        if (spec.get("revisionHistoryLimit") or 0) < 0:
+            found.append(_KEEPS_ALL)
+        return found
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check policies, selector, template and claims."""

@@ -23,6 +23,10 @@ LEGACY_CONTROLLER_UID = "controller-uid"
 LEGACY_JOB_NAME = "job-name"
 _HIGH_COMPLETIONS = 10**5
 _HIGH_PARALLELISM = 10**4
+_ZONE = (
+    "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+    "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
 
 
 class CronJobStrategy(StatusStrategy):
@@ -44,13 +48,13 @@ class CronJobStrategy(StatusStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but unwise in the name, the schedule and the template."""
-        if not changed_generation(obj, old):
-            return []
-        named = workload_name_warnings(obj) if old is None else []
-        if "TZ" in (obj["spec"].get("schedule") or "").upper() and old is not None:
-            named.append("cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
-        job = (obj["spec"].get("jobTemplate") or {}).get("spec") or {}
-        return named + template_warnings(job.get("template"), "spec.jobTemplate.spec.template", None)
+        found = workload_name_warnings(obj) if old is None else []
+        if changed_generation(obj, old):
+            job = (obj["spec"].get("jobTemplate") or {}).get("spec") or {}
+            found += _job_warnings(job, "spec.jobTemplate.spec")
+        if old is not None and "TZ" in (obj["spec"].get("schedule") or ""):
+            found.append(_ZONE)
+        return found
 
 
 _PODS_STAY = (
@@ -121,15 +125,20 @@ class JobStrategy(StatusStrategy):
         """Say what is allowed but unwise in the name, the numbers and the template."""
         if not changed_generation(obj, old):
             return []
-        spec = obj["spec"]
         found = workload_name_warnings(obj) if old is None else []
-        high = (spec.get("completions") or 0) > _HIGH_COMPLETIONS and (spec.get("parallelism") or 0) > _HIGH_PARALLELISM
-        if spec.get("completionMode") == "Indexed" and high:
-            found.append(
-                "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than "
-                "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
-            )
-        return found + template_warnings(spec.get("template"), "spec.template", None)
+        return found + _job_warnings(obj["spec"], "spec")
+
+
+def _job_warnings(spec: Object, path: str) -> list[str]:
+    """Return the warnings for what a job is to be; source: kubernetes pkg/api/job/warnings.go."""
+    found: list[str] = []
+    high = (spec.get("completions") or 0) > _HIGH_COMPLETIONS and (spec.get("parallelism") or 0) > _HIGH_PARALLELISM
+    if spec.get("completionMode") == "Indexed" and high:
+        found.append(
+            f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than "
+            "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+        )
+    return found + template_warnings(spec.get("template"), f"{path}.template", None)
 
 
 def _label_as_template(job: Object) -> None:

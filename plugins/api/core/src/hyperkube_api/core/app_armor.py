@@ -11,19 +11,29 @@ PREFIX = "container.apparmor.security.beta.kubernetes.io/"
 _LOCALHOST = "localhost/"
 
 
-def apply_app_armor_annotations(pod: Object) -> None:
-    """Fill in the profile of each container that only an annotation names, in place."""
+def apply_app_armor_annotations(pod: Object) -> list[str]:
+    """Fill in the profile of each container that only an annotation names, in place.
+
+    Returns the names of the containers whose annotation did something, or says nothing that could be understood.
+    """
     annotations = annotations_of(pod)
-    if not any(key.startswith(PREFIX) for key in annotations):
-        return
+    is_windows = (pod["spec"].get("os") or {}).get("name") == "windows"
+    if is_windows or not any(key.startswith(PREFIX) for key in annotations):
+        return []
+    noted: list[str] = []
     whole = (pod["spec"].get("securityContext") or {}).get("appArmorProfile")
     for member in ("initContainers", "containers", "ephemeralContainers"):
         for container in pod["spec"].get(member) or ():
-            profile = _profile(annotations.get(PREFIX + str(container.get("name"))))
-            context = container.get("securityContext") or {}
-            if profile is None or context.get("appArmorProfile") or profile == whole:
+            name, context = str(container.get("name")), container.get("securityContext") or {}
+            if PREFIX + name not in annotations or context.get("appArmorProfile"):
                 continue
-            container["securityContext"] = {**context, "appArmorProfile": profile}
+            profile = _profile(annotations[PREFIX + name])
+            if profile is not None and profile == whole:
+                continue
+            noted.append(name)
+            if profile is not None:
+                container["securityContext"] = {**context, "appArmorProfile": profile}
+    return noted
 
 
 def _profile(text: str | None) -> Object | None:

@@ -5,16 +5,21 @@ Source: kubernetes pkg/registry/discovery/endpointslice.
 
 from __future__ import annotations
 
+from hyperkube_api.core.warnings import ip_warnings
 from hyperkube_api.discovery.defaults import default_endpoint_slice
 from hyperkube_api.discovery.validation import validate_endpoint_slice
 from hyperkube_api.meta.validation import LOOPBACK_GATE, unchanged
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import ROOT, FieldError
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, labels_of
 
 SERVICE_NAME = "kubernetes.io/service-name"
 HEADLESS = "service.kubernetes.io/headless"
+
+
+_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_CONTROLLERS = frozenset({"endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"})
 
 
 class EndpointSliceStrategy(Strategy):
@@ -32,8 +37,17 @@ class EndpointSliceStrategy(Strategy):
             obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when addresses are names."""
-        return ["spec.addressType: FQDN endpoints are deprecated"] if obj.get("addressType") == "FQDN" else []
+        """Say when addresses are names, or written in an odd way by somebody else than the controllers."""
+        named = ["spec.addressType: FQDN endpoints are deprecated"] if obj.get("addressType") == "FQDN" else []
+        if labels_of(obj).get(_MANAGED_BY) in _CONTROLLERS:
+            return named
+        at = ROOT.child("endpoints")
+        return named + [
+            text
+            for index, endpoint in enumerate(obj.get("endpoints") or ())
+            for number, address in enumerate(endpoint.get("addresses") or ())
+            for text in ip_warnings(at.index(index).child("addresses").index(number), address)
+        ]
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check addresses and ports."""

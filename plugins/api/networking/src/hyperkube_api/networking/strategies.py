@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from hyperkube_api.core.warnings import cidr_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 from hyperkube_api.networking.defaults import default_ingress_class, default_network_policy
 from hyperkube_api.networking.validation.addresses import (
@@ -27,7 +28,7 @@ from hyperkube_api.networking.validation.ingresses import (
 from hyperkube_api.networking.validation.policies import validate_network_policy
 
 from hyperkube.hookspecs.api import Call, Strategy
-from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.field import ROOT, FieldError, Path
 from hyperkube.machinery.objects import Object, annotations_of
 
 
@@ -68,7 +69,8 @@ class IngressStrategy(StatusStrategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say when the class is named the old way."""
-        if CLASS_ANNOTATION in annotations_of(obj) and not (old and CLASS_ANNOTATION in annotations_of(old)):
+        named = (obj.get("spec") or {}).get("ingressClassName") is not None
+        if old is None and CLASS_ANNOTATION in annotations_of(obj) and not named:
             return [f"annotation \"{CLASS_ANNOTATION}\" is deprecated, please use 'spec.ingressClassName' instead"]
         return []
 
@@ -105,6 +107,26 @@ class NetworkPolicyStrategy(Strategy):
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation; ranges that are stored stay allowed."""
         return validate_network_policy(obj, old)
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say which ranges are written in an odd way."""
+        return [
+            text
+            for member, peers in (("ingress", "from"), ("egress", "to"))
+            for index, rule in enumerate((obj.get("spec") or {}).get(member) or ())
+            for number, peer in enumerate(rule.get(peers) or ())
+            for text in _block_warnings(
+                ROOT.child("spec", member).index(index).child(peers).index(number).child("ipBlock"),
+                peer.get("ipBlock") or {},
+            )
+        ]
+
+
+def _block_warnings(path: Path, block: Object) -> list[str]:
+    found = cidr_warnings(path.child("cidr"), block.get("cidr") or "")
+    for index, text in enumerate(block.get("except") or ()):
+        found += cidr_warnings(path.child("except").index(index), text)
+    return found
 
 
 class ServiceCIDRStrategy(StatusStrategy):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hyperkube_api.core.validation.pod_specs import overhead
 from hyperkube_api.core.validation.scheduling import validate_tolerations
+from hyperkube_api.core.warnings import DEPRECATED_LABELS
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import labels, named, unchanged
 
@@ -33,6 +34,12 @@ class RuntimeClassStrategy(Strategy):
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that the handler stayed."""
         return unchanged(ROOT.child("handler"), obj.get("handler"), old.get("handler"))
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say when nodes are chosen by labels that will go."""
+        selector = (obj.get("scheduling") or {}).get("nodeSelector") or ()
+        at = ROOT.child("scheduling", "nodeSelector")
+        return [f"{at}: {DEPRECATED_LABELS[key]}" for key in sorted(selector) if key in DEPRECATED_LABELS]
 
 
 def _tolerations(path: Path, tolerations: list[Object]) -> list[FieldError]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.core.warnings import DEPRECATED_LABELS
+from hyperkube_api.core.warnings import DEPRECATED_LABELS, label_selector_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 from hyperkube_api.storage import validation
 from hyperkube_api.storage.defaults import default_csi_driver, default_storage_class
@@ -85,6 +85,10 @@ class CSIStorageCapacityStrategy(Strategy):
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that place and class stayed."""
         return validation.validate_capacity_update(obj, old)
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say when topology uses labels that will go."""
+        return label_selector_warnings(ROOT.child("nodeTopology"), obj.get("nodeTopology"))
 
 
 class StorageClassStrategy(Strategy):

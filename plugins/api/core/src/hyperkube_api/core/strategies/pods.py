@@ -16,7 +16,7 @@ from hyperkube_api.core.validation.pod_resizes import validate_resize
 from hyperkube_api.core.validation.pod_statuses import validate_pod_status_update
 from hyperkube_api.core.validation.pod_updates import validate_ephemeral_containers_update, validate_pod_update
 from hyperkube_api.core.validation.pods import validate_pod
-from hyperkube_api.core.warnings import pod_warnings
+from hyperkube_api.core.warnings import app_armor_warning, pod_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -59,7 +59,7 @@ class PodStrategy(StatusStrategy):
         obj["status"] = status
         _no_negative_grace(obj["spec"])
         apply_match_label_keys(obj)
-        apply_app_armor_annotations(obj)
+        call.warnings.extend(map(app_armor_warning, apply_app_armor_annotations(obj)))
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """A negative grace period means one second."""

@@ -14,7 +14,7 @@ from hyperkube_api.core.validation.services import (
     validate_service_status_update,
     validate_service_update,
 )
-from hyperkube_api.core.warnings import service_warnings
+from hyperkube_api.core.warnings import endpoints_warnings, service_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 from hyperkube_api.meta.validation import LOOPBACK_GATE
 
@@ -45,6 +45,10 @@ class EndpointsStrategy(Strategy):
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check addresses and ports that changed."""
         return validate_endpoints(obj, old, loopback=call.gates.get(LOOPBACK_GATE, False))
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say which addresses are written in an odd way."""
+        return endpoints_warnings(obj)
 
 
 class ServiceStrategy(StatusStrategy):

@@ -12,7 +12,7 @@ from hyperkube_api.core.validation.controllers import (
     validate_replication_controller,
     validate_replication_controller_status,
 )
-from hyperkube_api.core.warnings import template_warnings
+from hyperkube_api.core.warnings import template_warnings, workload_name_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 
 from hyperkube.hookspecs.api import Call, Strategy
@@ -62,7 +62,8 @@ class ReplicationControllerStrategy(StatusStrategy):
         return validate_replication_controller_status(obj)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but unwise in the template."""
+        """Say what is allowed but unwise in the name and the template."""
         if not changed_generation(obj, old):
             return []
-        return template_warnings(obj["spec"].get("template"), "spec.template", None)
+        named = workload_name_warnings(obj) if old is None else []
+        return named + template_warnings(obj["spec"].get("template"), "spec.template", None)
