@@ -1,24 +1,19 @@
-"""How a server that is not the API server reaches it, and the small HTTP port for health that each of them has."""
+"""How a server that is not the API server reaches it."""
 
 from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from hyperkube.cli.lifecycle import Lifecycle
 from hyperkube.cli.server_command import Options
 from hyperkube.client.client import Client
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
-
     from hyperkube.client.request_counts import RequestCounts
-    from hyperkube.serving.endpoints import ServerEndpoints
-    from hyperkube.serving.exchange import Handler
 
 SERVICE_ACCOUNT_TOKEN_SECONDS = 3600
 
@@ -82,26 +77,3 @@ def _as_service_account(
         user_agent=name,
         counts=counts,
     )
-
-
-def serve_health(
-    life: Lifecycle,
-    options: Options,
-    wrap: Callable[[ServerEndpoints], Handler] = lambda endpoints: endpoints,
-    metrics: Callable[[], CollectorRegistry] | None = None,
-) -> None:
-    """Serve /healthz, /metrics and /configz on the ports the server's flags name; `wrap` adds more."""
-    from hyperkube.serving.edge import Edge
-    from hyperkube.serving.endpoints import ServerEndpoints
-
-    listeners: list[tuple[str, int]] = []
-    if options.get("healthz-port"):  # a server that has this flag serves its own API on --port
-        listeners.append((str(options.get("healthz-bind-address", "127.0.0.1")).split(":")[0], options["healthz-port"]))
-    elif "healthz-port" not in options and options.get("port") and "port" in options["given"]:
-        listeners.append((options["address"], options["port"]))
-    if not listeners:
-        return
-    shown: dict[str, Any] = {name: value for name, value in options.items() if name != "given"}
-    endpoints = ServerEndpoints(configz={"componentconfig": shown}, metrics=metrics() if metrics else None)
-    for host, port in listeners:
-        life.start("the health endpoint", Edge(wrap(endpoints), host=host, port=port))

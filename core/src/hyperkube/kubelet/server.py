@@ -24,6 +24,7 @@ from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime, TakesAddresses
 from hyperkube.hookspecs.volume import Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.kubelet.admission import Admission
+from hyperkube.kubelet.api.handler import KubeletHandler
 from hyperkube.kubelet.container_start import ContainerStarter, Surroundings
 from hyperkube.kubelet.container_stop import ContainerStopper
 from hyperkube.kubelet.housekeeping import PERIOD_SECONDS, Housekeeping
@@ -50,10 +51,11 @@ from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.plugin.loader import PluginHost, installed, load
-from hyperkube.serving.exchange import Handler
 
 RELIST_SECONDS = 1.0
 SLOW_RELIST_SECONDS = 60.0
+STUCK_SECONDS = 180.0
+"""Of silence of that loop, after which the kubelet is not healthy; Kubernetes' threshold for its relisting."""
 COMPONENT = "kubelet"
 _HURRY = "hurry/"
 
@@ -92,7 +94,8 @@ class Kubelet:
             self._sources.append(ApiSource(client, self._clock, self.options.node_name, self.table))
         self._sources_seen = False
         self._seen: dict[str, Observed] = {}
-        self._handler: Handler | None = None
+        self._relisted = self._clock.monotonic()
+        self._handler: KubeletHandler | None = None
         self._closing = False
 
     def _build(self, network: Network | None, host_ips: tuple[str, ...]) -> None:
@@ -171,7 +174,7 @@ class Kubelet:
         return self.options.node_name
 
     @property
-    def handler(self) -> Handler:
+    def handler(self) -> KubeletHandler:
         """The kubelet's HTTPS API."""
         if self._handler is None:
             from hyperkube.kubelet.api.handler import KubeletHandler
@@ -257,6 +260,11 @@ class Kubelet:
         else:
             self._sync(key)
 
+    def stuck(self) -> str:
+        """Return that the containers were not looked at for too long, or the empty string."""
+        silent = self._clock.monotonic() - self._relisted
+        return f"containers were last looked at {silent:.0f} s ago" if silent > STUCK_SECONDS else ""
+
     def _relist(self) -> None:
         """Look at everything the runtime has; who changed without a word is worked on."""
         seen = observe_all(self.runtime)
@@ -265,6 +273,7 @@ class Kubelet:
                 self._work.add(uid)
         self._seen = {} if isinstance(self.runtime, NotifiesChanges) else seen
         slow = isinstance(self.runtime, NotifiesChanges)
+        self._relisted = self._clock.monotonic()
         self._work.add_after("/relist", SLOW_RELIST_SECONDS if slow else RELIST_SECONDS)
 
     def _keep_house(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 from typing import Any
 
 from hyperkube.client.client import Client
@@ -16,11 +17,13 @@ from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import proxier as specs
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.proxier import Proxier, ServicePort, ServicePortName
-from hyperkube.kinds.resources import ENDPOINT_SLICES, SERVICES
+from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, SERVICES
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import PluginHost, load
+from hyperkube.proxy.health import ProxyHealth
 from hyperkube.proxy.maps import SLICE_SELECTOR, age_key, changed_services, node_port_hint, service_map
+from hyperkube.proxy.metrics import ENDPOINT, SERVICE, ProxyMetrics
 
 _log = logging.getLogger("hyperkube.proxy")
 
@@ -48,6 +51,9 @@ class Proxy:
         self._informers = InformerFactory(client, self._clock)
         self._services = self._informers.informer(SERVICES)
         self._slices = self._informers.informer(ENDPOINT_SLICES, label_selector=SLICE_SELECTOR)
+        self.health = ProxyHealth(self._clock)
+        self.metrics = ProxyMetrics(self._clock)
+        self.mode = proxy_mode(options)
         self._host = build_host(options, self._clock)
         self._proxier: Proxier | None = None
         self._dirty = threading.Event()
@@ -65,14 +71,19 @@ class Proxy:
         """
         self._host.start()
         self._proxier = self._host.hook.proxier_build()
-        for informer in (self._services, self._slices):
-            informer.add_handler(
-                on_add=lambda _obj: self._dirty.set(),
-                on_update=lambda _old, _new: self._dirty.set(),
-                on_delete=lambda _obj: self._dirty.set(),
-            )
+        for informer, what in ((self._services, SERVICE), (self._slices, ENDPOINT)):
+            changed = partial(self._changed, what)
+            informer.add_handler(changed, changed, changed)
+        if self._node and self._options.get("healthz-port"):
+            node = self._informers.informer(NODES, field_selector=f"metadata.name={self._node}")
+            node.add_handler(self.health.see_node, lambda _old, new: self.health.see_node(new))
         self._informers.start()
         self._thread.start()
+
+    def _changed(self, what: str, *_objects: Object) -> None:
+        self.metrics.changed(what)
+        self.health.queued()
+        self._dirty.set()
 
     def ready(self) -> bool:
         """Tell whether the first complete state was handed to the proxier."""
@@ -99,8 +110,12 @@ class Proxy:
             if self._clock.wait(self._stopped, GATHER_SECONDS):
                 return
             self._dirty.clear()
+            self.metrics.taken()
+            begun = self._clock.monotonic()
             try:
                 failed = self._sync()
+                self.metrics.synced(self._clock.monotonic() - begun)
+                self.health.updated()
             except Exception:  # noqa: BLE001  a bug in one sync must not end the proxying; it is logged
                 _log.exception("sync failed; it is tried again in %d s", RETRY_SECONDS)
                 failed = True
@@ -133,13 +148,18 @@ class Proxy:
         self._complained = lines
 
 
+def proxy_mode(options: dict[str, Any]) -> str:
+    """Return the name of the proxier that is used."""
+    return str(options.get("proxy-mode") or "userspace")
+
+
 def build_host(options: dict[str, Any], clock: Clock) -> PluginHost:
     """Load the proxier that ``--proxy-mode`` names.
 
     Raises:
         PluginNotFound: it is not installed; the message lists the installed ones.
     """
-    name = str(options.get("proxy-mode") or "userspace")
+    name = proxy_mode(options)
     logger = logging.getLogger(f"hyperkube.proxier.{name}")
     return load(
         "proxier", [name], specs, lambda plugin: PluginContext(name=plugin, clock=clock, logger=logger, options=options)

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from hyperkube.serving.endpoints import ServerEndpoints
 from hyperkube.serving.exchange import Answer, HttpRequest, Response
 from hyperkube.serving.health import service_level_indicators
+from hyperkube.serving.wire import plain
 from hyperkube.serving.zpages import Zpages
 
 SLIS_PATH = "/metrics/slis"
@@ -54,3 +55,25 @@ class ComponentHandler:
 def metrics_text(body: bytes) -> Response:
     """Answer in Prometheus' text format."""
     return Response(headers=[("Content-Type", "text/plain; version=0.0.4; charset=utf-8")], body=body)
+
+
+class OpenPort:
+    """A port for everybody, with a few pages; a `Handler`."""
+
+    def __init__(self, answer: Callable[[HttpRequest], Response | None]) -> None:
+        """Take what answers; None from it means that there is no such page."""
+        self._answer = answer
+
+    def handle(self, request: HttpRequest) -> Answer:
+        """Answer what there is."""
+        return self._answer(request) or plain(404, "404 page not found")
+
+    def hot(self, request: HttpRequest) -> Response | None:
+        """Nothing is answered on the loop."""
+        del request
+        return None
+
+    def is_long_running(self, request: HttpRequest) -> bool:
+        """Nothing is."""
+        del request
+        return False

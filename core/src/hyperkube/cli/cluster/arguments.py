@@ -98,6 +98,7 @@ def arguments(wishes: Wishes) -> dict[str, list[str]]:
         "proxy": [
             f"--hostname-override={wishes.node_name}",
             "--healthz-port=0",
+            "--metrics-port=0",
             f"--kubeconfig={layout.kubeconfig('kube-proxy')}",
             f"--feature-gates={LOOPBACK_GATE}",
         ],

@@ -1,6 +1,6 @@
 """Options of the proxy: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
-from hyperkube.cli.flags.common import API_CLIENT, DEBUGGING, GLOBAL
+from hyperkube.cli.flags.common import API_CLIENT, GLOBAL
 from hyperkube.cli.flags.flag import (
     ADDRESS,
     BOOL,
@@ -45,9 +45,10 @@ FLAGS = (
         "Health and metrics",
         Flag("healthz-bind-address", STRING, "0.0.0.0:10256", "address (and port) of the health endpoint"),
         Flag("healthz-port", INT, 10256, "port of the health endpoint; 0 for none"),
-        Flag("metrics-bind-address", STRING, "127.0.0.1:10249", "address and port of metrics", accepted=True),
+        Flag("metrics-bind-address", STRING, "127.0.0.1:10249", "address (and port) of metrics"),
+        Flag("metrics-port", INT, 10249, "port of metrics; 0 for none"),
     ),
     *API_CLIENT,
-    *DEBUGGING,
+    *section("Debugging", Flag("profiling", BOOL, False, "serve profiles under /debug/pprof/")),
     *GLOBAL,
 )

@@ -51,6 +51,23 @@ def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLo
     return kubelet
 
 
+def serve(life: Lifecycle, options: Options, kubelet: Kubelet) -> None:
+    """Serve on the ports without authentication that the flags name.
+
+    Raises:
+        UsageError: an address cannot be bound.
+    """
+    from hyperkube.kubelet.api.open_ports import health_port, read_only_port
+    from hyperkube.serving.edge import Edge
+
+    if options["healthz-port"]:
+        health = Edge(health_port(kubelet.stuck), host=options["healthz-bind-address"], port=options["healthz-port"])
+        life.start("the health port", health)
+    if options["enable-server"] and options["read-only-port"]:
+        handler = read_only_port(kubelet.handler)
+        life.start("the read-only port", Edge(handler, host=options["address"], port=options["read-only-port"]))
+
+
 def join(options: Options, node: str, pause: Callable[[], bool]) -> None:
     """Come to a certificate with the credentials of ``--bootstrap-kubeconfig``, unless there is a good one.
 
@@ -72,7 +89,7 @@ def join(options: Options, node: str, pause: Callable[[], bool]) -> None:
 
 def run(options: Options) -> None:
     """Run pods until a signal."""
-    from hyperkube.cli.remote import remote_client, serve_health
+    from hyperkube.cli.remote import remote_client
 
     complete(options)
     with stop_signal() as stopped, Lifecycle() as life:
@@ -81,8 +98,8 @@ def run(options: Options) -> None:
             join(options, node, lambda: stopped.wait(REQUEST_POLL_SECONDS))
         connected = options["kubeconfig"] or options["master"] or options["api-servers"]
         with start_up():
-            start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
-            serve_health(life, options)
+            kubelet = start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
+            serve(life, options, kubelet)
         stopped.wait()
 
 

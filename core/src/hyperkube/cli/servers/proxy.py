@@ -2,23 +2,67 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from hyperkube.cli.flags.flag import typed
 from hyperkube.cli.flags.proxy import FLAGS
 from hyperkube.cli.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
 from hyperkube.client.client import Client
 
-
-def start(life: Lifecycle, options: Options, client: Client) -> None:
-    """Start the proxy."""
+if TYPE_CHECKING:
+    from hyperkube.client.request_counts import RequestCounts
     from hyperkube.proxy.server import Proxy
 
-    life.start("the proxy", Proxy(client=client, options=options))
+
+def start(life: Lifecycle, options: Options, client: Client) -> Proxy:
+    """Start the proxy and return it."""
+    from hyperkube.proxy.server import Proxy
+
+    proxy = Proxy(client=client, options=options)
+    life.start("the proxy", proxy)
+    return proxy
+
+
+def listener(address: str, port: int) -> tuple[str, int] | None:
+    """Return where to listen: a port within the address wins; None if the flag has port 0 or there is no address."""
+    if not port or not address:
+        return None
+    host, _, own = address.rpartition(":")
+    if host and own.isdecimal() and (":" not in host or host.startswith("[")):
+        address, port = host, int(own)
+    return address.strip("[]"), port
+
+
+def serve(life: Lifecycle, options: Options, proxy: Proxy, counts: RequestCounts) -> None:
+    """Serve the proxy's health to load balancers, and on a port of its own what it tells of itself.
+
+    Raises:
+        UsageError: an address cannot be bound.
+    """
+    from hyperkube.machinery.clock import SystemClock
+    from hyperkube.proxy.endpoint import proxy_endpoints, proxy_handler
+    from hyperkube.serving.component import OpenPort
+    from hyperkube.serving.edge import Edge
+    from hyperkube.serving.zpages import Zpages
+
+    health = listener(options["healthz-bind-address"], options["healthz-port"])
+    if health is not None:
+        life.start("the health port", Edge(OpenPort(proxy.health.answer), host=health[0], port=health[1]))
+    metrics = listener(options["metrics-bind-address"], options["metrics-port"])
+    if metrics is not None:
+        endpoints = proxy_endpoints(proxy, options, [counts])
+        zpages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+        handler = proxy_handler(proxy, endpoints, zpages)
+        life.start("the metrics port", Edge(handler, host=metrics[0], port=metrics[1]))
 
 
 def run(options: Options) -> None:
     """Proxy until a signal; or remove all traces and end."""
-    from hyperkube.cli.remote import remote_client, serve_health
+    from hyperkube.cli.remote import remote_client
+    from hyperkube.client.request_counts import RequestCounts
 
+    counts = RequestCounts()
     if options["cleanup"]:
         from hyperkube.proxy.server import cleanup
 
@@ -26,8 +70,8 @@ def run(options: Options) -> None:
         return
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
-            start(life, options, remote_client(options, "kube-proxy"))
-            serve_health(life, options)
+            proxy = start(life, options, remote_client(options, COMMAND.name, counts))
+            serve(life, options, proxy, counts)
         stopped.wait()
 
 

@@ -111,9 +111,9 @@ class KubeletHandler:
         parts = [part for part in request.path.split("/") if part]
         head = parts[0] if parts else ""
         query = request.query()
-        simple = self._simple(request.path.rstrip("/"))
-        if simple is not None:
-            return simple
+        page = self.page(request.path.rstrip("/"))
+        if page is not None:
+            return page
         if head == "logs":
             return self._files(parts[1:])
         if not self._node.options.debugging:
@@ -129,8 +129,8 @@ class KubeletHandler:
             return PortForwardUpgrade(serve=serve_ports(self._runtime, sandbox.id))
         raise NotFound("404 page not found")
 
-    def _simple(self, path: str) -> Response | None:
-        """Answer the routes without parameters."""
+    def page(self, path: str) -> Response | None:
+        """Answer a route without parameters, whoever asks; None where there is none."""
         if path in {"/healthz", "/healthz/ping", "/healthz/syncloop", "/healthz/log"}:
             return _text("ok")
         if path == "/pods":
