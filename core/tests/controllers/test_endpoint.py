@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.controllers import manager as module
-from hyperkube.controllers.endpoint import manager_endpoints
+from hyperkube.controllers.endpoint import manager_endpoints, measured
 from hyperkube.controllers.manager import ControllerManager
 from hyperkube.hookspecs import hookimpl
 from hyperkube.kinds.resources import PODS
@@ -130,3 +130,20 @@ def test_what_checks_said_is_counted(manage):
     ask("/healthz")
 
     assert 'kubernetes_healthcheck{name="job-controller",type="healthz"} 1' in ask("/metrics/slis")[1]
+
+
+def test_a_cluster_in_one_process_shows_the_same_metrics(monkeypatch):
+    monkeypatch.setattr(module, "installed", lambda _family: {"job": None})
+    monkeypatch.setattr(
+        module,
+        "load",
+        lambda family, names, specs, context: PluginHost(family, specs, [("job", Looking(context("job")))]),
+    )
+    client = FakeClient(SystemClock())
+    manager = ControllerManager(client_for=lambda _user: client, options={})
+    manager.start()
+
+    try:
+        assert 'workqueue_depth{name="job"} 0.0' in measured(manager).body.decode()
+    finally:
+        manager.close()

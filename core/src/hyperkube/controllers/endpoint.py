@@ -55,11 +55,11 @@ def registry(manager: ControllerManager, collectors: Sequence[Collector] = ()) -
     return registry_of(Release(), leads, RunningControllers(manager), manager.queues, *collectors)
 
 
-def measured(registry: CollectorRegistry) -> Response:
-    """Answer with metrics in Prometheus' text format."""
+def measured(manager: ControllerManager) -> Response:
+    """Answer with a manager's metrics in Prometheus' text format."""
     from prometheus_client import generate_latest
 
-    return metrics_text(generate_latest(registry))
+    return metrics_text(generate_latest(registry(manager)))
 
 
 def manager_endpoints(
