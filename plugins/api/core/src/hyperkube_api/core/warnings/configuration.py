@@ -14,16 +14,15 @@ MOUNTABLE_SECRETS = "kubernetes.io/enforce-mountable-secrets"
 
 
 def secret_warnings(secret: Object) -> list[str]:
-    """Return the warning for a TLS secret that holds no certificate."""
+    """Return the warning for a TLS secret whose certificate and key are no pair."""
     if secret.get("type") != "kubernetes.io/tls":
         return []
+    from hyperkube_api.core.warnings.key_pairs import key_pair_error  # needs cryptography, which is slow to import
+
     data = secret.get("data") or {}
     certificate, key = (b64decode(data.get(name) or "") for name in ("tls.crt", "tls.key"))
-    if b"-----BEGIN" not in certificate:
-        return ["tls: failed to find any PEM data in certificate input"]
-    if b"-----BEGIN" not in key:
-        return ["tls: failed to find any PEM data in key input"]
-    return []
+    error = key_pair_error(certificate, key)
+    return [error] if error else []
 
 
 def service_account_warnings(account: Object, old: Object | None) -> list[str]:
