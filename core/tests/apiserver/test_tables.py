@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from hyperkube.apiserver.served import ServedResource
-from hyperkube.apiserver.tables import ColumnDefinitions, table
-from hyperkube.hookspecs.api import Column, ResourceSpec, TypeDescription
+from hyperkube.apiserver.tables import ColumnDefinitions, shown_as, table
+from hyperkube.hookspecs.api import Column, ResourceSpec, Subresource, TypeDescription
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
 pytest.importorskip("hyperkube_api.core.v1", reason="describes types of the core API group")
@@ -149,3 +149,20 @@ def test_rows_come_in_the_order_of_their_kind():
         ["b"],
         ["c"],
     ]
+
+
+def test_a_subresource_may_have_columns_of_its_own():
+    kind = GroupVersionKind("", "v1", "Part")
+    own = Subresource(
+        name="own", kind=kind, verbs=("get",), columns=(Column("Size"),), cells=lambda obj, now: [obj["size"]]
+    )
+    like = Subresource(name="like", kind=kind, verbs=("get",))
+    parent = ServedResource(replace(served(Column("Name")).spec, subresources=(own, like)), None)
+
+    rows = table(
+        shown_as(parent, "own"), [{"size": 3}], {}, datetime.now(UTC), include="None", version="v1", columns=None
+    )["rows"]
+
+    assert rows == [{"cells": [3], "object": None}]
+    assert shown_as(parent, "like") is parent
+    assert shown_as(parent, "") is parent

@@ -14,7 +14,7 @@ from hyperkube.apiserver.calls import ApiRequest, Outcome, Page, Raw, Single, Wa
 from hyperkube.apiserver.decode import internal_package
 from hyperkube.apiserver.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube.apiserver.request_info import flag
-from hyperkube.apiserver.tables import META_VERSION, ColumnDefinitions, partial, partial_schema, table
+from hyperkube.apiserver.tables import META_VERSION, ColumnDefinitions, partial, partial_schema, shown_as, table
 from hyperkube.apiserver.waiting_stream import WaitingStream
 from hyperkube.apiserver.watch_stream import WatchStream, frames_for
 from hyperkube.machinery.clock import Clock
@@ -109,7 +109,8 @@ class Encoder:
             meta = {"resourceVersion": (obj.get("metadata") or {}).get("resourceVersion", "")}
             include = request.param("includeObject")
             now = self.clock.now()
-            return table(served, [obj], meta, now, include=include, version=wanted.version, columns=self.columns)
+            shown = shown_as(served, request.info.subresource)
+            return table(shown, [obj], meta, now, include=include, version=wanted.version, columns=self.columns)
         if wanted.kind == "PartialObjectMetadata" and served is not None:
             return partial(served, obj, wanted.version)
         if wanted.kind == "PartialObjectMetadataList" and served is not None:

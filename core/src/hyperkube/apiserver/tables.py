@@ -6,6 +6,7 @@ Source: kubernetes apiserver ``pkg/registry/rest/table.go``, ``pkg/endpoints/han
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -169,6 +170,22 @@ def partial_schema(wanted: Format) -> CompiledSchema:
     """Return the schema of PartialObjectMetadata or of a list of them, for protobuf; only the list has two versions."""
     module = "v1beta1" if wanted.kind.endswith("List") and wanted.version == "v1beta1" else "v1"
     return compile_schema(f"hyperkube_api.meta.{module}:{wanted.kind}")
+
+
+def shown_as(served: ServedResource, subresource: str) -> ServedResource:
+    """Return whose columns and cells a table has: the resource's, or those that a subresource has of its own."""
+    part = next((sub for sub in served.spec.subresources if sub.columns and sub.name == subresource), None)
+    if part is None:
+        return served
+    spec = replace(
+        served.spec,
+        schema=part.schema or served.spec.schema,
+        columns=part.columns,
+        cells=part.cells,
+        row_conditions=None,
+        row_order=None,
+    )
+    return ServedResource(spec, None, custom=served.custom)
 
 
 def row(served: ServedResource, obj: Object, now: datetime, *, include: str, version: str) -> Object:

@@ -252,6 +252,9 @@ class Subresource:
     """Kinds of other versions with the same shape that a body may have instead."""
     replicas_path: tuple[str, ...] = ("spec", "replicas")
     """For ``scale``: which field of the parent it writes."""
+    columns: tuple[Column, ...] = ()
+    cells: Cells | None = None
+    """How tables show it; without columns as they show its parent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

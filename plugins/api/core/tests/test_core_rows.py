@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from hyperkube_api.core import tables
+from hyperkube_api.core.scale import scale_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
@@ -165,6 +166,13 @@ def test_a_component_row_shows_its_health(conditions, shown):
 )  # fmt: skip
 def test_a_row_of_a_simple_kind(cells, obj, shown):
     assert cells({"metadata": META, **obj}, NOW) == ["a", *shown]
+
+
+@pytest.mark.parametrize(
+    ("obj", "shown"), [({}, [0, 0]), ({"spec": {"replicas": 5}, "status": {"replicas": 3}}, [5, 3])]
+)
+def test_a_scale_row_shows_what_is_wished_for_and_what_is_there(obj, shown):
+    assert scale_cells({"metadata": META, **obj}, NOW) == ["a", *shown, "5m"]
 
 
 def test_a_quota_row_shows_limits_apart():

@@ -6,8 +6,11 @@ Source: kubernetes pkg/registry/apps/deployment/storage/storage.go (ScaleREST) a
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from typing import Any
 
-from hyperkube_api.meta.specs import PART_VERBS, Version
+from hyperkube_api.meta import cells
+from hyperkube_api.meta.specs import PART_VERBS, Version, columns
 
 from hyperkube.hookspecs.api import Call, Subresource
 from hyperkube.machinery.errors import BadRequest, Conflict, Invalid
@@ -28,7 +31,20 @@ def scale(version: Version, resource: str) -> Subresource:
         verbs=PART_VERBS,
         schema="hyperkube_api.autoscaling.v1:Scale",
         handler=_handler(GroupVersionResource(version.group, version.version, resource)),
+        columns=columns(
+            "Name", "Desired:integer=spec.replicas", "Available:integer=status.replicas", "Age", named=False
+        ),
+        cells=scale_cells,
     )
+
+
+def scale_cells(obj: Object, now: datetime) -> list[Any]:
+    """Return how many replicas are wished for and how many there are.
+
+    Source: kubernetes pkg/printers/internalversion/printers.go (printScale).
+    """
+    wished, there = cells.spec_of(obj).get("replicas") or 0, cells.status_of(obj).get("replicas") or 0
+    return [cells.name(obj), wished, there, cells.age(obj, now)]
 
 
 def _handler(resource: GroupVersionResource) -> Callable[[Call], Object]:
