@@ -65,3 +65,10 @@ def registry_of(*collectors: Collector) -> CollectorRegistry:
         registry.register(collector)
     ProcessCollector(registry=registry)
     return registry
+
+
+def process_text() -> str:
+    """Return the release and the process's own metrics in Prometheus' text format."""
+    from prometheus_client import generate_latest
+
+    return generate_latest(registry_of(Release())).decode()

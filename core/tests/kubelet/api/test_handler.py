@@ -10,6 +10,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from hyperkube.kubelet.api.access import subresources
 from hyperkube.machinery.users import UserInfo
 from hyperkube.serving.exchange import ExecUpgrade, HttpRequest, PortForwardUpgrade, Response, StreamResponse
 
@@ -265,6 +266,36 @@ def test_log_folders_are_shown(rig):
 
 def test_the_configuration_is_shown(rig):
     assert orjson.loads(ask(rig, "/configz").body)["kubeletconfig"]["maxPods"] == 110
+
+
+def test_people_read_what_runs_with_what_flags(tmp_path):
+    with running(tmp_path, flagz={"max-pods": "110"}) as rig:
+        assert "max-pods=110" in body(ask(rig, "/flagz"))[1].splitlines()
+        assert "kubelet statusz" in body(ask(rig, "/statusz"))[1]
+
+
+def test_the_process_tells_of_itself(rig):
+    text = body(ask(rig, "/metrics"))[1]
+
+    assert "kubernetes_build_info{" in text
+    assert "process_resident_memory_bytes " in text
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("/pods", ["pods", "proxy"]),
+        ("/runningpods/", ["pods", "proxy"]),
+        ("/healthz/syncloop", ["healthz", "proxy"]),
+        ("/configz", ["configz", "proxy"]),
+        ("/statusz", ["statusz"]),
+        ("/flagz", ["configz"]),
+        ("/metrics/resource", ["metrics"]),
+        ("/containerLogs/d/p/c", ["proxy"]),
+    ],
+)
+def test_the_narrow_permission_is_asked_for_before_the_wide_one(path, wanted):
+    assert list(subresources(path)) == wanted
 
 
 def test_nobody_is_unauthorized(tmp_path):

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hyperkube.cli.flags.flag import typed
 from hyperkube.cli.flags.kubelet import FLAGS
 from hyperkube.cli.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.cli.server_command import Options, ServerCommand
@@ -22,7 +23,7 @@ REQUEST_POLL_SECONDS = 1.0
 
 
 def complete(options: Options) -> None:
-    """Fill in what follows from other options: the node's name and its serving certificate."""
+    """Fill in what follows from other options: the node's name, its serving certificate, what ``/flagz`` says."""
     if not options["hostname-override"]:
         options["hostname-override"] = socket.gethostname().lower()
     if not options["cert-dir"]:
@@ -30,6 +31,7 @@ def complete(options: Options) -> None:
     if options["enable-server"] and options["port"]:
         addresses = [options[name] for name in ("address", "node-ip") if options[name]]
         ensure_pair(options, "kubelet", [options["hostname-override"], "localhost"], ["127.0.0.1", *addresses])
+    options["flagz"] = typed(FLAGS, options)
 
 
 def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLoop | None = None) -> Kubelet:

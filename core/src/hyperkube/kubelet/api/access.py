@@ -22,12 +22,17 @@ ALLOWED_SECONDS, DENIED_SECONDS = 300.0, 30.0
 _MOST_KEPT = 1000
 _VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _SUBRESOURCES = (
-    ("/stats", "stats"),
-    ("/metrics", "metrics"),
-    ("/logs", "log"),
-    ("/pods", "pods"),
-    ("/healthz", "healthz"),
+    ("/stats", ("stats",)),
+    ("/metrics", ("metrics",)),
+    ("/logs", ("log",)),
+    ("/pods", ("pods", "proxy")),
+    ("/runningpods", ("pods", "proxy")),
+    ("/healthz", ("healthz", "proxy")),
+    ("/configz", ("configz", "proxy")),
+    ("/statusz", ("statusz",)),
+    ("/flagz", ("configz",)),
 )
+"""The narrow subresource comes first, then the wide one of older roles."""
 
 
 class Access:
@@ -51,7 +56,7 @@ class Access:
         """
         user = self._authenticate(request)
         if self._options.authorization_mode != "AlwaysAllow":
-            self._authorize(user, _VERBS.get(request.method, ""), subresource(request.path))
+            self._authorize(user, _VERBS.get(request.method, ""), subresources(request.path))
         return user
 
     def _authenticate(self, request: HttpRequest) -> UserInfo:
@@ -116,22 +121,21 @@ class Access:
             self._tokens[token] = (now, user)
         return user
 
-    def _authorize(self, user: UserInfo, verb: str, sub: str) -> None:
-        key = (user.name, *user.groups, verb, sub)
+    def _authorize(self, user: UserInfo, verb: str, subs: Sequence[str]) -> None:
+        key = (user.name, *user.groups, verb, *subs)
         now = self._clock.monotonic()
         with self._lock:
             kept = self._decisions.get(key)
         if kept is not None and now - kept[0] < (ALLOWED_SECONDS if kept[1] else DENIED_SECONDS):
             allowed = kept[1]
         else:
-            # the narrow subresource first, then the wide one of older roles
-            allowed = self._ask(user, verb, sub) or (sub in {"pods", "healthz"} and self._ask(user, verb, "proxy"))
+            allowed = any(self._ask(user, verb, sub) for sub in subs)
             with self._lock:
                 if len(self._decisions) > _MOST_KEPT:
                     self._decisions.clear()
                 self._decisions[key] = (now, allowed)
         if not allowed:
-            what = f"verb={verb}, resource=nodes, subresource(s)=[{sub}]"
+            what = f"verb={verb}, resource=nodes, subresource(s)=[{' '.join(subs)}]"
             raise Forbidden(f"Forbidden (user={user.name}, {what})")
 
     def _ask(self, user: UserInfo, verb: str, sub: str) -> bool:
@@ -156,9 +160,9 @@ class Access:
         return bool(status.get("allowed"))
 
 
-def subresource(path: str) -> str:
-    """Return the subresource of nodes that a path of the kubelet's API stands for."""
-    for prefix, name in _SUBRESOURCES:
+def subresources(path: str) -> Sequence[str]:
+    """Return the subresources of nodes of which one must be allowed for a path of the kubelet's API."""
+    for prefix, names in _SUBRESOURCES:
         if path == prefix or path.startswith(prefix + "/"):
-            return name
-    return {"/runningpods/": "pods", "/configz": "configz"}.get(path, "proxy")
+            return names
+    return ("proxy",)

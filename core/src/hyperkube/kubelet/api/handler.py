@@ -29,6 +29,7 @@ from hyperkube.kubelet.pod_table import PodTable
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
+from hyperkube.serving.component_metrics import process_text
 from hyperkube.serving.exchange import (
     Answer,
     ExecUpgrade,
@@ -37,7 +38,10 @@ from hyperkube.serving.exchange import (
     Response,
     StreamResponse,
 )
+from hyperkube.serving.zpages import Zpages
 
+PATHS = ("/configz", "/healthz", "/metrics", "/pods", "/runningpods", "/stats")
+"""What ``/statusz`` lists."""
 _LONG = ("/exec/", "/attach/", "/portForward/", "/containerLogs/", "/run/")
 _RUN_SECONDS = 120.0
 Query = Mapping[str, Sequence[str]]
@@ -83,6 +87,8 @@ class KubeletHandler:
         self._access = Access(node.options, client, clock)
         self._statistics = Statistics(node.runtime, clock, node.options.node_name)
         self._logger = logging.getLogger("hyperkube.kubelet")
+        raw = node.options.raw
+        self._zpages = Zpages("kubelet", clock, raw.get("flagz"), lambda: PATHS, raw.get("feature-gates") or {})
 
     def hot(self, request: HttpRequest) -> Response | None:
         """Leave everything to `handle`."""
@@ -111,7 +117,7 @@ class KubeletHandler:
         parts = [part for part in request.path.split("/") if part]
         head = parts[0] if parts else ""
         query = request.query()
-        page = self.page(request.path.rstrip("/"))
+        page = self._zpages.answer(request) or self.page(request.path.rstrip("/"))
         if page is not None:
             return page
         if head == "logs":
@@ -141,7 +147,7 @@ class KubeletHandler:
         if path in {"/stats", "/stats/summary"}:
             return _json(self._statistics.summary())
         if path == "/metrics":
-            return _text(self._statistics.metrics(), "text/plain; version=0.0.4; charset=utf-8")
+            return _text(self._statistics.metrics() + process_text(), "text/plain; version=0.0.4; charset=utf-8")
         if path == "/metrics/resource":
             return _text(self._statistics.resource_metrics(), "text/plain; version=0.0.4; charset=utf-8")
         if path == "/configz":
