@@ -109,8 +109,8 @@ class Encoder:
             meta = {"resourceVersion": (obj.get("metadata") or {}).get("resourceVersion", "")}
             include = request.param("includeObject")
             now = self.clock.now()
-            shown = shown_as(served, request.info.subresource)
-            return table(shown, [obj], meta, now, include=include, version=wanted.version, columns=self.columns)
+            view = shown_as(served, request.info.subresource)
+            return table(view, [obj], meta, now, include=include, version=wanted.version, columns=self.columns)
         if wanted.kind == "PartialObjectMetadata" and served is not None:
             return partial(served, obj, wanted.version)
         if wanted.kind == "PartialObjectMetadataList" and served is not None:
