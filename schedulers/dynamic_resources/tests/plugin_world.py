@@ -24,10 +24,11 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Impatient:
-    """A clock on which waiting takes no time; what is put off until then happens first."""
+    """A clock on which waiting takes no time; what is put off until then happens first, and what was written is seen."""
 
     def __init__(self, *chores):
         self.passed = 0.0
+        self.is_behind = lambda: False
         self._chores = list(chores)
 
     def now(self):
@@ -40,6 +41,9 @@ class Impatient:
         if self._chores:
             self._chores.pop(0)()
             return SystemClock().wait(event, 5)
+        if self.is_behind():
+            eventually(lambda: not self.is_behind(), why="time goes on while the news of a write is under way")
+            return event.is_set()
         self.passed += timeout
         return event.is_set()
 
@@ -66,10 +70,18 @@ class World:
         self.wakes = []
         informers = InformerFactory(self.client, SystemClock(), detect_mutations=True)
         informers.start()
+        seen = informers.informer(RESOURCE_CLAIMS)
+        self.clock.is_behind = lambda: (
+            self._versions(seen.list()) != self._versions(self.client.objects(RESOURCE_CLAIMS))
+        )
         words = {"client": self.client, "informers": informers, "clock": self.clock}
         context = PluginContext(name="DynamicResources", gates=self.gates, settings=self.settings, **words)
         self.plugin = DynamicResources(context)
         self.plugin.connect(self.wakes.append)
+
+    @staticmethod
+    def _versions(objects):
+        return {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in objects}
 
     def ask(self, asked):
         """Return what keeps the pod out, or what is said of each node."""
