@@ -124,6 +124,14 @@ def test_health_is_what_the_kms_says(provide, server):
         provider.check()
 
 
+def test_a_provider_that_was_closed_asks_no_more(provide):
+    provider = provide()
+    provider.close()
+
+    with pytest.raises(StoreUnavailable, match="kms Status: closed"):
+        provider.check()
+
+
 def test_a_seed_that_the_kms_does_not_decrypt_is_unreadable(provide, server, caplog):
     caplog.set_level(logging.CRITICAL)
     provider = provide()

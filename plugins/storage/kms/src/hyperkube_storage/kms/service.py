@@ -22,6 +22,7 @@ class KeyService:
         self._seconds = seconds
         self._lock = threading.Lock()
         self._channel: Any = None
+        self._closed = False
 
     def status(self) -> Any:
         """Return the service's StatusResponse.
@@ -58,8 +59,9 @@ class KeyService:
         return bytes(self._call("Decrypt", request, messages.DecryptResponse).plaintext)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection for good; calls that are under way, or come later, find the KMS unavailable."""
         with self._lock:
+            self._closed = True
             if self._channel is not None:
                 self._channel.close()
                 self._channel = None
@@ -69,6 +71,8 @@ class KeyService:
         from hyperkube_storage.kms.messages import SERVICE
 
         with self._lock:
+            if self._closed:
+                raise StoreUnavailable(f"kms {method}: closed")
             if self._channel is None:
                 options = [("grpc.initial_reconnect_backoff_ms", 100), ("grpc.max_reconnect_backoff_ms", 2_000)]
                 # The authority of a unix socket would be its path, which servers in Go refuse.
@@ -84,3 +88,5 @@ class KeyService:
             return call(request, self._seconds)
         except grpc.RpcError as error:
             raise StoreUnavailable(f"kms {method}: {error.details() or error.code()}") from error
+        except ValueError as error:  # so grpc says that the channel was closed before the call began
+            raise StoreUnavailable(f"kms {method}: {error}") from error
