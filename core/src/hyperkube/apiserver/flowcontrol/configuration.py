@@ -54,6 +54,7 @@ class FlowConfiguration:
         self._wake = threading.Event()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._whole = False
         self._informers: Mapping[GroupVersionResource, Informer] = {}
         if all(registry.find(resource) is not None for resource in _KINDS.values()):
             self._informers = {resource: informers.informer(resource) for resource in _KINDS.values()}
@@ -76,8 +77,8 @@ class FlowConfiguration:
             self._thread.join()
 
     def synced(self) -> bool:
-        """Tell whether the stored objects are in force."""
-        return self._control.generation > 1 or not self._informers
+        """Tell whether the stored objects are in force, among them all that a cluster begins with."""
+        return self._whole or not self._informers
 
     def _changed(self, _obj: Object) -> None:
         self._wake.set()
@@ -88,13 +89,22 @@ class FlowConfiguration:
             self._wake.clear()  # whatever happens, or else this thread spins while the others read their first lists
             if all(informer.has_synced() for informer in self._informers.values()):
                 try:
+                    whole = self._whole or self._has_all()
                     self._put_in_force()
+                    self._whole = whole
                     if self._clock.monotonic() - ensured >= ENSURE_SECONDS or ensured < 0:
                         ensured = self._clock.monotonic()
                         self._ensure()
                 except ApiError as error:
                     self._logger.warning("priority and fairness: %s", error)
             self._clock.wait(self._wake, ENSURE_SECONDS)
+
+    def _has_all(self) -> bool:
+        """Tell whether all objects that a cluster begins with are known."""
+        kinds = ((_KINDS.get(obj.get("kind", "")), name_of(obj)) for obj in self._wanted())
+        return all(
+            self._informers[resource].get("", name) is not None for resource, name in kinds if resource is not None
+        )
 
     def _put_in_force(self) -> None:
         schemas = list(self._informers[FLOW_SCHEMAS].list())
