@@ -9,6 +9,7 @@ from hyperkube_lib.scheduling.held_images import HeldImages, normalized
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import MAX_SCORE, NodeTable, PodInfo, ScorePlugin
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.recent import Recent
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 MEBIBYTE = 1024 * 1024
 LEAST_BYTES = 23 * MEBIBYTE
 MOST_BYTES_PER_IMAGE = 1000 * MEBIBYTE
+TEMPLATES = 1024
+"""Templates of pods whose images are remembered."""
 
 
 class ImageLocality(ScorePlugin):
@@ -28,18 +31,23 @@ class ImageLocality(ScorePlugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._held = HeldImages()
+        self._named: Recent[str, tuple[str, ...]] = Recent(TEMPLATES)
 
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that no node holds an image of the pod."""
-        return not self._held.any_of(_images(pod.pod), nodes)
+        return not self._held.any_of(self._images(pod), nodes)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Return one integer per node, from 0 (23 MiB or less) to `MAX_SCORE` (1000 MiB per image)."""
-        images = _images(pod.pod)
+        images = self._images(pod)
         sums = self._held.sizes(images, nodes)
         most = MOST_BYTES_PER_IMAGE * max(1, len(images))
         scores: IntScores = MAX_SCORE * (sums.clip(LEAST_BYTES, most) - LEAST_BYTES) // (most - LEAST_BYTES)
         return scores
+
+    def _images(self, pod: PodInfo) -> tuple[str, ...]:
+        known = self._named.get(pod.template_key)
+        return self._named.keep(pod.template_key, tuple(_images(pod.pod))) if known is None else known
 
 
 def _images(pod: Object) -> list[str]:

@@ -140,19 +140,18 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
 
     def constraints(self, pod: PodInfo, when: str) -> list[Constraint]:
         """Return the pod's constraints of a kind, or the usual ones; read once a cycle."""
+        own = pod.pod.get("spec", {}).get("topologySpreadConstraints")
+        usual = self._defaults[when]
+        selector = self._selector(pod) if usual and not own else None
+        if not own and selector is None:
+            return []
         key = STATE[when]
         found: list[Constraint] | None = pod.state.get(key)
         if found is None:
-            found = pod.state[key] = self._read(pod, when)
+            labels, rows = (labels_of(pod.pod), own) if own else ({}, usual)
+            rows = [row for row in rows if row.get("whenUnsatisfiable", HARD) == when]
+            found = pod.state[key] = [constraint(row, labels, selector) for row in rows]
         return found
-
-    def _read(self, pod: PodInfo, when: str) -> list[Constraint]:
-        rows = pod.pod.get("spec", {}).get("topologySpreadConstraints")
-        if rows:
-            return [constraint(row, labels_of(pod.pod)) for row in rows if row.get("whenUnsatisfiable", HARD) == when]
-        chosen = self._defaults[when]
-        selector = self._selector(pod) if chosen else None
-        return [constraint(row, {}, selector) for row in chosen] if selector is not None else []
 
     def _selector(self, pod: PodInfo) -> Selector | None:
         """Return what selects the pods of this pod's services and controller; the same until one of these changes."""
