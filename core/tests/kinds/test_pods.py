@@ -1,7 +1,6 @@
 import pytest
 
 from hyperkube.kinds.pods import (
-    computed_qos_class,
     containers,
     containers_with_paths,
     host_ports,
@@ -68,27 +67,6 @@ def test_missing_requests_can_be_given_a_least_amount():
     subject = pod(container(requests={"cpu": "1"}), container("d"))
 
     assert write(pod_requests(subject, non_missing=read({"cpu": "100m"}))) == {"cpu": "1100m"}
-
-
-@pytest.mark.parametrize(
-    ("subject", "quality"),
-    [
-        (pod(container()), "BestEffort"),
-        (pod(container(requests={"cpu": "0"})), "BestEffort"),
-        (pod(container(requests={"cpu": "1"})), "Burstable"),
-        (pod(container(requests={"nvidia.com/gpu": "1"})), "BestEffort"),
-        (pod(container(requests={"cpu": "1", "memory": "1Gi"}, limits={"cpu": "1", "memory": "1Gi"})), "Guaranteed"),
-        (pod(container(requests={"cpu": "1"}, limits={"cpu": "1"})), "Burstable"),
-        (
-            pod(
-                container(), resources={"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "1", "memory": "1"}}
-            ),
-            "Guaranteed",
-        ),
-    ],
-)
-def test_quality_of_service_follows_from_cpu_and_memory(subject, quality):
-    assert computed_qos_class(subject) == quality
 
 
 def test_phases_and_readiness():

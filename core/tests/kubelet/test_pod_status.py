@@ -7,7 +7,7 @@ import pytest
 from hyperkube.hookspecs.runtime import ContainerStatus, SandboxStatus
 from hyperkube.kinds.conditions import condition
 from hyperkube.kubelet.observation import arrange
-from hyperkube.kubelet.pod_status import StatusInput, Waiting, pod_status, qos_class, refused_status
+from hyperkube.kubelet.pod_status import StatusInput, Waiting, pod_status, refused_status
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -170,19 +170,3 @@ def test_a_refused_pod_says_so():
 
     assert (status["phase"], status["reason"]) == ("Failed", "OutOfcpu")
     assert status["message"] == "Pod was rejected: Node didn't have enough resource: cpu"
-
-
-@pytest.mark.parametrize(
-    ("resources", "quality"),
-    [
-        ({}, "BestEffort"),
-        ({"requests": {"cpu": "1"}}, "Burstable"),
-        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
-        ({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}, "Burstable"),
-    ],
-)
-def test_the_quality_of_service(resources, quality):
-    spec = pod()
-    spec["spec"]["containers"][0]["resources"] = resources
-
-    assert qos_class(spec) == quality

@@ -81,3 +81,13 @@ def test_a_static_pod_carries_its_origin():
     assert (meta["name"], meta["namespace"], pod["spec"]["nodeName"]) == ("web-n1", "default", "n1")
     assert meta["annotations"]["kubernetes.io/config.source"] == "file"
     assert meta["annotations"]["kubernetes.io/config.hash"] == meta["uid"]
+
+
+def test_a_static_pod_requests_what_it_is_limited_to():
+    limits = {"cpu": "1", "memory": "1Gi"}
+    manifest = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"resources": {"limits": limits}}]}}
+
+    pod = static_pod(manifest, "file", "n1", "/a", "now")
+
+    assert pod["spec"]["containers"][0]["resources"] == {"limits": limits, "requests": limits}
+    assert "requests" not in manifest["spec"]["containers"][0]["resources"]

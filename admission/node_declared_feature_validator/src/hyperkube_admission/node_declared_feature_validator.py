@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
-from hyperkube.kinds.pods import qos_class, spec_of
+from hyperkube.kinds.pods import spec_of
+from hyperkube.kinds.qos import GUARANTEED, qos_class
 from hyperkube.kinds.resource_lists import read
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.errors import Forbidden
@@ -26,7 +27,7 @@ def _cpu(container: Object) -> Quantity:
 
 
 def _resizes_guaranteed_cpu(old: Object, new: Object) -> bool:
-    if qos_class(old) != "Guaranteed":
+    if qos_class(old) != GUARANTEED:
         return False
     before, after = spec_of(old).get("containers") or (), spec_of(new).get("containers") or ()
     return any(_cpu(one) != _cpu(other) for one, other in zip(before, after, strict=False))

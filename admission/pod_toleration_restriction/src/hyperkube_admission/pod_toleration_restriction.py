@@ -15,7 +15,8 @@ import orjson
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
-from hyperkube.kinds.pods import computed_qos_class, spec_of
+from hyperkube.kinds.pods import spec_of
+from hyperkube.kinds.qos import BEST_EFFORT, computed_qos_class
 from hyperkube.kinds.resources import NAMESPACES
 from hyperkube.kinds.taints import NO_EXECUTE, NO_SCHEDULE
 from hyperkube.machinery.errors import Forbidden, NotFound
@@ -112,7 +113,7 @@ class PodTolerationRestriction(Plugin):
             given = self._settings.default if defaults is None else defaults
             if given:
                 tolerations = merged(given, tolerations)
-        if computed_qos_class(pod) != "BestEffort":
+        if computed_qos_class(pod) != BEST_EFFORT:
             tolerations = merged(tolerations, [_SHORT_OF_MEMORY])
         if tolerations:
             spec["tolerations"] = tolerations

@@ -1,4 +1,4 @@
-"""Pure functions on pods: their containers, phase, quality of service, ports, and what they ask for.
+"""Pure functions on pods: their containers, phase, ports, and what they ask for.
 
 A "pod" here is anything with a pod's ``spec``: a Pod or a pod template.
 """
@@ -6,16 +6,13 @@ A "pod" here is anything with a pod's ``spec``: a Pod or a pod template.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, ResourceList, add, raise_to, read
 from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted
 from hyperkube.machinery.quantity import Quantity
 
-GUARANTEED, BURSTABLE, BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
-_QOS_RESOURCES = ("cpu", "memory")
 _POD_LEVEL = frozenset({"cpu", "memory"})
 
 
@@ -128,13 +125,29 @@ def pod_limits(pod: Object, *, with_overhead: bool = True) -> ResourceList:
 def _apply_pod_level(total: ResourceList, spec: Object, which: str) -> None:
     """Let values of ``spec.resources`` stand for the sums of the containers."""
     for name, quantity in read((spec.get("resources") or {}).get(which)).items():
-        if name in _POD_LEVEL or name.startswith(HUGE_PAGES_PREFIX):
+        if is_pod_level_resource(name):
             total[name] = quantity
+
+
+def is_pod_level_resource(name: str) -> bool:
+    """Tell whether ``spec.resources`` may name that resource for the pod as a whole."""
+    return name in _POD_LEVEL or name.startswith(HUGE_PAGES_PREFIX)
 
 
 def container_resources(container: Object, which: str) -> ResourceList:
     """Return a container's ``requests`` or ``limits``."""
     return read((container.get("resources") or {}).get(which))
+
+
+def default_requests(container: Object) -> None:
+    """Request what is limited, where nothing was requested; changes the container."""
+    resources = container.get("resources")
+    if not resources or not resources.get("limits"):
+        return
+    requests = resources.get("requests") or {}
+    resources["requests"] = requests
+    for name, limit in resources["limits"].items():
+        requests.setdefault(name, limit)
 
 
 def _aggregate(spec: Object, which: str, non_missing: Mapping[str, Quantity] | None) -> ResourceList:
@@ -158,41 +171,3 @@ def _aggregate(spec: Object, which: str, non_missing: Mapping[str, Quantity] | N
             raise_to(start, own)
     raise_to(total, start)
     return total
-
-
-def qos_class(pod: Object) -> str:
-    """Return the pod's quality of service, as its status says or else from its requests and limits.
-
-    Source: kubernetes ``pkg/apis/core/v1/helper/qos/qos.go``.
-    """
-    reported = status_of(pod).get("qosClass")
-    return str(reported) if reported else computed_qos_class(pod)
-
-
-def computed_qos_class(pod: Object) -> str:
-    """Return the quality of service that requests and limits give."""
-    spec = spec_of(pod)
-    pod_level = spec.get("resources") or {}
-    if pod_level.get("requests") or pod_level.get("limits"):
-        parts: list[Any] = [{"resources": pod_level}]
-    else:
-        parts = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    requests: ResourceList = {}
-    limits: ResourceList = {}
-    guaranteed = True
-    for part in parts:
-        add(requests, _counted(part, "requests"))
-        limited = _counted(part, "limits")
-        add(limits, limited)
-        guaranteed = guaranteed and len(limited) == len(_QOS_RESOURCES)
-    if not requests and not limits:
-        return BEST_EFFORT
-    if guaranteed and requests.keys() == limits.keys() and all(limits[name] == requests[name] for name in requests):
-        return GUARANTEED
-    return BURSTABLE
-
-
-def _counted(part: Object, which: str) -> ResourceList:
-    """Return the cpu and memory of a container that are more than nought."""
-    resources = container_resources(part, which)
-    return {name: resources[name] for name in _QOS_RESOURCES if name in resources and resources[name].sign > 0}

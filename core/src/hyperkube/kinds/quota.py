@@ -10,14 +10,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from hyperkube.kinds.pods import (
-    BEST_EFFORT,
     container_resources,
     is_terminal,
     pod_limits,
     pod_requests,
-    qos_class,
     spec_of,
 )
+from hyperkube.kinds.qos import BEST_EFFORT, qos_class
 from hyperkube.kinds.resource_lists import (
     HUGE_PAGES_PREFIX,
     REQUESTS_PREFIX,

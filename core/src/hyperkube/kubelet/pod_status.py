@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from hyperkube.hookspecs.runtime import ContainerStatus
 from hyperkube.kinds.conditions import condition, with_condition
+from hyperkube.kinds.qos import qos_class
 from hyperkube.kubelet.observation import NOTHING, Observed
 from hyperkube.kubelet.plan import containers_of, ephemeral_containers_of, init_containers_of, is_sidecar
 from hyperkube.machinery.objects import Object, metadata
@@ -82,7 +83,7 @@ def pod_status(pod: Object, given: StatusInput) -> Object:
     extra = [_container_status(pod, c, old, given, init=True) for c in ephemeral_containers_of(pod)]
     if extra:
         status["ephemeralContainerStatuses"] = extra
-    status["qosClass"] = old.get("qosClass") or qos_class(pod)
+    status["qosClass"] = qos_class(pod)
     return status
 
 
@@ -95,7 +96,7 @@ def refused_status(pod: Object, reason: str, message: str, now: datetime) -> Obj
         "message": f"Pod was rejected: {message}",
         "conditions": old.get("conditions") or [],
         "startTime": old.get("startTime") or format_time(now),
-        "qosClass": old.get("qosClass") or qos_class(pod),
+        "qosClass": qos_class(pod),
     }
 
 
@@ -344,21 +345,3 @@ def _ready(pod: Object, containers_ready: Object) -> Object:
         message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
         return {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}
     return {"type": "Ready", "status": "True"}
-
-
-def qos_class(pod: Object) -> str:
-    """Return Guaranteed, Burstable or BestEffort. Source: kubernetes ``pkg/apis/core/v1/helper/qos/qos.go``."""
-    resources = [c.get("resources") or {} for c in [*init_containers_of(pod), *containers_of(pod)]]
-    counted = [
-        {kind: {name: r for name, r in (entry.get(kind) or {}).items() if name in {"cpu", "memory"}}
-         for kind in ("requests", "limits")}
-        for entry in resources
-    ]  # fmt: skip
-    if not any(entry["requests"] or entry["limits"] for entry in counted):
-        return "BestEffort"
-    for entry in counted:
-        if set(entry["limits"]) != {"cpu", "memory"}:
-            return "Burstable"
-        if any(entry["requests"].get(name, limit) != limit for name, limit in entry["limits"].items()):
-            return "Burstable"
-    return "Guaranteed"

@@ -5,6 +5,7 @@ Sources: kubernetes ``pkg/kubelet/config/{apiserver,file,http,common}.go``.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 import urllib.request
@@ -17,6 +18,7 @@ import yaml
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer
+from hyperkube.kinds.pods import containers, default_requests
 from hyperkube.kinds.resources import PODS
 from hyperkube.kubelet.options import KubeletOptions
 from hyperkube.kubelet.pod_entry import HASH_ANNOTATION, SOURCE_ANNOTATION
@@ -151,7 +153,7 @@ _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str) -> Object:
     """Return the pod that a manifest stands for: named after the node, with an identity made of its content."""
-    spec = dict(manifest["spec"])
+    spec = copy.deepcopy(manifest["spec"])
     meta = dict(manifest["metadata"])
     digest = hashlib.md5(usedforsecurity=False)
     for part in (orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS), node_name.encode(), place.encode()):
@@ -167,6 +169,8 @@ def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str
     }
     spec["nodeName"] = node_name
     spec.setdefault("restartPolicy", "Always")
+    for container in containers({"spec": spec}):
+        default_requests(container)
     spec["tolerations"] = [*(spec.get("tolerations") or []), {"operator": "Exists", "effect": "NoExecute"}]
     return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hyperkube_api.core.defaults.images import pull_policy
 from hyperkube_api.core.defaults.pods import default_pod
-from hyperkube_api.core.qos import qos_class
 from hyperkube_api.core.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from hyperkube_api.core.tables.pods import pod as row
 from hyperkube_api.core.v1 import Lifecycle
@@ -80,20 +79,6 @@ def test_what_is_limited_is_requested():
     pod = a_pod(containers=[{"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}])
 
     assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1"}
-
-
-@pytest.mark.parametrize(
-    ("resources", "expected"),
-    [
-        ({}, "BestEffort"),
-        ({"requests": {"cpu": "1"}}, "Burstable"),
-        ({"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "1", "memory": "1"}}, "Guaranteed"),
-        ({"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "2", "memory": "1"}}, "Burstable"),
-        ({"requests": {"cpu": "0"}}, "BestEffort"),
-    ],
-)
-def test_the_class_follows_requests_and_limits(resources, expected):
-    assert qos_class({"spec": {"containers": [{"resources": resources}]}}) == expected
 
 
 def test_a_new_pod_is_pending_and_a_gated_one_says_so():

@@ -16,7 +16,7 @@ import numpy as np
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
 from hyperkube.kinds import taints
-from hyperkube.kinds.pods import computed_qos_class
+from hyperkube.kinds.qos import BEST_EFFORT, computed_qos_class
 from hyperkube.machinery.objects import Object
 
 NOT_READY = "node(s) were not ready"
@@ -93,7 +93,7 @@ class CheckNodeMemoryPressure(_Conditions):
 
     def skips(self, pod: PodInfo) -> bool:
         """Tell that the pod asks for something."""
-        return computed_qos_class(pod.pod) != "BestEffort"
+        return computed_qos_class(pod.pod) != BEST_EFFORT
 
 
 class CheckNodeDiskPressure(_Conditions):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from hyperkube_api.core.defaults.pod_specs import default_pod_spec
 
+from hyperkube.kinds.pods import default_requests
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, parse
 
@@ -22,24 +23,13 @@ def default_pod(pod: Object) -> None:
     default_pod_spec(spec)
     for member in ("containers", "initContainers"):
         for container in spec.get(member) or ():
-            _request_limits(container)
+            default_requests(container)
             if spec.get("hostNetwork"):
                 _open_host_ports(container)
     if spec.get("resources"):
         _default_pod_resources(spec)
     if spec.get("enableServiceLinks") is None:
         spec["enableServiceLinks"] = True
-
-
-def _request_limits(container: Object) -> None:
-    """Request what is limited, where nothing was requested."""
-    resources = container.get("resources")
-    if not resources or not resources.get("limits"):
-        return
-    requests = resources.get("requests") or {}
-    resources["requests"] = requests
-    for name, limit in resources["limits"].items():
-        requests.setdefault(name, limit)
 
 
 def _open_host_ports(container: Object) -> None:

@@ -11,7 +11,6 @@ from typing import ClassVar
 from hyperkube_api.core.app_armor import apply_app_armor_annotations
 from hyperkube_api.core.defaults.pods import default_pod
 from hyperkube_api.core.pod_spread import apply_match_label_keys
-from hyperkube_api.core.qos import qos_class
 from hyperkube_api.core.validation.pod_resizes import validate_resize
 from hyperkube_api.core.validation.pod_statuses import validate_pod_status_update
 from hyperkube_api.core.validation.pod_updates import validate_ephemeral_containers_update, validate_pod_update
@@ -20,6 +19,7 @@ from hyperkube_api.core.warnings import app_armor_warning, pod_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
+from hyperkube.kinds.qos import computed_qos_class
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
@@ -44,7 +44,7 @@ class PodStrategy(StatusStrategy):
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Start pending, in the class that the resources earn, held where gates say so."""
-        status: Object = {"phase": "Pending", "qosClass": qos_class(obj)}
+        status: Object = {"phase": "Pending", "qosClass": computed_qos_class(obj)}
         if obj["spec"].get("schedulingGates"):
             status["conditions"] = [
                 {

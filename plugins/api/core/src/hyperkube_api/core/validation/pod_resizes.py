@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.qos import qos_class
 from hyperkube_api.core.validation.pod_annotations import MIRROR
 from hyperkube_api.core.validation.pods import WHOLE, validate_body
 
+from hyperkube.kinds.qos import computed_qos_class, qos_class
 from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden, invalid
 from hyperkube.machinery.objects import Object, annotations_of
 
@@ -33,8 +33,7 @@ def validate_resize(pod: Object, old: Object, wanted: Object, *, privileged: boo
     if (old["spec"].get("os") or {}).get("name") == "windows":
         return [forbidden(WHOLE, "windows pods cannot be resized")]
     errors = validate_body(pod, privileged=privileged)
-    before = (old.get("status") or {}).get("qosClass") or qos_class(old)
-    if before != qos_class(pod):
+    if qos_class(old) != computed_qos_class(pod):
         text = "Pod QOS Class may not change as a result of resizing"
         errors.append(invalid(_SPEC, (pod.get("status") or {}).get("qosClass") or "", text))
     errors += _whole_pod(pod["spec"].get("resources"), old["spec"].get("resources"))
