@@ -1,13 +1,14 @@
-"""What is wrong with workloads: one row for each rule, in Kubernetes' words."""
+"""The validation of workloads: one row for each rule, with the texts of Kubernetes."""
 
 import pytest
-from hyperkube_api.apps import validation
-from hyperkube_api.apps.defaults import (
-    default_daemon_set,
-    default_deployment,
-    default_replica_set,
-    default_stateful_set,
-)
+from hyperkube_api.apps.controller_revisions import validate_controller_revision
+from hyperkube_api.apps.daemon_sets.defaults import default_daemon_set
+from hyperkube_api.apps.daemon_sets.validation import validate_daemon_set, validate_daemon_set_status
+from hyperkube_api.apps.deployments.defaults import default_deployment
+from hyperkube_api.apps.deployments.validation import validate_deployment, validate_deployment_status
+from hyperkube_api.apps.replica_sets import default_replica_set, validate_replica_set
+from hyperkube_api.apps.stateful_sets.defaults import default_stateful_set
+from hyperkube_api.apps.stateful_sets.validation import validate_stateful_set, validate_stateful_set_status
 
 from hyperkube.machinery.objects import copy_object
 
@@ -25,10 +26,10 @@ UNREADABLE = [
     'spec.selector: Invalid value: {"matchLabels":{"a b":"c"}}: invalid label selector',
 ]
 KINDS = {
-    "Deployment": (default_deployment, validation.validate_deployment),
-    "ReplicaSet": (default_replica_set, validation.validate_replica_set),
-    "DaemonSet": (default_daemon_set, validation.validate_daemon_set),
-    "StatefulSet": (default_stateful_set, validation.validate_stateful_set),
+    "Deployment": (default_deployment, validate_deployment),
+    "ReplicaSet": (default_replica_set, validate_replica_set),
+    "DaemonSet": (default_daemon_set, validate_daemon_set),
+    "StatefulSet": (default_stateful_set, validate_stateful_set),
 }
 
 
@@ -104,15 +105,15 @@ def test_a_workload_that_breaks_a_rule_is_refused(kind, spec, errors):
     ],
 )  # fmt: skip
 def test_a_revision_holds_an_object(revision, errors):
-    assert said(validation.validate_controller_revision(revision)) == errors
+    assert said(validate_controller_revision(revision)) == errors
 
 
 @pytest.mark.parametrize(
     "check",
     [
-        validation.validate_deployment_status,
-        validation.validate_daemon_set_status,
-        validation.validate_stateful_set_status,
+        validate_deployment_status,
+        validate_daemon_set_status,
+        validate_stateful_set_status,
     ],
 )
 def test_collisions_are_never_forgotten(check):

@@ -1,7 +1,10 @@
 """What workloads are warned of."""
 
 import pytest
-from hyperkube_api.apps import strategies
+from hyperkube_api.apps.daemon_sets.strategy import DaemonSetStrategy
+from hyperkube_api.apps.deployments.strategy import DeploymentStrategy
+from hyperkube_api.apps.replica_sets import ReplicaSetStrategy
+from hyperkube_api.apps.stateful_sets.strategy import StatefulSetStrategy
 
 TEMPLATE = {"spec": {"terminationGracePeriodSeconds": -1}}
 GRACE = (
@@ -23,10 +26,10 @@ def a_workload(generation=1, **spec):
 @pytest.mark.parametrize(
     ("strategy", "named"),
     [
-        (strategies.DeploymentStrategy, [DOTS]),
-        (strategies.ReplicaSetStrategy, [DOTS]),
-        (strategies.DaemonSetStrategy, []),
-        (strategies.StatefulSetStrategy, []),
+        (DeploymentStrategy, [DOTS]),
+        (ReplicaSetStrategy, [DOTS]),
+        (DaemonSetStrategy, []),
+        (StatefulSetStrategy, []),
     ],
 )
 def test_names_are_warned_of_once_and_templates_whenever_something_changes(strategy, named):
@@ -40,7 +43,7 @@ def test_names_are_warned_of_once_and_templates_whenever_something_changes(strat
 def test_a_stateful_set_is_warned_of_revisions_and_claims():
     claims = [{"spec": {"resources": {"requests": {"storage": "4m"}}}}]
     obj = a_workload(template={}, revisionHistoryLimit=-2, volumeClaimTemplates=claims)
-    strategy = strategies.StatefulSetStrategy()
+    strategy = StatefulSetStrategy()
 
     assert strategy.warnings(None, obj, None) == [f"spec.volumeClaimTemplates[0].{FRACTION}", REVISIONS]
     assert strategy.warnings(None, obj, obj) == [f"spec.volumeClaimTemplates[0].Spec.{FRACTION}", REVISIONS]

@@ -3,7 +3,11 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.apps import tables
+from hyperkube_api.apps.controller_revisions import controller_revision_cells
+from hyperkube_api.apps.daemon_sets.table import daemon_set_cells
+from hyperkube_api.apps.deployments.table import deployment_cells
+from hyperkube_api.apps.replica_sets import replica_set_cells
+from hyperkube_api.apps.stateful_sets.table import stateful_set_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2025-12-30T09:00:00Z"}
@@ -28,7 +32,7 @@ def test_a_deployment_row(selector, shown):
     status = {"replicas": 10, "readyReplicas": 3, "updatedReplicas": 2, "availableReplicas": 1}
     obj = {"metadata": META, "spec": {"replicas": 5, "template": TEMPLATE, "selector": selector}, "status": status}
 
-    assert tables.deployment(obj, NOW) == ["a", "3/5", 2, 1, "2d3h", *WIDE, shown]
+    assert deployment_cells(obj, NOW) == ["a", "3/5", 2, 1, "2d3h", *WIDE, shown]
 
 
 @pytest.mark.parametrize(
@@ -40,7 +44,7 @@ def test_a_replica_set_row(selector, shown):
     status = {"replicas": 2, "readyReplicas": 1}
     obj = {"metadata": META, "spec": {"replicas": 5, "template": TEMPLATE, "selector": selector}, "status": status}
 
-    assert tables.replica_set(obj, NOW) == ["a", 5, 2, 1, "2d3h", *WIDE, shown]
+    assert replica_set_cells(obj, NOW) == ["a", 5, 2, 1, "2d3h", *WIDE, shown]
 
 
 def test_a_daemon_set_row():
@@ -53,17 +57,17 @@ def test_a_daemon_set_row():
     }
     obj = {"metadata": META, "spec": {"template": TEMPLATE, "selector": SELECTOR}, "status": status}
 
-    assert tables.daemon_set(obj, NOW) == ["a", 5, 4, 3, 2, 1, "k=v", "2d3h", *WIDE, "a=1,b=2"]
+    assert daemon_set_cells(obj, NOW) == ["a", 5, 4, 3, 2, 1, "k=v", "2d3h", *WIDE, "a=1,b=2"]
 
 
 def test_a_daemon_set_row_without_a_node_selector():
-    assert tables.daemon_set({"metadata": {"name": "a"}}, NOW)[6:8] == ["<none>", "<unknown>"]
+    assert daemon_set_cells({"metadata": {"name": "a"}}, NOW)[6:8] == ["<none>", "<unknown>"]
 
 
 def test_a_stateful_set_row():
     obj = {"metadata": META, "spec": {"replicas": 5, "template": TEMPLATE}, "status": {"readyReplicas": 4}}
 
-    assert tables.stateful_set(obj, NOW) == ["a", "4/5", "2d3h", *WIDE]
+    assert stateful_set_cells(obj, NOW) == ["a", "4/5", "2d3h", *WIDE]
 
 
 @pytest.mark.parametrize(
@@ -79,4 +83,4 @@ def test_a_stateful_set_row():
 def test_a_revision_row_shows_whose_it_is(owners, shown):
     obj = {"metadata": {**META, "ownerReferences": owners}, "revision": 7}
 
-    assert tables.controller_revision(obj, NOW) == ["a", shown, 7, "2d3h"]
+    assert controller_revision_cells(obj, NOW) == ["a", shown, 7, "2d3h"]

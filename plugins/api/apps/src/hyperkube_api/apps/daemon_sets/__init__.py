@@ -1,0 +1,1 @@
+"""DaemonSets: one pod on every matching node."""

@@ -1,0 +1,64 @@
+"""What happens when a DaemonSet is created, changed or deleted.
+
+Source: kubernetes pkg/registry/apps/daemonset.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.apps.daemon_sets.defaults import default_daemon_set
+from hyperkube_api.apps.daemon_sets.validation import (
+    validate_daemon_set,
+    validate_daemon_set_status,
+    validate_daemon_set_update,
+)
+from hyperkube_api.apps.workloads import WorkloadStrategy
+
+from hyperkube.hookspecs.api import Call
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.objects import Object
+
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+class DaemonSetStrategy(WorkloadStrategy):
+    """One pod on every node; the template's generation is kept in an annotation, as of old."""
+
+    _warns_of_names = False
+
+    def default(self, obj: Object) -> None:
+        """Fill in the update strategy and the template."""
+        default_daemon_set(obj)
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Nothing runs yet; this is the template's first generation."""
+        _set_template_generation(obj, 1)
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Count the generations of the template."""
+        generation = template_generation(old)
+        if obj["spec"].get("template") != old["spec"].get("template"):
+            generation += 1
+        _set_template_generation(obj, generation)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check selector, template and update strategy."""
+        return validate_daemon_set(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check as on creation, and that the selector stayed."""
+        return validate_daemon_set_update(obj, old)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the counts."""
+        return validate_daemon_set_status(obj, old)
+
+
+def template_generation(daemon_set: Object) -> int:
+    """Return how often the template of a daemon set changed; 0 if that was never noted."""
+    text = ((daemon_set.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
+    return int(text) if text.isdecimal() else 0
+
+
+def _set_template_generation(obj: Object, generation: int) -> None:
+    meta = obj["metadata"]
+    meta["annotations"] = {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}

@@ -1,0 +1,1 @@
+"""Deployments: replica sets that roll from one template to the next."""

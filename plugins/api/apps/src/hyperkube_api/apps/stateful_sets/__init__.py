@@ -1,0 +1,1 @@
+"""StatefulSets: pods with names and volumes of their own."""

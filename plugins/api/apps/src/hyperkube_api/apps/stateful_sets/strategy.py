@@ -1,0 +1,58 @@
+"""What happens when a StatefulSet is created, changed or deleted.
+
+Source: kubernetes pkg/registry/apps/statefulset.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.apps.stateful_sets.defaults import default_stateful_set
+from hyperkube_api.apps.stateful_sets.validation import (
+    validate_stateful_set,
+    validate_stateful_set_status,
+    validate_stateful_set_update,
+)
+from hyperkube_api.apps.workloads import WorkloadStrategy
+from hyperkube_api.core.warnings import claim_template_warnings, template_warnings
+from hyperkube_api.meta.strategies import changed_generation
+
+from hyperkube.hookspecs.api import Call
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.names import dns1123_label
+from hyperkube.machinery.objects import Object
+
+_NEGATIVE_HISTORY_LIMIT = (
+    "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+)
+
+
+class StatefulSetStrategy(WorkloadStrategy):
+    """Pods with names and volumes of their own."""
+
+    def default(self, obj: Object) -> None:
+        """Fill in policies, template and claims."""
+        default_stateful_set(obj)
+
+    def validate_name(self, name: str, *, prefix: bool) -> list[str]:
+        """Check a DNS label: pods and host names are made from it."""
+        return dns1123_label(name.rstrip("-") + "a" if prefix and name.endswith("-") else name)
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say what is unwise in the template, the claims and the number of revisions to keep."""
+        spec = obj["spec"]
+        found = template_warnings(spec.get("template"), "spec.template", None) if changed_generation(obj, old) else []
+        found += claim_template_warnings(spec.get("volumeClaimTemplates") or [], is_new=old is None)
+        if (spec.get("revisionHistoryLimit") or 0) < 0:
+            found.append(_NEGATIVE_HISTORY_LIMIT)
+        return found
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check policies, selector, template and claims."""
+        return validate_stateful_set(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check that only what may change did."""
+        return validate_stateful_set_update(obj, old)
+
+    def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check the counts."""
+        return validate_stateful_set_status(obj, old)
