@@ -13,13 +13,11 @@ import orjson
 
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import is_active, is_ready, phase
-from hyperkube.machinery.labels import Selector
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
     controller_of,
     copy_object,
-    is_being_deleted,
     labels_of,
     metadata,
     name_of,
@@ -177,42 +175,6 @@ def controller_index(obj: Object) -> tuple[str]:
     """Index objects by ``namespace/uid of the controller``; orphans are under ``namespace/``."""
     controller = controller_of(obj)
     return (f"{namespace_of(obj)}/{controller.get('uid', '') if controller else ''}",)
-
-
-def claims(
-    owner: Object, selector: Selector, objects: Iterable[Object]
-) -> tuple[list[Object], list[Object], list[Object]]:
-    """Sort objects of the owner's namespace into (owned, to be adopted, to be released).
-
-    Owned are those that it controls and selects; orphans that it selects are to be adopted unless the owner or the
-    orphan is being deleted; those that it controls and selects no more are to be released.
-    """
-    owned: list[Object] = []
-    adopt: list[Object] = []
-    release: list[Object] = []
-    for obj in objects:
-        controller = controller_of(obj)
-        selected = selector.matches(labels_of(obj))
-        if controller is not None and controller.get("uid") == uid_of(owner):
-            if selected:
-                owned.append(obj)
-            elif not is_being_deleted(owner):
-                release.append(obj)
-        elif controller is None and selected and not is_being_deleted(owner) and not is_being_deleted(obj):
-            adopt.append(obj)
-    return owned, adopt, release
-
-
-def adoption_patch(obj: Object, reference: Object) -> Object:
-    """Return the merge patch by which `reference` becomes the controller of an orphan."""
-    owners = [owner for owner in metadata(obj).get("ownerReferences") or [] if owner.get("uid") != reference["uid"]]
-    return {"metadata": {"uid": uid_of(obj), "ownerReferences": [*owners, reference]}}
-
-
-def release_patch(obj: Object, owner_uid: str) -> Object:
-    """Return the merge patch by which the owner of that uid lets the object go."""
-    owners = [owner for owner in metadata(obj).get("ownerReferences") or [] if owner.get("uid") != owner_uid]
-    return {"metadata": {"uid": uid_of(obj), "ownerReferences": owners or None}}
 
 
 def merged_status(obj: Object, new: Mapping[str, Any]) -> Object | None:

@@ -2,7 +2,7 @@
 
 from hyperkube_controller.daemonset import Daemonset, node_of
 
-from hyperkube.kinds.resources import DAEMON_SETS, NODES, PODS
+from hyperkube.kinds.resources import CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -124,3 +124,37 @@ def test_a_failed_pod_is_replaced_ever_later():
     assert not fail()
     world.advance(2)
     assert world.client.objects(PODS)[0]["status"]["phase"] == "Pending"
+
+
+def orphan_all(client, *resources):
+    """Take the owners from all objects, as the garbage collector does for a deletion that leaves them."""
+    for resource in resources:
+        for obj in client.objects(resource):
+            client.patch(resource, obj["metadata"]["name"], {"metadata": {"ownerReferences": None}}, "d")
+
+
+def test_pods_and_history_of_a_set_of_the_same_name_are_adopted():
+    world = rig(node("n1"), node("n2"))
+    world.client.delete(DAEMON_SETS, "log", "d")
+    orphan_all(world.client, PODS, CONTROLLER_REVISIONS)
+    world.settle()
+    before = [
+        obj["metadata"]["uid"] for resource in (PODS, CONTROLLER_REVISIONS) for obj in world.client.objects(resource)
+    ]
+
+    (made,) = world.client.seed(DAEMON_SETS, daemon_set())
+    world.settle()
+
+    after = [obj for resource in (PODS, CONTROLLER_REVISIONS) for obj in world.client.objects(resource)]
+    assert [obj["metadata"]["uid"] for obj in after] == before
+    assert {obj["metadata"]["ownerReferences"][0]["uid"] for obj in after} == {made["metadata"]["uid"]}
+
+
+def test_a_pod_that_loses_its_controller_is_adopted_again():
+    world = rig(node("n1"))
+
+    orphan_all(world.client, PODS)
+    world.settle()
+
+    (pod,) = world.client.objects(PODS)
+    assert pod["metadata"]["ownerReferences"][0]["name"] == "log"

@@ -102,6 +102,34 @@ def test_a_pod_deleted_before_it_was_counted_still_counts():
     assert world.client.objects(PODS) == []
 
 
+def test_an_adopted_pod_counts_and_none_is_made_in_its_place():
+    world = World(suspend=True)
+    meta = {"name": "stray", "namespace": "d", "labels": {"job-name": "sum"}}
+    world.client.seed(
+        PODS, {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": {}, "status": {"phase": "Running"}}
+    )
+    world.client.patch(JOBS, "sum", {"spec": {"suspend": False}}, "d")
+    world.settle()
+
+    (pod,) = world.active()
+    assert (pod["metadata"]["name"], pod["metadata"]["finalizers"]) == ("stray", [FINALIZER])
+
+    world.end()
+    assert world.status()["succeeded"] == 1
+
+
+def test_a_pod_that_is_selected_no_more_is_let_go_with_its_finalizer():
+    world = World()
+    name = world.active()[0]["metadata"]["name"]
+
+    world.client.patch(PODS, name, {"metadata": {"labels": {"job-name": "other"}}}, "d")
+    world.settle()
+
+    meta = world.client.get(PODS, name, "d")["metadata"]
+    assert not meta.get("ownerReferences")
+    assert not meta.get("finalizers")
+
+
 def test_failures_are_retried_ever_later():
     world = World()
     world.end(phase="Failed")

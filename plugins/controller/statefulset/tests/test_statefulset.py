@@ -2,7 +2,7 @@
 
 from hyperkube_controller.statefulset import Statefulset
 
-from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
+from hyperkube.kinds.resources import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -132,3 +132,30 @@ def test_a_failed_pod_comes_back_under_its_name():
     world.settle()
 
     assert world.client.get(PODS, "db-0", "d")["metadata"]["uid"] != before
+
+
+def test_pods_and_history_of_a_set_of_the_same_name_are_adopted():
+    world = World(replicas=1)
+    world.client.delete(STATEFUL_SETS, "db", "d")
+    for resource in (PODS, CONTROLLER_REVISIONS):
+        for obj in world.client.objects(resource):
+            world.client.patch(resource, obj["metadata"]["name"], {"metadata": {"ownerReferences": None}}, "d")
+    world.settle()
+
+    (made,) = world.client.seed(STATEFUL_SETS, stateful_set(replicas=1))
+    world.settle()
+
+    (pod,), (revision,) = world.client.objects(PODS), world.client.objects(CONTROLLER_REVISIONS)
+    owners = {obj["metadata"]["ownerReferences"][0]["uid"] for obj in (pod, revision)}
+    assert owners == {made["metadata"]["uid"]}
+
+
+def test_a_pod_whose_name_does_not_fit_is_let_go():
+    world = World(replicas=1)
+    reference = world.client.objects(PODS)[0]["metadata"]["ownerReferences"][0]
+    meta = {"name": "stray", "namespace": "d", "labels": {"app": "db"}, "ownerReferences": [reference]}
+    world.client.seed(PODS, {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": {}, "status": {}})
+
+    world.settle()
+
+    assert not world.client.get(PODS, "stray", "d")["metadata"].get("ownerReferences")

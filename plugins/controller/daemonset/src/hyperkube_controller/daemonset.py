@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 from hyperkube_lib.revisions import HASH_LABEL, surplus, track
 
 from hyperkube.client.actions import Delete, delete, perform
@@ -25,7 +26,7 @@ from hyperkube.kinds.resources import CONTROLLER_REVISIONS, DAEMON_SETS, NODES, 
 from hyperkube.machinery.backoff import Backoff, KeyedBackoff
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.intstr import scaled_or
-from hyperkube.machinery.labels import from_label_selector, from_node_selector_expressions, selector_from_map
+from hyperkube.machinery.labels import Selector, from_label_selector, from_node_selector_expressions, selector_from_map
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -232,6 +233,10 @@ def pod_of(daemon_set: Object, node: str, digest: str) -> Object:
     return pod
 
 
+def _selector_of(daemon_set: Object) -> Selector:
+    return from_label_selector((daemon_set.get("spec") or {}).get("selector"))
+
+
 class Daemonset(Plugin):
     """Keeps the pods of daemon sets."""
 
@@ -253,6 +258,7 @@ class Daemonset(Plugin):
         self._loop.watch(self._sets)
         self._loop.watch_owned(self._pods, "DaemonSet")
         self._loop.watch_owned(self._revisions, "DaemonSet")
+        watch_orphans(self._loop, self._pods, self._sets, _selector_of)
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)
         self._nodes.add_handler(self._node_changed, self._node_updated, self._node_changed)
         return self._loop
@@ -288,13 +294,14 @@ class Daemonset(Plugin):
         if is_being_deleted(daemon_set) or self._written.is_stale(key, daemon_set):
             return None
         now = self.context.clock.now()
-        revisions = self._revisions.by_index("controller", f"{namespace_of(daemon_set)}/{uid_of(daemon_set)}")
+        manager = ControllerRefManager(self.client, daemon_set, DAEMON_SETS, "DaemonSet", _selector_of(daemon_set))
+        revisions = manager.claim(CONTROLLER_REVISIONS, candidates(self._revisions, daemon_set))
         history = track(daemon_set, "apps/v1", "DaemonSet", revisions)
         if history.actions:
             perform(self.client, self._recorder, history.actions)
             return None  # the new revision comes with an event
         update = labels_of(history.update).get(HASH_LABEL, name_of(history.update))
-        pods, nodes = self._claimed(daemon_set), self._nodes.list()
+        pods, nodes = manager.claim(PODS, candidates(self._pods, daemon_set)), self._nodes.list()
         again: float | None = None
         if self._expectations.satisfied(key):
             again = self._act(key, daemon_set, decide(daemon_set, nodes, pods, update, now), update)
@@ -306,20 +313,6 @@ class Daemonset(Plugin):
         perform(self.client, self._recorder, surplus(daemon_set, revisions, live))
         waiting = workloads.available_in(pods, (daemon_set.get("spec") or {}).get("minReadySeconds", 0), now)
         return min((seconds for seconds in (again, waiting) if seconds is not None), default=None)
-
-    def _claimed(self, daemon_set: Object) -> list[Object]:
-        namespace = namespace_of(daemon_set)
-        candidates = [
-            pod for uid in (uid_of(daemon_set), "") for pod in self._pods.by_index("controller", f"{namespace}/{uid}")
-        ]
-        selector = from_label_selector((daemon_set.get("spec") or {}).get("selector"))
-        owned, adopt, release = workloads.claims(daemon_set, selector, candidates)
-        reference = workloads.controller_reference(daemon_set, "apps/v1", "DaemonSet")
-        for pod in adopt:
-            self.client.patch(PODS, name_of(pod), workloads.adoption_patch(pod, reference), namespace)
-        for pod in release:
-            self.client.patch(PODS, name_of(pod), workloads.release_patch(pod, uid_of(daemon_set)), namespace)
-        return [*owned, *adopt]
 
     def _write_status(self, key: str, daemon_set: Object, status: dict[str, Any]) -> None:
         changed = workloads.merged_status(daemon_set, status)

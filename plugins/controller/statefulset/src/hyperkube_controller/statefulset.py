@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 from hyperkube_lib.revisions import HASH_LABEL, surplus, template_of, track
 
 from hyperkube.client.actions import Create, Delete, delete, perform
@@ -22,7 +23,7 @@ from hyperkube.kinds import workloads
 from hyperkube.kinds.pods import is_ready, is_terminal
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from hyperkube.machinery.errors import AlreadyExists
-from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     copy_object,
@@ -32,7 +33,6 @@ from hyperkube.machinery.objects import (
     name_of,
     namespace_of,
     split_key,
-    uid_of,
 )
 from hyperkube.plugin import Plugin
 
@@ -171,6 +171,10 @@ def pod_of(stateful_set: Object, ordinal: int, revision: Object) -> Object:
     return pod
 
 
+def _selector_of(stateful_set: Object) -> Selector:
+    return from_label_selector((stateful_set.get("spec") or {}).get("selector"))
+
+
 class Statefulset(Plugin):
     """Keeps the pods of stateful sets."""
 
@@ -195,6 +199,7 @@ class Statefulset(Plugin):
         self._loop.watch(self._sets)
         self._loop.watch_owned(self._pods, "StatefulSet")
         self._loop.watch_owned(self._revisions, "StatefulSet")
+        watch_orphans(self._loop, self._pods, self._sets, _selector_of)
         return self._loop
 
     def _sync(self, key: str) -> float | None:
@@ -205,8 +210,10 @@ class Statefulset(Plugin):
         if is_being_deleted(stateful_set) or self._written.is_stale(key, stateful_set):
             return None
         now = self.context.clock.now()
-        index = f"{namespace_of(stateful_set)}/{uid_of(stateful_set)}"
-        revisions = self._revisions.by_index("controller", index)
+        manager = ControllerRefManager(
+            self.client, stateful_set, STATEFUL_SETS, "StatefulSet", _selector_of(stateful_set)
+        )
+        revisions = manager.claim(CONTROLLER_REVISIONS, candidates(self._revisions, stateful_set))
         history = track(stateful_set, "apps/v1", "StatefulSet", revisions)
         if history.actions:
             perform(self.client, self._recorder, history.actions)
@@ -214,29 +221,12 @@ class Statefulset(Plugin):
         update = history.update
         running = (stateful_set.get("status") or {}).get("currentRevision", "")
         current = next((revision for revision in revisions if name_of(revision) == running), update)
-        pods = self._claimed(stateful_set)
+        pods = manager.claim(PODS, candidates(self._pods, stateful_set), lambda pod: ordinal_of(stateful_set, pod) >= 0)
         self._write_status(key, stateful_set, status_of(stateful_set, pods, current, update, now))
         self._act(stateful_set, decide(stateful_set, pods, current, update, now))
         live = {name_of(current), name_of(update), *(labels_of(pod).get(HASH_LABEL, "") for pod in pods)}
         perform(self.client, self._recorder, surplus(stateful_set, revisions, live))
         return workloads.available_in(pods, (stateful_set.get("spec") or {}).get("minReadySeconds", 0), now)
-
-    def _claimed(self, stateful_set: Object) -> list[Object]:
-        namespace = namespace_of(stateful_set)
-        candidates = [
-            pod
-            for uid in (uid_of(stateful_set), "")
-            for pod in self._pods.by_index("controller", f"{namespace}/{uid}")
-            if ordinal_of(stateful_set, pod) >= 0
-        ]
-        selector = from_label_selector((stateful_set.get("spec") or {}).get("selector"))
-        owned, adopt, release = workloads.claims(stateful_set, selector, candidates)
-        reference = workloads.controller_reference(stateful_set, "apps/v1", "StatefulSet")
-        for pod in adopt:
-            self.client.patch(PODS, name_of(pod), workloads.adoption_patch(pod, reference), namespace)
-        for pod in release:
-            self.client.patch(PODS, name_of(pod), workloads.release_patch(pod, uid_of(stateful_set)), namespace)
-        return [*owned, *adopt]
 
     def _write_status(self, key: str, stateful_set: Object, status: dict[str, Any]) -> None:
         changed = workloads.merged_status(stateful_set, status)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
+
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations
@@ -22,7 +24,7 @@ from hyperkube.kinds import workloads
 from hyperkube.kinds.conditions import condition, with_condition, without_condition
 from hyperkube.kinds.pods import is_active, is_ready
 from hyperkube.kinds.resources import PODS
-from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.labels import Selector
 from hyperkube.machinery.objects import (
@@ -117,6 +119,7 @@ class ReplicasController:
         self.loop.watch(self._owners)
         self._pods.add_index("controller", workloads.controller_index)
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_deleted)
+        watch_orphans(self.loop, self._pods, self._owners, selector_of)
 
     def run(self) -> None:
         """Work until `stop`."""
@@ -154,29 +157,19 @@ class ReplicasController:
         if key:
             self._expectations.created(key)
             self.loop.queue.add(key)
-        elif controller_of(pod) is None:
-            self._enqueue_adopters(pod)
 
     def _pod_updated(self, old: Object, new: Object) -> None:
         if is_being_deleted(new) and not is_being_deleted(old):
             self._pod_deleted(new)
             return
-        before, after = self._owner_key(old), self._owner_key(new)
-        for key in {before, after} - {""}:
+        for key in {self._owner_key(old), self._owner_key(new)} - {""}:
             self.loop.queue.add(key)
-        if not after and controller_of(new) is None and (labels_of(old) != labels_of(new) or controller_of(old)):
-            self._enqueue_adopters(new)
 
     def _pod_deleted(self, pod: Object) -> None:
         key = self._owner_key(pod)
         if key:
             self._expectations.deleted(key, uid_of(pod))
             self.loop.queue.add(key)
-
-    def _enqueue_adopters(self, pod: Object) -> None:
-        for owner in self._owners.list(namespace_of(pod)):
-            if self._selector_of(owner).matches(labels_of(pod)):
-                self.loop.enqueue(owner)
 
     def _sync(self, key: str) -> float | None:
         owner = self._owners.get(*split_key(key))
@@ -195,33 +188,9 @@ class ReplicasController:
         return workloads.available_in(pods, (owner.get("spec") or {}).get("minReadySeconds", 0), now)
 
     def _claimed(self, owner: Object) -> list[Object]:
-        """Return the owner's active pods, after adopting orphans and releasing strangers."""
-        namespace = namespace_of(owner)
-        candidates = [
-            pod
-            for uid in (uid_of(owner), "")
-            for pod in self._pods.by_index("controller", f"{namespace}/{uid}")
-            if is_active(pod)
-        ]
-        owned, adopt, release = workloads.claims(owner, self._selector_of(owner), candidates)
-        if adopt:
-            fresh = self._client.get(self._resource, name_of(owner), namespace_of(owner))
-            if uid_of(fresh) != uid_of(owner) or is_being_deleted(fresh):
-                adopt = []
-        reference = workloads.controller_reference(owner, self._resource.api_version, self._kind)
-        for pod in adopt:
-            if self._patch(pod, workloads.adoption_patch(pod, reference)):
-                owned.append(pod)
-        for pod in release:
-            self._patch(pod, workloads.release_patch(pod, uid_of(owner)))
-        return owned
-
-    def _patch(self, pod: Object, patch: Object) -> bool:
-        try:
-            self._client.patch(PODS, name_of(pod), patch, namespace_of(pod))
-        except NotFound:
-            return False
-        return True
+        """Return the owner's active pods, after adopting orphans and releasing those that it selects no more."""
+        manager = ControllerRefManager(self._client, owner, self._resource, self._kind, self._selector_of(owner))
+        return manager.claim(PODS, filter(is_active, candidates(self._pods, owner)))
 
     def _scale(self, key: str, owner: Object, pods: list[Object], now: datetime) -> ApiError | None:
         decision = decide((owner.get("spec") or {}).get("replicas", 1), pods, self._related(owner, pods), now)

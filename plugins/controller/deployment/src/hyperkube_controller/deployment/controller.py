@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hyperkube_controller.deployment.decision import decide
 from hyperkube_controller.deployment.facts import HASH_LABEL, Observed
+from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 
 from hyperkube.client.actions import Action, Create, perform
 from hyperkube.client.events import EventRecorder
@@ -14,18 +15,20 @@ from hyperkube.kinds import workloads
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS, REPLICA_SETS
 from hyperkube.machinery.errors import AlreadyExists
-from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
-    is_being_deleted,
-    labels_of,
     name_of,
     namespace_of,
     split_key,
     uid_of,
 )
 from hyperkube.plugin import Plugin
+
+
+def _selector_of(deployment: Object) -> Selector:
+    return from_label_selector((deployment.get("spec") or {}).get("selector"))
 
 
 class Deployment(Plugin):
@@ -49,16 +52,9 @@ class Deployment(Plugin):
         )
         self._loop.watch(self._deployments)
         self._loop.watch_owned(self._replica_sets, "Deployment")
-        self._replica_sets.add_handler(self._orphan_seen, lambda _old, new: self._orphan_seen(new))
+        watch_orphans(self._loop, self._replica_sets, self._deployments, _selector_of)
         self._pods.add_handler(on_delete=self._pod_deleted)
         return self._loop
-
-    def _orphan_seen(self, rs: Object) -> None:
-        if controller_of(rs) is not None or is_being_deleted(rs):
-            return
-        for deployment in self._deployments.list(namespace_of(rs)):
-            if from_label_selector(deployment["spec"].get("selector")).matches(labels_of(rs)):
-                self._loop.enqueue(deployment)
 
     def _pod_deleted(self, pod: Object) -> None:
         """A deployment that recreates waits for its last old pod."""
@@ -74,12 +70,13 @@ class Deployment(Plugin):
         deployment = self._deployments.get(*split_key(key))
         if deployment is None:
             return None
-        selector = from_label_selector((deployment.get("spec") or {}).get("selector"))
+        selector = _selector_of(deployment)
         if selector.is_empty:
             text = "This deployment is selecting all pods. A non-empty selector is required."
             self._recorder.event(deployment, "Warning", "SelectingAll", text)
             return None
-        owned = self._claimed(deployment)
+        manager = ControllerRefManager(self.client, deployment, DEPLOYMENTS, "Deployment", selector)
+        owned = manager.claim(REPLICA_SETS, candidates(self._replica_sets, deployment))
         observed = Observed(deployment, owned, old_pods_left=False, now=self.context.clock.now())
         if not observed.is_rolling:
             left = any(self._has_pods(rs) for rs in observed.old)
@@ -89,24 +86,6 @@ class Deployment(Plugin):
     def _has_pods(self, rs: Object) -> bool:
         key = f"{namespace_of(rs)}/{uid_of(rs)}"
         return any(not is_terminal(pod) for pod in self._pods.by_index("controller", key))
-
-    def _claimed(self, deployment: Object) -> list[Object]:
-        namespace = namespace_of(deployment)
-        candidates = [
-            rs
-            for uid in (uid_of(deployment), "")
-            for rs in self._replica_sets.by_index("controller", f"{namespace}/{uid}")
-        ]
-        selector = from_label_selector(deployment["spec"].get("selector"))
-        owned, adopt, release = workloads.claims(deployment, selector, candidates)
-        reference = workloads.controller_reference(deployment, "apps/v1", "Deployment")
-        for rs in adopt:
-            patched = self.client.patch(REPLICA_SETS, name_of(rs), workloads.adoption_patch(rs, reference), namespace)
-            owned.append(patched)
-        for rs in release:
-            patch = workloads.release_patch(rs, uid_of(deployment))
-            self.client.patch(REPLICA_SETS, name_of(rs), patch, namespace)
-        return owned
 
     def _act(self, deployment: Object, actions: list[Action]) -> float | None:
         try:

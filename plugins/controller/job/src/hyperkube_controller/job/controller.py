@@ -5,6 +5,7 @@ from __future__ import annotations
 from hyperkube_controller.job.decision import Decision, decide
 from hyperkube_controller.job.indexes import ANNOTATION
 from hyperkube_controller.job.tally import FINALIZER, is_indexed
+from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
@@ -15,7 +16,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.resources import JOBS, PODS
 from hyperkube.machinery.errors import ApiError, NotFound
-from hyperkube.machinery.labels import from_label_selector
+from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -29,6 +30,10 @@ from hyperkube.machinery.objects import (
 from hyperkube.plugin import Plugin
 
 _HOSTNAME_MAX = 63
+
+
+def _selector_of(job: Object) -> Selector:
+    return from_label_selector((job.get("spec") or {}).get("selector"))
 
 
 class Job(Plugin):
@@ -53,6 +58,7 @@ class Job(Plugin):
         )
         self._loop.watch(self._jobs)
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)
+        watch_orphans(self._loop, self._pods, self._jobs, _selector_of)
         return self._loop
 
     def _job_key(self, pod: Object) -> str:
@@ -102,18 +108,9 @@ class Job(Plugin):
         return self._act(key, job, decide(job, pods, self.context.clock.now()))
 
     def _claimed(self, job: Object) -> list[Object]:
-        namespace = namespace_of(job)
-        candidates = [
-            pod for uid in (uid_of(job), "") for pod in self._pods.by_index("controller", f"{namespace}/{uid}")
-        ]
-        selector = from_label_selector((job.get("spec") or {}).get("selector"))
-        owned, adopt, release = workloads.claims(job, selector, candidates)
-        reference = workloads.controller_reference(job, "batch/v1", "Job")
-        for pod in adopt:
-            self.client.patch(PODS, name_of(pod), workloads.adoption_patch(pod, reference), namespace)
-        for pod in release:
-            self.client.patch(PODS, name_of(pod), workloads.release_patch(pod, uid_of(job)), namespace)
-        return owned
+        """Return the job's pods; those that it adopts are counted from then on, those that it releases no more."""
+        manager = ControllerRefManager(self.client, job, JOBS, "Job", _selector_of(job), finalizers=[FINALIZER])
+        return manager.claim(PODS, candidates(self._pods, job))
 
     def _release_orphans(self, key: str) -> None:
         """Let the pods of a job that is gone go: nobody will count them any more."""
