@@ -81,7 +81,7 @@ def names_of_threads(loop):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    monkeypatch.setattr("hyperkube.client.reconcile.LINGER_SECONDS", 0.001)
+    monkeypatch.setattr("hyperkube.client.worker_pool.LINGER_SECONDS", 0.001)
 
 
 def test_a_loop_with_nothing_to_do_has_no_thread(impatient):

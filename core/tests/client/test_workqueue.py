@@ -78,3 +78,15 @@ def test_shutting_down_wakes_a_waiting_worker():
     assert taken == [None]
     queue.add("late")
     assert len(queue) == 0
+
+
+def test_a_cancelled_delay_does_not_add_the_key():
+    clock = FakeClock()
+    queue = WorkQueue(clock)
+    queue.add_after("a", 10)
+
+    queue.cancel("a")
+    queue.cancel("never delayed")
+
+    clock.advance(60)
+    assert queue.get(block=False) is None

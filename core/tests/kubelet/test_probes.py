@@ -9,6 +9,7 @@ from hyperkube.kubelet.observation import arrange
 from hyperkube.kubelet.probes import Probes
 from hyperkube.kubelet.sayings import Sayings
 from hyperkube.machinery.clock import FakeClock
+from hyperkube.testing.waiting import eventually
 
 
 class World:
@@ -38,7 +39,7 @@ class World:
         self.settle()
 
     def settle(self):
-        assert self.probes._work.settle()
+        assert eventually(lambda: self.probes._pool.queue.is_idle, 5)
 
     def pass_seconds(self, seconds):
         for _ in range(seconds):

@@ -7,19 +7,16 @@ a `hyperkube.hookspecs.controller.Controller`. Tests call `ReconcileLoop.drain` 
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 
 from hyperkube.client.informer import Informer
 from hyperkube.client.queue_metrics import meter_of
+from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.client.workqueue import DEFAULT_BACKOFF, WorkQueue
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, Forbidden, HyperkubeError, NotFound
 from hyperkube.machinery.objects import Object, controller_of, key_of, namespace_of
-
-LINGER_SECONDS = 5.0
-"""How long a worker waits for another key before it ends."""
 
 Sync = Callable[[str], float | None]
 """Reconciles one key; returns the seconds after which it wants to look again by itself, or None."""
@@ -32,8 +29,7 @@ class NotYet(HyperkubeError):
 class ReconcileLoop:
     """A queue of keys and the workers that reconcile them, one worker per key at a time.
 
-    Workers are threads that come when keys wait for one, as many as are allowed, and go when there are no more: dozens
-    of controllers that have nothing to do cost nothing.
+    Workers are threads that come when keys wait for one, as many as are allowed, and go when there are no more.
     """
 
     def __init__(
@@ -47,15 +43,18 @@ class ReconcileLoop:
         backoff: Backoff = DEFAULT_BACKOFF,
     ) -> None:
         self.name = name
-        self.queue: WorkQueue[str] = WorkQueue(
-            clock, backoff=backoff, on_unserved=self._hire, meter=meter_of(name, clock)
-        )
         self._sync = sync
         self._logger = logger or logging.getLogger(f"hyperkube.controller.{name}")
-        self._workers = max(1, workers)
-        self._changed = threading.Condition()
-        self._begun = False
-        self._at_work = 0
+        self._pool: WorkerPool[str] = WorkerPool(
+            name,
+            self._reconcile,
+            clock=clock,
+            workers=workers,
+            logger=self._logger,
+            backoff=backoff,
+            meter=meter_of(name, clock),
+        )
+        self.queue: WorkQueue[str] = self._pool.queue
 
     def enqueue(self, obj: Object) -> None:
         """Look at this object soon: a handler for adds and deletes."""
@@ -92,10 +91,7 @@ class ReconcileLoop:
 
     def begin(self) -> None:
         """Reconcile from now on until `stop`, on threads that come and go; returns at once."""
-        with self._changed:
-            self._begun = True
-        for _ in range(min(self._workers, len(self.queue))):
-            self._hire()
+        self._pool.begin()
 
     def wait_ended(self, seconds: float | None = None) -> bool:
         """Wait until `stop` was called and the last worker is done, at most so long; tell whether it is so.
@@ -103,8 +99,7 @@ class ReconcileLoop:
         Args:
             seconds: of the machine's time; None for as long as it takes.
         """
-        with self._changed:
-            return self._changed.wait_for(lambda: self.queue.is_shut_down and not self._at_work, seconds)
+        return self._pool.wait_ended(seconds)
 
     def run(self) -> None:
         """Reconcile until `stop`: for those who have a thread that waits for it."""
@@ -113,9 +108,7 @@ class ReconcileLoop:
 
     def stop(self) -> None:
         """End the loop once the keys being worked on are done; idempotent, from any thread."""
-        self.queue.shut_down()
-        with self._changed:
-            self._changed.notify_all()
+        self._pool.stop()
 
     def drain(self, limit: int = 10_000) -> int:
         """Reconcile what is ready now on this thread; return how many keys that were.
@@ -124,29 +117,11 @@ class ReconcileLoop:
             RuntimeError: there was still more to do after `limit` keys: the controller does not come to rest.
         """
         done = 0
-        while (key := self.queue.get(block=False)) is not None:
-            self._reconcile(key)
+        while (key := self._pool.take(block=False)) is not None:
             done += 1
             if done >= limit:
                 raise RuntimeError(f"controller {self.name!r} does not come to rest, last key {key!r}")
         return done
-
-    def _hire(self) -> None:
-        with self._changed:
-            if not self._begun or self._at_work >= self._workers or self.queue.is_shut_down:
-                return
-            self._at_work += 1
-            threading.Thread(target=self._work, name=f"{self.name}-{self._at_work}", daemon=True).start()
-
-    def _work(self) -> None:
-        while True:
-            while (key := self.queue.get(seconds=LINGER_SECONDS)) is not None:
-                self._reconcile(key)
-            with self._changed:  # a key that came just now was either seen by this look, or by who looked for workers
-                if not len(self.queue) or self.queue.is_shut_down:
-                    self._at_work -= 1
-                    self._changed.notify_all()
-                    return
 
     def _reconcile(self, key: str) -> None:
         try:
@@ -160,15 +135,10 @@ class ReconcileLoop:
                 self._put_off(key, error)
         except (ApiError, OSError) as error:
             self._put_off(key, error)
-        except Exception:  # one broken object must not stop the loop for all others
-            self.queue.add_rate_limited(key)
-            self._logger.exception("%s failed on %r", self.name, key)
         else:
             self.queue.forget(key)
             if again is not None:
                 self.queue.add_after(key, again)
-        finally:
-            self.queue.done(key)
 
     def _put_off(self, key: str, error: Exception) -> None:
         delay = self.queue.add_rate_limited(key)

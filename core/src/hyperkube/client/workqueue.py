@@ -108,9 +108,17 @@ class WorkQueue(Generic[Key]):
     def _due(self, key: Key, due: float) -> None:
         with self._condition:
             entry = self._delayed.get(key)
-            if entry is not None and entry[0] == due:
-                del self._delayed[key]
+            if entry is None or entry[0] != due:
+                return  # it was cancelled, or came to be due earlier, while its timer went off
+            del self._delayed[key]
         self.add(key)
+
+    def cancel(self, key: Key) -> None:
+        """Drop the delay of `key`, if it has one: it is not added when that ends."""
+        with self._condition:
+            entry = self._delayed.pop(key, None)
+        if entry is not None:
+            entry[1].cancel()
 
     def add_rate_limited(self, key: Key) -> float:
         """Add `key` after a delay that doubles with each call until `forget`; return the delay in seconds."""

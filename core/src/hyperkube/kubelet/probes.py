@@ -5,17 +5,19 @@ Source: kubernetes ``pkg/kubelet/prober/worker.go`` and ``prober.go``.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.hookspecs.runtime import ContainerStatus, Runtime
 from hyperkube.kubelet.checks import Outcome, exec_check, http_check, tcp_check
 from hyperkube.kubelet.environment import expand
 from hyperkube.kubelet.observation import Observed
 from hyperkube.kubelet.plan import containers_of, init_containers_of, is_sidecar
 from hyperkube.kubelet.sayings import Sayings
-from hyperkube.kubelet.work import KeyedWork
+from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.release import SHORT
@@ -55,7 +57,15 @@ class Probes:
         self._probes: dict[str, _Probe] = {}
         self._known: dict[str, str] = {}
         self._failed: dict[str, str] = {}
-        self._work = KeyedWork("probe", self._check, clock, threads=threads)
+        self._pool: WorkerPool[str] = WorkerPool(
+            "probe",
+            self._check,
+            clock=clock,
+            workers=threads,
+            logger=logging.getLogger("hyperkube.kubelet"),
+            backoff=Backoff(initial=1.0, cap=1.0),
+        )
+        self._pool.begin()
 
     def follow(self, pod: Object, seen: Observed, address: str) -> None:
         """Begin to probe the containers of a pod that run and are not probed yet."""
@@ -83,7 +93,7 @@ class Probes:
             with self._lock:
                 self._probes[key] = probe
             age = self._clock.now().timestamp() - status.started_at
-            self._work.add_after(key, max(0.0, float(spec.get("initialDelaySeconds") or 0) - age))
+            self._pool.queue.add_after(key, max(0.0, float(spec.get("initialDelaySeconds") or 0) - age))
 
     def is_started(self, container_id: str) -> bool:
         """Tell whether a running container has passed its startup probe."""
@@ -106,9 +116,11 @@ class Probes:
         with self._lock:
             if self._known.pop(container_id, None) is None:
                 return
-            for kind in KINDS:
-                self._probes.pop(f"{container_id}/{kind}", None)
+            ended = [f"{container_id}/{kind}" for kind in KINDS if self._probes.pop(f"{container_id}/{kind}", None)]
             self._failed = {key: kind for key, kind in self._failed.items() if key != container_id}
+        for key in ended:
+            self._pool.queue.cancel(key)
+            self._pool.queue.forget(key)
 
     def forget_pod(self, uid: str) -> None:
         """Stop probing a pod."""
@@ -125,12 +137,12 @@ class Probes:
         if probe.kind == "startup" and probe.passed:
             return
         if probe.kind != "startup" and not self.is_started(probe.container_id):
-            self._work.add_after(key, min(period, 1.0))
+            self._pool.queue.add_after(key, min(period, 1.0))
             return
         outcome = self._ask(probe)
         if key in self._probes:  # the container may have ended while it was asked
             self._take(probe, outcome)
-            self._work.add_after(key, period)
+            self._pool.queue.add_after(key, period)
 
     def _ask(self, probe: _Probe) -> Outcome:
         timeout = float(probe.spec.get("timeoutSeconds") or 1)
@@ -170,4 +182,5 @@ class Probes:
 
     def close(self) -> None:
         """Stop all probing."""
-        self._work.close(1.0)
+        self._pool.stop()
+        self._pool.wait_ended(1.0)

@@ -15,6 +15,7 @@ from typing import Any
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
+from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.hookspecs import network as network_specs
 from hyperkube.hookspecs import runtime as runtime_specs
 from hyperkube.hookspecs import volume as volume_specs
@@ -46,7 +47,7 @@ from hyperkube.kubelet.sayings import Sayings
 from hyperkube.kubelet.sources import ApiSource, ManifestSource, static_sources
 from hyperkube.kubelet.termination_messages import TerminationMessages
 from hyperkube.kubelet.volumes import PodVolumes
-from hyperkube.kubelet.work import KeyedWork
+from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, uid_of
@@ -58,6 +59,9 @@ STUCK_SECONDS = 180.0
 """Of silence of that loop, after which the kubelet is not healthy; Kubernetes' threshold for its relisting."""
 COMPONENT = "kubelet"
 _HURRY = "hurry/"
+_WORKERS = 64
+_BACKOFF = Backoff(initial=1.0, cap=1.0)
+_CLOSE_SECONDS = 5.0
 
 
 class Kubelet:
@@ -86,8 +90,16 @@ class Kubelet:
         self._services = None
         if client is not None and not self._simulated:
             self._services = Informer(client, self._clock, SERVICES)
-        self._work = KeyedWork(f"kubelet-{self.options.node_name}", self._do, self._clock)
-        self.table = PodTable(self._work.add, lambda uid: self._work.add(_HURRY + uid))
+        self._pool: WorkerPool[str] = WorkerPool(
+            f"kubelet-{self.options.node_name}",
+            self._do,
+            clock=self._clock,
+            workers=_WORKERS,
+            logger=self._logger,
+            backoff=_BACKOFF,
+        )
+        self._queue = self._pool.queue
+        self.table = PodTable(self._queue.add, lambda uid: self._queue.add(_HURRY + uid))
         self._build(network, host_ips)
         self._sources: list[ApiSource | ManifestSource] = list(static_sources(self.options, self._clock, self.table))
         if client is not None:
@@ -103,7 +115,7 @@ class Kubelet:
         api = NodeApi(self._client, clock, self._services)
         self.volumes = PodVolumes(options.root, self._volume_kinds(), api, self.node.node)
         self._sandboxes = Sandboxes(runtime, network, options.root, self._dns(), host_ips, self.say)
-        self._probes = Probes(runtime, clock, self.say, self._work.add)
+        self._probes = Probes(runtime, clock, self.say, self._queue.add)
         hooks = Hooks(runtime, clock)
         self._stopper = ContainerStopper(runtime, hooks, self.say, clock)
         surroundings = Surroundings(node_ips=host_ips, allocatable=self._allocatable, resolver=self._resolver)
@@ -124,7 +136,7 @@ class Kubelet:
                 messages=TerminationMessages(self.volumes),
                 reports=PodReports(self._client),
                 host_ips=host_ips,
-                again=self._work.add_after,
+                again=self._queue.add_after,
                 target=self.table.target,
             )
         )
@@ -187,18 +199,19 @@ class Kubelet:
         pods = self.options.root / "pods"
         pods.mkdir(parents=True, exist_ok=True)
         pods.chmod(0o700)  # secrets lie below; containers of other users have them mounted
+        self._pool.begin()
         for host in self._hosts:
             host.start()
         if isinstance(self.runtime, NotifiesChanges):
-            self.runtime.subscribe(self._work.add)
+            self.runtime.subscribe(self._queue.add)
         if self._services is not None:
             self._services.start()
-        self._work.add("/node")
+        self._queue.add("/node")
         for source in self._sources:
             source.start()
-        self._work.add("/relist")
-        self._work.add("/housekeeping")
-        self._work.add_after("/resync", self.options.sync_seconds)
+        self._queue.add("/relist")
+        self._queue.add("/housekeeping")
+        self._queue.add_after("/resync", self.options.sync_seconds)
 
     def ready(self) -> bool:
         """Tell whether the node is registered and all sources were seen."""
@@ -214,7 +227,8 @@ class Kubelet:
         if self._services is not None:
             self._services.stop()
         self._probes.close()
-        self._work.close()
+        self._pool.stop()
+        self._pool.wait_ended(_CLOSE_SECONDS)
         if self.options.stop_pods_on_close:
             self._stop_all()
         self.say.flush()
@@ -248,7 +262,7 @@ class Kubelet:
         if self._closing:
             return
         if key == "/node":
-            self._work.add_after("/node", self.node.try_work())
+            self._queue.add_after("/node", self.node.try_work())
         elif key == "/relist":
             self._relist()
         elif key == "/housekeeping":
@@ -270,29 +284,29 @@ class Kubelet:
         seen = observe_all(self.runtime)
         for uid in {*seen, *self._seen}:
             if seen.get(uid) != self._seen.get(uid):
-                self._work.add(uid)
+                self._queue.add(uid)
         self._seen = {} if isinstance(self.runtime, NotifiesChanges) else seen
         slow = isinstance(self.runtime, NotifiesChanges)
         self._relisted = self._clock.monotonic()
-        self._work.add_after("/relist", SLOW_RELIST_SECONDS if slow else RELIST_SECONDS)
+        self._queue.add_after("/relist", SLOW_RELIST_SECONDS if slow else RELIST_SECONDS)
 
     def _keep_house(self) -> None:
         if not all(source.ready() for source in self._sources):
-            self._work.add_after("/housekeeping", 1.0)
+            self._queue.add_after("/housekeeping", 1.0)
             return
         self._sources_seen = True
         self._housekeeping.work()
         if self._client is not None:
             for mirror in self.table.orphaned_mirrors():
                 self._mirror_step(partial(delete_mirror, self._client, mirror))
-        self._work.add_after("/housekeeping", PERIOD_SECONDS)
+        self._queue.add_after("/housekeeping", PERIOD_SECONDS)
 
     def _resync(self) -> None:
         """Look at every pod again, so that volumes follow their sources."""
         for entry in self.table.entries():
             if not entry.ended and not self._simulated:
-                self._work.add(uid_of(entry.pod))
-        self._work.add_after("/resync", self.options.sync_seconds)
+                self._queue.add(uid_of(entry.pod))
+        self._queue.add_after("/resync", self.options.sync_seconds)
 
     def _hurry(self, uid: str) -> None:
         entry = self.table.get(uid)
@@ -308,13 +322,14 @@ class Kubelet:
         if self._client is not None and is_static(entry.pod):
             self._show_static(entry)
         if not self.node.is_registered and not entry.admitted and self._client is not None:
-            self._work.add_after(uid, 0.1)
+            self._queue.add_after(uid, 0.1)
             return
         self._worker.work(entry)
         if entry.removed and entry.ended:
             self._housekeeping.bury(uid, observe(self.runtime, uid))
             self._api.forget(uid)
-            self._work.forget(uid)
+            self._queue.cancel(uid)
+            self._queue.forget(uid)
             self.table.forget(uid)
 
     def _show_static(self, entry: PodEntry) -> None:
