@@ -3,8 +3,22 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.core import tables
+from hyperkube_api.core.component_statuses.table import component_status_cells
+from hyperkube_api.core.config_maps.table import config_map_cells
+from hyperkube_api.core.endpoints.table import endpoints_cells
+from hyperkube_api.core.events.table import event_cells
+from hyperkube_api.core.limit_ranges.table import limit_range_cells
+from hyperkube_api.core.namespaces.table import namespace_cells
+from hyperkube_api.core.nodes.table import node_cells
+from hyperkube_api.core.persistent_volume_claims.table import persistent_volume_claim_cells
+from hyperkube_api.core.persistent_volumes.table import persistent_volume_cells
+from hyperkube_api.core.pod_templates.table import pod_template_cells
+from hyperkube_api.core.replication_controllers.table import replication_controller_cells
+from hyperkube_api.core.resource_quotas.table import resource_quota_cells
 from hyperkube_api.core.scale import scale_cells
+from hyperkube_api.core.secrets.table import secret_cells
+from hyperkube_api.core.service_accounts.table import service_account_cells
+from hyperkube_api.core.services.table import service_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
@@ -30,7 +44,7 @@ def ready(status):
     ],
 )
 def test_a_node_row_shows_whether_it_may_be_used(spec, status, shown):
-    assert tables.node({"metadata": META, "spec": spec, "status": status}, NOW)[1] == shown
+    assert node_cells({"metadata": META, "spec": spec, "status": status}, NOW)[1] == shown
 
 
 @pytest.mark.parametrize(
@@ -44,7 +58,7 @@ def test_a_node_row_shows_whether_it_may_be_used(spec, status, shown):
     ],
 )
 def test_a_node_row_shows_the_roles(labels, shown):
-    assert tables.node({"metadata": {**META, "labels": labels}}, NOW)[2] == shown
+    assert node_cells({"metadata": {**META, "labels": labels}}, NOW)[2] == shown
 
 
 def test_a_wide_node_row_shows_what_runs_there():
@@ -57,8 +71,8 @@ def test_a_wide_node_row_shows_what_runs_there():
     addresses = [{"type": "ExternalIP", "address": "1.1.1.1"}, {"type": "InternalIP", "address": "2.2.2.2"}]
     obj = {"metadata": META, "status": {"nodeInfo": info, "addresses": [*addresses, {"type": "InternalIP"}]}}
 
-    assert tables.node(obj, NOW)[3:] == ["5m", "v1.36.2", "2.2.2.2", "1.1.1.1", "Fedora", "6.0", "containerd://2.0"]
-    assert tables.node({"metadata": META}, NOW)[4:] == ["", "<none>", "<none>", *["<unknown>"] * 3]
+    assert node_cells(obj, NOW)[3:] == ["5m", "v1.36.2", "2.2.2.2", "1.1.1.1", "Fedora", "6.0", "containerd://2.0"]
+    assert node_cells({"metadata": META}, NOW)[4:] == ["", "<none>", "<none>", *["<unknown>"] * 3]
 
 
 BALANCED = {"loadBalancer": {"ingress": [{"ip": "2.2.2.2"}, {"hostname": "b.example.com"}, {"ip": "1.1.1.1"}]}}
@@ -80,7 +94,7 @@ BALANCED = {"loadBalancer": {"ingress": [{"ip": "2.2.2.2"}, {"hostname": "b.exam
     ],
 )
 def test_a_service_row_shows_how_it_is_reached_from_outside(spec, status, shown):
-    assert tables.service({"metadata": META, "spec": spec, "status": status}, NOW)[3] == shown
+    assert service_cells({"metadata": META, "spec": spec, "status": status}, NOW)[3] == shown
 
 
 @pytest.mark.parametrize(
@@ -100,7 +114,7 @@ def test_a_service_row_shows_how_it_is_reached_from_outside(spec, status, shown)
     ids=["least", "rich"],
 )
 def test_a_service_row_shows_addresses_ports_and_selector(spec, shown):
-    row = tables.service({"metadata": META, "spec": spec}, NOW)
+    row = service_cells({"metadata": META, "spec": spec}, NOW)
 
     assert [row[1], row[2], row[4], row[6]] == shown
 
@@ -129,7 +143,7 @@ def addresses(*texts):
     ids=["none", "no-address", "not-ready", "portless", "ports", "many", "subsets"],
 )
 def test_an_endpoints_row_shows_the_first_addresses(subsets, shown):
-    assert tables.endpoints({"metadata": META, "subsets": subsets}, NOW) == ["a", shown, "5m"]
+    assert endpoints_cells({"metadata": META, "subsets": subsets}, NOW) == ["a", shown, "5m"]
 
 
 @pytest.mark.parametrize(
@@ -144,23 +158,23 @@ def test_an_endpoints_row_shows_the_first_addresses(subsets, shown):
     ids=["none", "other", "healthy", "ill", "unclear"],
 )
 def test_a_component_row_shows_its_health(conditions, shown):
-    assert tables.component_status({"metadata": META, "conditions": conditions}, NOW) == ["a", *shown]
+    assert component_status_cells({"metadata": META, "conditions": conditions}, NOW) == ["a", *shown]
 
 
 @pytest.mark.parametrize(
     ("cells", "obj", "shown"),
     [
-        (tables.config_map, {}, [0, "5m"]),
-        (tables.config_map, {"data": {"x": "1"}, "binaryData": {"y": "", "z": ""}}, [3, "5m"]),
-        (tables.secret, {"type": "Opaque", "data": {"x": ""}}, ["Opaque", 1, "5m"]),
-        (tables.service_account, {"secrets": [{}]}, ["5m"]),
-        (tables.namespace, {"status": {"phase": "Terminating"}}, ["Terminating", "5m"]),
-        (tables.limit_range, {}, ["2026-01-01T11:55:00Z"]),
-        (tables.pod_template, {"template": TEMPLATE}, ["c", "i", "a=1,b=2"]),
-        (tables.pod_template, {}, ["", "", "<none>"]),
-        (tables.replication_controller, {"spec": {"replicas": 5}, "status": {"replicas": 2, "readyReplicas": 1}},
+        (config_map_cells, {}, [0, "5m"]),
+        (config_map_cells, {"data": {"x": "1"}, "binaryData": {"y": "", "z": ""}}, [3, "5m"]),
+        (secret_cells, {"type": "Opaque", "data": {"x": ""}}, ["Opaque", 1, "5m"]),
+        (service_account_cells, {"secrets": [{}]}, ["5m"]),
+        (namespace_cells, {"status": {"phase": "Terminating"}}, ["Terminating", "5m"]),
+        (limit_range_cells, {}, ["2026-01-01T11:55:00Z"]),
+        (pod_template_cells, {"template": TEMPLATE}, ["c", "i", "a=1,b=2"]),
+        (pod_template_cells, {}, ["", "", "<none>"]),
+        (replication_controller_cells, {"spec": {"replicas": 5}, "status": {"replicas": 2, "readyReplicas": 1}},
          [5, 2, 1, "5m", "", "", "<none>"]),
-        (tables.replication_controller, {"spec": {"template": TEMPLATE, "selector": {"a": "b"}}},
+        (replication_controller_cells, {"spec": {"template": TEMPLATE, "selector": {"a": "b"}}},
          [0, 0, 0, "5m", "c", "i", "a=b"]),
     ],
 )  # fmt: skip
@@ -179,7 +193,7 @@ def test_a_quota_row_shows_limits_apart():
     hard = {"limits.cpu": "2", "cpu": "1", "requests.storage": "10Gi", "limitsfoo": "3", "count/limits": "4"}
     obj = {"metadata": META, "status": {"hard": hard, "used": {"cpu": "500m", "limits.cpu": "1"}}}
 
-    assert tables.resource_quota(obj, NOW) == [
+    assert resource_quota_cells(obj, NOW) == [
         "a",
         "count/limits: 0/4, cpu: 500m/1, limitsfoo: 0/3, requests.storage: 0/10Gi",
         "limits.cpu: 1/2",
@@ -209,7 +223,7 @@ def test_a_quota_row_shows_limits_apart():
     ids=["least", "rich"],
 )
 def test_a_volume_row(meta, spec, status, shown):
-    assert tables.persistent_volume({"metadata": meta, "spec": spec, "status": status}, NOW) == ["a", *shown]
+    assert persistent_volume_cells({"metadata": meta, "spec": spec, "status": status}, NOW) == ["a", *shown]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +246,7 @@ def test_a_volume_row(meta, spec, status, shown):
     ids=["least", "lost", "rich"],
 )
 def test_a_claim_row(meta, spec, status, shown):
-    assert tables.persistent_volume_claim({"metadata": meta, "spec": spec, "status": status}, NOW) == ["a", *shown]
+    assert persistent_volume_claim_cells({"metadata": meta, "spec": spec, "status": status}, NOW) == ["a", *shown]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +264,7 @@ def test_a_claim_row(meta, spec, status, shown):
     ],
 )  # fmt: skip
 def test_an_event_row_shows_when_it_was_seen(event, shown):
-    row = tables.event({"metadata": META, **event}, NOW)
+    row = event_cells({"metadata": META, **event}, NOW)
 
     assert [row[0], row[7], row[8]] == shown
 
@@ -267,7 +281,7 @@ def test_an_event_row_shows_when_it_was_seen(event, shown):
     ],
 )
 def test_an_event_row_shows_who_reported_it(event, shown):
-    assert tables.event({"metadata": META, **event}, NOW)[5] == shown
+    assert event_cells({"metadata": META, **event}, NOW)[5] == shown
 
 
 @pytest.mark.parametrize(
@@ -280,6 +294,6 @@ def test_an_event_row_shows_who_reported_it(event, shown):
     ],
 )  # fmt: skip
 def test_an_event_row_shows_what_happened_to_what(event, shown):
-    row = tables.event({"metadata": META, **event}, NOW)
+    row = event_cells({"metadata": META, **event}, NOW)
 
     assert [row[3], row[4], row[6]] == shown

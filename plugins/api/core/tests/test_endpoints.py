@@ -1,6 +1,6 @@
 """Which addresses Endpoints may hold."""
 
-from hyperkube_api.core.validation.endpoints import validate_endpoints
+from hyperkube_api.core.endpoints.validation import validate_endpoints
 
 
 def _endpoints(address):

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hyperkube_api.core.handlers.bindings import bind
-from hyperkube_api.core.handlers.eviction import evict
-from hyperkube_api.core.handlers.tokens import create_token
+from hyperkube_api.core.pods.binding import bind
+from hyperkube_api.core.pods.eviction import evict
 from hyperkube_api.core.scale import scale as declare_scale
 from hyperkube_api.core.scale import scale_of
+from hyperkube_api.core.service_accounts.token import create_token
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.kinds.resources import DEPLOYMENTS, POD_DISRUPTION_BUDGETS, PODS, SERVICE_ACCOUNTS

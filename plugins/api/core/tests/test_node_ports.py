@@ -4,8 +4,8 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from hyperkube_api.core import node_port_record
-from hyperkube_api.core.service_addresses import AddressTaken, ServiceAddresses
+from hyperkube_api.core.services import node_port_record
+from hyperkube_api.core.services.allocator import AddressTaken, ServiceAddresses
 
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import FakeClock

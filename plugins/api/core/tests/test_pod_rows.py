@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.core.tables import pod, pod_conditions
+from hyperkube_api.core.pods.table import pod_cells, row_conditions
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 READY = {"type": "Ready", "status": "True"}
@@ -39,7 +39,7 @@ def waiting(reason):
 
 def shown(status, init_containers=(), containers=2, **meta):
     spec = {"initContainers": list(init_containers), "containers": [{}] * containers}
-    return pod({"metadata": {"name": "a", **meta}, "spec": spec, "status": status}, NOW)[1:4]
+    return pod_cells({"metadata": {"name": "a", **meta}, "spec": spec, "status": status}, NOW)[1:4]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_pod_that_is_to_go_says_so_unless_it_has_ended(status, word):
     ids=["least", "placed", "old-address", "gate", "gates"],
 )
 def test_a_wide_row_says_where_a_pod_is(spec, status, row):
-    assert pod({"metadata": {"name": "a"}, "spec": spec, "status": status}, NOW)[5:] == row
+    assert pod_cells({"metadata": {"name": "a"}, "spec": spec, "status": status}, NOW)[5:] == row
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_a_wide_row_says_where_a_pod_is(spec, status, row):
 def test_the_row_of_a_pod_that_ended_says_so_to_programs(phase, text):
     said = [{"type": "Completed", "status": "True", "reason": phase, "message": text}] if text else []
 
-    assert pod_conditions({"status": {"phase": phase}}) == said
+    assert row_conditions({"status": {"phase": phase}}) == said

@@ -1,8 +1,10 @@
 """What pods and templates of pods are warned of."""
 
 import pytest
-from hyperkube_api.core.app_armor import apply_app_armor_annotations
-from hyperkube_api.core.warnings import app_armor_warning, pod_warnings, template_warnings, workload_name_warnings
+from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
+from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
+from hyperkube_api.core.pods.app_armor import apply_app_armor_annotations
+from hyperkube_api.core.pods.warnings import app_armor_warning, pod_warnings
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hyperkube_api.core.defaults.images import pull_policy
-from hyperkube_api.core.defaults.pods import default_pod
-from hyperkube_api.core.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
-from hyperkube_api.core.tables.pods import pod as row
+from hyperkube_api.core.images import pull_policy
+from hyperkube_api.core.pods.defaults import default_pod
+from hyperkube_api.core.pods.strategy import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
+from hyperkube_api.core.pods.table import pod_cells
+from hyperkube_api.core.pods.warnings import pod_warnings
 from hyperkube_api.core.v1 import Lifecycle
-from hyperkube_api.core.warnings import pod_warnings
 
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
 calls = importlib.util.module_from_spec(_spec)
@@ -255,14 +255,14 @@ def test_a_row_says_what_the_pod_is_doing(spec, status, shown):
     pod = a_pod(**spec)
     pod["status"] = status
 
-    assert row(pod, NOW)[1:4] == shown
+    assert pod_cells(pod, NOW)[1:4] == shown
 
 
 def test_a_pod_that_was_told_to_go_is_terminating():
     pod = a_pod()
     pod["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
 
-    assert row(pod, NOW)[2:5] == ["Terminating", "0", "2m"]
+    assert pod_cells(pod, NOW)[2:5] == ["Terminating", "0", "2m"]
 
 
 def test_deprecated_labels_are_warned_of_once_the_pod_is_made():

@@ -11,13 +11,19 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from hyperkube_api.core.strategies.cluster import NamespaceFinalizeStrategy, NamespaceStrategy, NodeStrategy
-from hyperkube_api.core.strategies.configuration import ConfigMapStrategy, SecretStrategy
-from hyperkube_api.core.strategies.limits import LimitRangeStrategy, ResourceQuotaStrategy
-from hyperkube_api.core.strategies.pods import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
-from hyperkube_api.core.strategies.services import EndpointsStrategy, ServiceStrategy
-from hyperkube_api.core.strategies.volumes import PersistentVolumeClaimStrategy, PersistentVolumeStrategy
-from hyperkube_api.core.strategies.workloads import PodTemplateStrategy, ReplicationControllerStrategy
+from hyperkube_api.core.config_maps.strategy import ConfigMapStrategy
+from hyperkube_api.core.endpoints.strategy import EndpointsStrategy
+from hyperkube_api.core.limit_ranges.strategy import LimitRangeStrategy
+from hyperkube_api.core.namespaces.strategy import NamespaceFinalizeStrategy, NamespaceStrategy
+from hyperkube_api.core.nodes.strategy import NodeStrategy
+from hyperkube_api.core.persistent_volume_claims.strategy import PersistentVolumeClaimStrategy
+from hyperkube_api.core.persistent_volumes.strategy import PersistentVolumeStrategy
+from hyperkube_api.core.pod_templates.strategy import PodTemplateStrategy
+from hyperkube_api.core.pods.strategy import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
+from hyperkube_api.core.replication_controllers.strategy import ReplicationControllerStrategy
+from hyperkube_api.core.resource_quotas.strategy import ResourceQuotaStrategy
+from hyperkube_api.core.secrets.strategy import SecretStrategy
+from hyperkube_api.core.services.strategy import ServiceStrategy
 
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
 calls = importlib.util.module_from_spec(_spec)

@@ -4,9 +4,9 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from hyperkube_api.core.service_addresses import ServiceAddresses, node_ports
-from hyperkube_api.core.strategies.services import ServiceStrategy
-from hyperkube_api.core.tables.services import service as row
+from hyperkube_api.core.services.allocator import ServiceAddresses, node_ports
+from hyperkube_api.core.services.strategy import ServiceStrategy
+from hyperkube_api.core.services.table import service_cells
 
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICES
 from hyperkube.machinery.errors import Invalid
@@ -221,4 +221,4 @@ def test_a_row_shows_how_a_service_is_reached_from_outside(spec, status, shown):
 
     service = {"metadata": {"name": "s"}, "spec": spec, "status": status}
 
-    assert row(service, datetime.now(UTC))[3] == shown
+    assert service_cells(service, datetime.now(UTC))[3] == shown

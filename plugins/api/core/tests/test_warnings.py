@@ -9,9 +9,17 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
-from hyperkube_api.core import warnings
-from hyperkube_api.core.strategies.services import EndpointsStrategy
-from hyperkube_api.core.strategies.workloads import PodTemplateStrategy, ReplicationControllerStrategy
+from hyperkube_api.core.endpoints.strategy import EndpointsStrategy
+from hyperkube_api.core.ip_warnings import cidr_warnings, ip_warnings
+from hyperkube_api.core.nodes.deprecated_labels import label_selector_warnings
+from hyperkube_api.core.nodes.warnings import node_warnings
+from hyperkube_api.core.persistent_volume_claims.warnings import claim_object_warnings, claim_template_warnings
+from hyperkube_api.core.persistent_volumes.warnings import persistent_volume_warnings
+from hyperkube_api.core.pod_templates.strategy import PodTemplateStrategy
+from hyperkube_api.core.replication_controllers.strategy import ReplicationControllerStrategy
+from hyperkube_api.core.secrets.warnings import secret_warnings
+from hyperkube_api.core.service_accounts.warnings import service_account_warnings
+from hyperkube_api.core.services.warnings import service_warnings
 
 from hyperkube.machinery.field import ROOT
 
@@ -43,7 +51,7 @@ DOTS = (
     ],
 )
 def test_an_address_in_an_odd_form(text, warning):
-    assert warnings.ip_warnings(AT, text) == ([f"at: {warning}"] if warning else [])
+    assert ip_warnings(AT, text) == ([f"at: {warning}"] if warning else [])
 
 
 @pytest.mark.parametrize(
@@ -67,7 +75,7 @@ def test_an_address_in_an_odd_form(text, warning):
     ],
 )  # fmt: skip
 def test_a_range_in_an_odd_form(text, found):
-    assert warnings.cidr_warnings(AT, text) == [f"at: {warning}" for warning in found]
+    assert cidr_warnings(AT, text) == [f"at: {warning}" for warning in found]
 
 
 HEADLESS = {"type": "ClusterIP", "clusterIP": "None", "clusterIPs": ["None"]}
@@ -104,11 +112,11 @@ ZEROS = 'non-standard IP address "01.2.3.4" is invalid: use "1.2.3.4"'
     ],
 )  # fmt: skip
 def test_services(spec, found):
-    assert warnings.service_warnings({"spec": spec}) == found
+    assert service_warnings({"spec": spec}) == found
 
 
 def test_a_service_with_hints_of_old():
-    assert warnings.service_warnings({"metadata": {"annotations": {HINTS: "auto"}}}) == [
+    assert service_warnings({"metadata": {"annotations": {HINTS: "auto"}}}) == [
         f"annotation {HINTS} is deprecated, please use service.kubernetes.io/topology-mode instead"
     ]
 
@@ -140,7 +148,7 @@ def test_endpoints(labels, found):
     ],
 )  # fmt: skip
 def test_nodes(spec, found):
-    assert warnings.node_warnings({"spec": spec}) == found
+    assert node_warnings({"spec": spec}) == found
 
 
 ZONE = {"matchExpressions": [{"key": "foo"}, {"key": "failure-domain.beta.kubernetes.io/zone", "values": ["-1"]}]}
@@ -166,14 +174,14 @@ ZONE = {"matchExpressions": [{"key": "foo"}, {"key": "failure-domain.beta.kubern
     ],
 )  # fmt: skip
 def test_volumes(spec, found):
-    assert warnings.persistent_volume_warnings({"spec": spec}) == [f"spec.{text}" for text in found]
+    assert persistent_volume_warnings({"spec": spec}) == [f"spec.{text}" for text in found]
 
 
 def test_a_class_in_an_annotation():
     meta = {"annotations": {CLASS: "x"}}
 
-    assert warnings.persistent_volume_warnings({"metadata": meta}) == [OLD_CLASS]
-    assert warnings.claim_object_warnings({"metadata": meta}) == [OLD_CLASS]
+    assert persistent_volume_warnings({"metadata": meta}) == [OLD_CLASS]
+    assert claim_object_warnings({"metadata": meta}) == [OLD_CLASS]
 
 
 def test_amounts_of_claims_are_whole_bytes():
@@ -183,14 +191,14 @@ def test_amounts_of_claims_are_whole_bytes():
         'resources.limits[storage]: fractional byte value "1500m" is invalid, must be an integer',
     ]
 
-    assert warnings.claim_object_warnings({"spec": spec}) == [f"spec.{text}" for text in found]
-    assert warnings.claim_template_warnings([{}, {"spec": spec}], is_new=True) == [
+    assert claim_object_warnings({"spec": spec}) == [f"spec.{text}" for text in found]
+    assert claim_template_warnings([{}, {"spec": spec}], is_new=True) == [
         f"spec.volumeClaimTemplates[1].{text}" for text in found
     ]
-    assert warnings.claim_template_warnings([{"spec": spec}], is_new=False) == [
+    assert claim_template_warnings([{"spec": spec}], is_new=False) == [
         f"spec.volumeClaimTemplates[0].Spec.{text}" for text in found
     ]
-    assert warnings.claim_object_warnings({"spec": {"resources": {"requests": {"storage": "1Gi"}}}}) == []
+    assert claim_object_warnings({"spec": {"resources": {"requests": {"storage": "1Gi"}}}}) == []
 
 
 def pem(kind, content=b"x"):
@@ -236,31 +244,31 @@ SKIPPED = "after skipping PEM blocks of the following types: [A B]"
 def test_secrets(certificate, key, found):
     data = {"tls.crt": b64encode(certificate.encode()).decode(), "tls.key": b64encode(key.encode()).decode()}
 
-    assert warnings.secret_warnings({"type": "kubernetes.io/tls", "data": data}) == ([found] if found else [])
-    assert warnings.secret_warnings({"type": "Opaque", "data": data}) == []
+    assert secret_warnings({"type": "kubernetes.io/tls", "data": data}) == ([found] if found else [])
+    assert secret_warnings({"type": "Opaque", "data": data}) == []
 
 
 def test_service_accounts():
     account = {"metadata": {"annotations": {MOUNTABLE: "true"}}}
     text = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
 
-    assert warnings.service_account_warnings(account, None) == [f"metadata.annotations[{MOUNTABLE}]: {text}"]
-    assert warnings.service_account_warnings(account, {}) == [f"metadata.annotations[{MOUNTABLE}]: {text}"]
-    assert warnings.service_account_warnings(account, account) == []
-    assert warnings.service_account_warnings({}, None) == []
+    assert service_account_warnings(account, None) == [f"metadata.annotations[{MOUNTABLE}]: {text}"]
+    assert service_account_warnings(account, {}) == [f"metadata.annotations[{MOUNTABLE}]: {text}"]
+    assert service_account_warnings(account, account) == []
+    assert service_account_warnings({}, None) == []
 
 
 def test_label_selectors_of_nodes():
     selector = {"matchLabels": {"beta.kubernetes.io/os": "x", "foo": "y"}, **ZONE}
 
-    assert warnings.label_selector_warnings(AT, selector) == [
+    assert label_selector_warnings(AT, selector) == [
         (
             "at.matchExpressions[1].key: failure-domain.beta.kubernetes.io/zone is "
             'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
         ),
         'at.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kubernetes.io/os" instead',
     ]
-    assert warnings.label_selector_warnings(AT, None) == []
+    assert label_selector_warnings(AT, None) == []
 
 
 def test_a_replication_controller_is_warned_of_its_name_once_and_of_its_template_when_it_changes():

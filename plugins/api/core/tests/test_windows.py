@@ -1,7 +1,7 @@
 """Pods for Windows: their options, processes of the host, and what only Linux has."""
 
 import pytest
-from hyperkube_api.core.validation.windows import validate_host_processes, validate_system, windows_options
+from hyperkube_api.core.pod_specs.validation.windows import validate_host_processes, validate_system, windows_options
 
 from hyperkube.machinery.field import ROOT
 

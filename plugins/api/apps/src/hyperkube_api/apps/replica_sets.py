@@ -10,9 +10,9 @@ from typing import Any
 
 from hyperkube_api.apps.versions import V1
 from hyperkube_api.apps.workloads import WorkloadStrategy, check_selector, check_template, set_default
-from hyperkube_api.core.defaults.pod_specs import default_template
+from hyperkube_api.core.pod_specs.defaults import default_template
 from hyperkube_api.core.scale import scale
-from hyperkube_api.core.validation.controllers import validate_replica_counts
+from hyperkube_api.core.workloads import validate_replica_counts
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.validation import counts, unchanged

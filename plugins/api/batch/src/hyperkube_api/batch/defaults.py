@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/batch/v1/defaults.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.defaults.pod_specs import default_template
+from hyperkube_api.core.pod_specs.defaults import default_template
 
 from hyperkube.machinery.objects import Object
 

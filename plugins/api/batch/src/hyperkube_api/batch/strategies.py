@@ -10,7 +10,8 @@ from hyperkube_api.batch.validation.cron_jobs import validate_cron_job, validate
 from hyperkube_api.batch.validation.job_status import validate_job_status_update
 from hyperkube_api.batch.validation.job_updates import validate_job_update
 from hyperkube_api.batch.validation.jobs import validate_job
-from hyperkube_api.core.warnings import template_warnings, workload_name_warnings
+from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
+from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
 
 from hyperkube.hookspecs.api import Call

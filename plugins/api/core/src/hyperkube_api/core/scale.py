@@ -10,7 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from hyperkube_api.meta import cells
-from hyperkube_api.meta.specs import PART_VERBS, Version, columns
+from hyperkube_api.meta.columns import AGE, column
+from hyperkube_api.meta.specs import PART_VERBS, Version
 
 from hyperkube.hookspecs.api import Call, Subresource
 from hyperkube.machinery.errors import BadRequest, Conflict, Invalid
@@ -31,8 +32,11 @@ def scale(version: Version, resource: str) -> Subresource:
         verbs=PART_VERBS,
         schema="hyperkube_api.autoscaling.v1:Scale",
         handler=_handler(GroupVersionResource(version.group, version.version, resource)),
-        columns=columns(
-            "Name", "Desired:integer=spec.replicas", "Available:integer=status.replicas", "Age", named=False
+        columns=(
+            column("Name"),
+            column("Desired", type="integer", field="spec.replicas"),
+            column("Available", type="integer", field="status.replicas"),
+            AGE,
         ),
         cells=scale_cells,
     )

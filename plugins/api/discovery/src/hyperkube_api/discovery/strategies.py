@@ -5,7 +5,7 @@ Source: kubernetes pkg/registry/discovery/endpointslice.
 
 from __future__ import annotations
 
-from hyperkube_api.core.warnings import ip_warnings
+from hyperkube_api.core.ip_warnings import ip_warnings
 from hyperkube_api.discovery.defaults import default_endpoint_slice
 from hyperkube_api.discovery.validation import validate_endpoint_slice
 from hyperkube_api.meta.validation import LOOPBACK_GATE, unchanged

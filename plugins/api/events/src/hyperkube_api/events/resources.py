@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.core import tables
-from hyperkube_api.core.event_fields import event_fields, event_ttl
-from hyperkube_api.core.strategies.events import NewEventStrategy
+from hyperkube_api.core.events.fields import event_fields, event_ttl
+from hyperkube_api.core.events.strategy import NewEventStrategy
+from hyperkube_api.core.events.table import event_cells
 from hyperkube_api.events.conversion import from_core_event, to_core_event
 from hyperkube_api.meta.specs import Version, columns
 
@@ -42,7 +42,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 named=False,
                 of="hyperkube_api.core.v1:Event",
             ),
-            cells=tables.event,
+            cells=event_cells,
             fields=event_fields(),
             ttl_seconds=event_ttl,
             to_storage=to_core_event,

@@ -1,7 +1,7 @@
 """The columns of a resource's table, as ``kubectl get`` prints them.
 
-A resource says ``columns=(NAME, column("Status", field="status.phase"), AGE)``; the cells below them are computed by its
-`ResourceSpec.cells`, in the same order.
+A resource says ``columns=(NAME, column("Status", field="status.phase"), AGE)``; its `ResourceSpec.cells` returns what
+stands below them, in the same order.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.core.warnings import cidr_warnings
+from hyperkube_api.core.ip_warnings import cidr_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 from hyperkube_api.networking.defaults import default_ingress_class, default_network_policy
 from hyperkube_api.networking.validation.addresses import (

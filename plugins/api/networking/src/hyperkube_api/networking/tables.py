@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hyperkube_api.core.tables.services import balancer_addresses
+from hyperkube_api.core.services.table import balancer_addresses
 from hyperkube_api.meta import cells
 
 from hyperkube.machinery.objects import Object

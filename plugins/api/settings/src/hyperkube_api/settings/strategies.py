@@ -5,11 +5,11 @@ Source: kubernetes ``pkg/apis/settings/validation``, ``pkg/registry/settings/pod
 
 from __future__ import annotations
 
-from hyperkube_api.core.defaults.pod_specs import default_env_source
-from hyperkube_api.core.defaults.volumes import default_volumes
-from hyperkube_api.core.validation.environment import validate_env, validate_env_from
-from hyperkube_api.core.validation.mounts import validate_mounts
-from hyperkube_api.core.validation.volumes import validate_volumes
+from hyperkube_api.core.pod_specs.defaults import default_env_source
+from hyperkube_api.core.pod_specs.validation.environment import validate_env, validate_env_from
+from hyperkube_api.core.pod_specs.validation.mounts import validate_mounts
+from hyperkube_api.core.volumes.defaults import default_volumes
+from hyperkube_api.core.volumes.validation.volumes import validate_volumes
 from hyperkube_api.meta.validation import label_selector
 
 from hyperkube.hookspecs.api import Call, Strategy

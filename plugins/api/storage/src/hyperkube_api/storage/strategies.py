@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.core.warnings import DEPRECATED_LABELS, label_selector_warnings
+from hyperkube_api.core.nodes.deprecated_labels import DEPRECATED_LABELS, label_selector_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 from hyperkube_api.storage import validation
 from hyperkube_api.storage.defaults import default_csi_driver, default_storage_class

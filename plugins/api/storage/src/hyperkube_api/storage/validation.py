@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/storage/validation/validation.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.validation.volumes import csi_driver_name
+from hyperkube_api.core.volumes.validation.volumes import csi_driver_name
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import (
     IMMUTABLE,

@@ -6,7 +6,7 @@ Source: kubernetes pkg/apis/apps/v1/defaults.go.
 from __future__ import annotations
 
 from hyperkube_api.apps.workloads import section, set_default
-from hyperkube_api.core.defaults.pod_specs import default_template
+from hyperkube_api.core.pod_specs.defaults import default_template
 
 from hyperkube.machinery.objects import Object
 

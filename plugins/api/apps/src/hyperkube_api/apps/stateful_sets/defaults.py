@@ -6,8 +6,8 @@ Source: kubernetes pkg/apis/apps/v1/defaults.go.
 from __future__ import annotations
 
 from hyperkube_api.apps.workloads import section, set_default
-from hyperkube_api.core.defaults.objects import default_persistent_volume_claim
-from hyperkube_api.core.defaults.pod_specs import default_template
+from hyperkube_api.core.persistent_volume_claims.defaults import default_persistent_volume_claim
+from hyperkube_api.core.pod_specs.defaults import default_template
 
 from hyperkube.machinery.objects import Object
 

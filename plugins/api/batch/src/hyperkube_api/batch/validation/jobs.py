@@ -6,8 +6,8 @@ Source: kubernetes pkg/apis/batch/validation (ValidateJob).
 from __future__ import annotations
 
 from hyperkube_api.batch.validation.success import success_policy
-from hyperkube_api.core.validation.controllers import NO_MATCH
-from hyperkube_api.core.validation.pod_specs import validate_template
+from hyperkube_api.core.pod_specs.validation.pod_spec import validate_template
+from hyperkube_api.core.workloads import NO_MATCH
 from hyperkube_api.meta.validation import by_rule, counts, label_selector
 
 from hyperkube.machinery import names

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 
-from hyperkube_api.core.validation.scheduling import node_selector
+from hyperkube_api.core.nodes.selectors import node_selector
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE, condition_list
 from hyperkube_api.resource.validation.claims import MOST, configuration, reference, references, request_names

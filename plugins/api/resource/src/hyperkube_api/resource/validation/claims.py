@@ -5,7 +5,7 @@ Source: kubernetes pkg/apis/resource/validation/validation.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.validation.amounts import is_extended
+from hyperkube_api.core.amounts import is_extended
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE, by_rule
 from hyperkube_api.resource.validation.named_devices import (

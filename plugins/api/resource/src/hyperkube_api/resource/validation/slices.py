@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hyperkube_api.core.validation.scheduling import node_selector
+from hyperkube_api.core.nodes.selectors import node_selector
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import by_rule, unchanged
 from hyperkube_api.resource.validation.capacities import consumable_capacity, fixed_capacity

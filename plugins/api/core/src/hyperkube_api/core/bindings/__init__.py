@@ -1,0 +1,1 @@
+"""Bindings as a resource of their own."""

@@ -1,1 +1,0 @@
-"""Defaults of core objects that a declaration cannot express; all in place and idempotent."""

@@ -1,0 +1,1 @@
+"""Events, those of core/v1 and of events.k8s.io."""

@@ -1,1 +1,0 @@
-"""What happens on the paths below core objects: binding, eviction, tokens; and component statuses."""

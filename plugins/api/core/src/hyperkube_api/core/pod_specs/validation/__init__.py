@@ -1,0 +1,1 @@
+"""What is wrong with a pod's specification or template."""

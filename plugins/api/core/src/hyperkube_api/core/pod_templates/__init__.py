@@ -1,0 +1,1 @@
+"""Pod templates as objects of their own."""

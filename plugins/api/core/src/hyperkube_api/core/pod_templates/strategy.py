@@ -1,0 +1,33 @@
+"""How a pod template is created and updated.
+
+Source: kubernetes pkg/registry/core/podtemplate/strategy.go.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.core.pod_specs.defaults import default_template
+from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
+from hyperkube_api.core.pod_templates.validation import validate_pod_template_object
+
+from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.objects import Object
+
+
+class PodTemplateStrategy(Strategy):
+    """A pod template on its own, for whoever makes pods from it."""
+
+    generation = True
+    returns_deleted_object = True
+
+    def default(self, obj: Object) -> None:
+        """Fill in the template."""
+        default_template(obj.get("template"))
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check the template."""
+        return validate_pod_template_object(obj, privileged=bool(call.options.get("allow-privileged", True)))
+
+    def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
+        """Say what is allowed but unwise in the template."""
+        return template_warnings(obj.get("template"), "template", (old or {}).get("template"))

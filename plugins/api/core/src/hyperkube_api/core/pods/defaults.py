@@ -1,0 +1,65 @@
+"""Defaults that only a pod itself gets, not a template.
+
+Source: kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Pod).
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.core.pod_specs.aggregate import aggregate
+from hyperkube_api.core.pod_specs.defaults import default_pod_spec
+
+from hyperkube.kinds.pods import default_requests
+from hyperkube.machinery.objects import Object
+
+POD_LEVEL = ("cpu", "memory")
+HUGE_PAGES = "hugepages-"
+
+
+def default_pod(pod: Object) -> None:
+    """Fill in a pod."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict):
+        return
+    default_pod_spec(spec)
+    for member in ("containers", "initContainers"):
+        for container in spec.get(member) or ():
+            default_requests(container)
+            if spec.get("hostNetwork"):
+                _open_host_ports(container)
+    if spec.get("resources"):
+        _default_pod_resources(spec)
+    if spec.get("enableServiceLinks") is None:
+        spec["enableServiceLinks"] = True
+
+
+def _open_host_ports(container: Object) -> None:
+    """On the host's network a container port is a host port."""
+    for port in container.get("ports") or ():
+        if not port.get("hostPort") and port.get("containerPort"):
+            port["hostPort"] = port["containerPort"]
+
+
+def _default_pod_resources(spec: Object) -> None:
+    resources = spec["resources"]
+    limits: Object = resources.get("limits") or {}
+    requests: Object = resources.get("requests") or {}
+    if not limits and not requests:
+        return
+    for name, total in aggregate(spec, "limits").items():
+        if name.startswith(HUGE_PAGES) and name not in limits and name not in requests:
+            limits[name] = total
+    if limits:
+        resources["limits"] = limits
+        _request_pod_limits(spec, limits, requests)
+    if requests:
+        resources["requests"] = requests
+
+
+def _request_pod_limits(spec: Object, limits: Object, requests: Object) -> None:
+    """Request for the whole pod what its containers request, else what it is limited to."""
+    for name, total in aggregate(spec, "requests").items():
+        if name in POD_LEVEL:
+            requests.setdefault(name, total)
+    for name, limit in limits.items():
+        if name in POD_LEVEL or name.startswith(HUGE_PAGES):
+            requests.setdefault(name, limit)

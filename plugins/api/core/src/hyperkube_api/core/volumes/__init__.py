@@ -1,0 +1,1 @@
+"""Volume sources, those of pods and those of persistent volumes."""
