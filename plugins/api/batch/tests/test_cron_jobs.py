@@ -1,7 +1,7 @@
 """Schedules as cron reads them."""
 
 import pytest
-from hyperkube_api.batch.validation.cron_jobs import schedule_fault
+from hyperkube_api.batch.cron_jobs.schedule import schedule_fault
 
 
 @pytest.mark.parametrize(

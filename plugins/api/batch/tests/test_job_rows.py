@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.batch.tables import cron_job, job
+from hyperkube_api.batch.cron_jobs.table import cron_job_cells
+from hyperkube_api.batch.jobs.table import job_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:58:00Z"}
@@ -25,7 +26,7 @@ def true(*kinds):
     ],
 )
 def test_a_row_shows_how_many_pods_are_done(spec, status, shown):
-    assert job({"metadata": META, "spec": spec, "status": status}, NOW)[2] == shown
+    assert job_cells({"metadata": META, "spec": spec, "status": status}, NOW)[2] == shown
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_a_row_shows_how_many_pods_are_done(spec, status, shown):
     ids=["waiting", "running", "short", "long", "to-come"],
 )
 def test_a_row_shows_how_long_a_job_took(status, shown):
-    assert job({"metadata": META, "status": status}, NOW)[3] == shown
+    assert job_cells({"metadata": META, "status": status}, NOW)[3] == shown
 
 
 @pytest.mark.parametrize(
@@ -59,13 +60,13 @@ def test_a_row_shows_how_long_a_job_took(status, shown):
 def test_a_row_shows_what_a_job_is_doing(status, going, shown):
     meta = {**META, "deletionTimestamp": "2026-01-01T12:00:00Z"} if going else META
 
-    assert job({"metadata": meta, "status": status}, NOW)[1] == shown
+    assert job_cells({"metadata": meta, "status": status}, NOW)[1] == shown
 
 
 def test_a_wide_row_of_a_job():
     obj = {"metadata": META, "spec": {"template": TEMPLATE, "selector": {"matchLabels": {"a": "b"}}}}
 
-    assert job(obj, NOW)[4:] == ["2m", "c", "i", "a=b"]
+    assert job_cells(obj, NOW)[4:] == ["2m", "c", "i", "a=b"]
 
 
 @pytest.mark.parametrize(
@@ -81,4 +82,4 @@ def test_a_row_of_a_cron_job(spec, status, shown):
     job_spec = {"template": TEMPLATE}
     obj = {"metadata": META, "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": job_spec}, **spec}}
 
-    assert cron_job({**obj, "status": status}, NOW) == ["a", "* * * * *", *shown, "2m", "c", "i", "<none>"]
+    assert cron_job_cells({**obj, "status": status}, NOW) == ["a", "* * * * *", *shown, "2m", "c", "i", "<none>"]

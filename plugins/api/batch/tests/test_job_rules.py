@@ -1,12 +1,12 @@
 """What is wrong with jobs: one row for each rule, in Kubernetes' words."""
 
 import pytest
-from hyperkube_api.batch.defaults import default_job
-from hyperkube_api.batch.strategies import JobStrategy
-from hyperkube_api.batch.validation.cron_jobs import validate_cron_job
-from hyperkube_api.batch.validation.job_status import validate_job_status_update
-from hyperkube_api.batch.validation.job_updates import validate_job_update
-from hyperkube_api.batch.validation.jobs import validate_job
+from hyperkube_api.batch.cron_jobs.validation import validate_cron_job
+from hyperkube_api.batch.jobs.defaults import default_job
+from hyperkube_api.batch.jobs.strategy import JobStrategy
+from hyperkube_api.batch.jobs.validation.job import validate_job
+from hyperkube_api.batch.jobs.validation.status import validate_job_status_update
+from hyperkube_api.batch.jobs.validation.update import validate_job_update
 
 from hyperkube.machinery.objects import copy_object
 

@@ -1,7 +1,8 @@
 """What jobs and cron jobs are warned of."""
 
 import pytest
-from hyperkube_api.batch.strategies import CronJobStrategy, JobStrategy
+from hyperkube_api.batch.cron_jobs.strategy import CronJobStrategy
+from hyperkube_api.batch.jobs.strategy import JobStrategy
 
 DOTS = (
     "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "

@@ -1,6 +1,6 @@
-"""Table rows of jobs, as kubectl prints them.
+"""Table rows of Jobs, as kubectl prints them.
 
-Source: kubernetes pkg/printers/internalversion/printers.go (printJob, printCronJob).
+Source: kubernetes pkg/printers/internalversion/printers.go.
 """
 
 from __future__ import annotations
@@ -14,26 +14,7 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import human_duration, parse_time
 
 
-def cron_job(obj: Object, now: datetime) -> list[Any]:
-    """Return the schedule and what came of it; wide: containers and selector."""
-    spec, status = cells.spec_of(obj), cells.status_of(obj)
-    last = status.get("lastScheduleTime")
-    job = (spec.get("jobTemplate") or {}).get("spec") or {}
-    suspend = spec.get("suspend")
-    return [
-        cells.name(obj),
-        spec.get("schedule") or "",
-        spec.get("timeZone") or cells.NONE,
-        cells.UNSET if suspend is None else str(bool(suspend)),
-        len(status.get("active") or ()),
-        cells.since(last, now) if last else cells.NONE,
-        cells.age(obj, now),
-        *cells.containers(job.get("template")),
-        cells.selector(job.get("selector")),
-    ]
-
-
-def job(obj: Object, now: datetime) -> list[Any]:
+def job_cells(obj: Object, now: datetime) -> list[Any]:
     """Return how far a job is; wide: containers and selector."""
     spec = cells.spec_of(obj)
     return [

@@ -1,6 +1,6 @@
-"""When an indexed job has succeeded, and the texts that name its indexes (``0-2,5``).
+"""Validation of the success policy of a Job, and the notation of sets of indexes.
 
-Source: kubernetes pkg/apis/batch/validation (validateSuccessPolicy, validateIndexesFormat).
+Source: kubernetes pkg/apis/batch/validation/validation.go.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a job's controller may report, whoever that is.
+"""Validation of what the controller of a Job reports.
 
-Most rules ask only about what a report changes, so that other parts of a status that is already wrong can be mended.
+Most rules are about what a report changes, so that other parts of a status that is already wrong can be mended.
 Source: kubernetes pkg/apis/batch/validation (ValidateJobUpdateStatus), pkg/registry/batch/job/strategy.go.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hyperkube_api.batch.validation.success import IndexesUnreadable, count_indexes, overlap
+from hyperkube_api.batch.jobs.validation.success_policy import IndexesUnreadable, count_indexes, overlap
 from hyperkube_api.meta.validation import counts
 
 from hyperkube.machinery.field import OMITTED, ROOT, FieldError, Path, duplicate, invalid, required

@@ -1,6 +1,6 @@
-"""What may change in a job that exists.
+"""Validation of an update of a Job.
 
-Source: kubernetes pkg/apis/batch/validation (ValidateJobUpdate), pkg/registry/batch/job/strategy.go.
+Source: kubernetes pkg/apis/batch/validation/validation.go.
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hyperkube_api.batch.validation.job_status import true_conditions as _true_conditions
-from hyperkube_api.batch.validation.jobs import validate_job, validate_job_spec
+from hyperkube_api.batch.jobs.validation.job import validate_job, validate_job_spec
+from hyperkube_api.batch.jobs.validation.status import true_conditions
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE, unchanged, unchanged_exactly
 
@@ -81,7 +81,7 @@ def _may_be_directed(old: Object, *, widely: bool) -> bool:
     never_started = not status.get("startTime")
     if not widely:
         return never_started
-    return not status.get("active") and (never_started or "Suspended" in _true_conditions(status))
+    return not status.get("active") and (never_started or "Suspended" in true_conditions(status))
 
 
 def _forgive_resources(template: Object, old: Object) -> None:

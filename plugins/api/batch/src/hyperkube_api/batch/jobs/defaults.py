@@ -1,4 +1,4 @@
-"""Defaults of jobs that a declaration cannot express; in place and idempotent.
+"""Defaults of Jobs; in place and idempotent.
 
 Source: kubernetes pkg/apis/batch/v1/defaults.go.
 """
@@ -30,24 +30,12 @@ def default_job(job: Object) -> None:
             spec[flag] = False
     if spec.get("podReplacementPolicy") is None:
         spec["podReplacementPolicy"] = "TerminatingOrFailed" if spec.get("podFailurePolicy") is None else "Failed"
-    _default_pod_failure_policy(spec)
+    default_pod_failure_policy(spec)
     default_template(template)
 
 
-def default_cron_job(cron_job: Object) -> None:
-    """Fill in a cron job; its jobs get their own defaults when they are made."""
-    spec = cron_job["spec"]
-    if not spec.get("concurrencyPolicy"):
-        spec["concurrencyPolicy"] = "Allow"
-    for member, value in (("suspend", False), ("successfulJobsHistoryLimit", 3), ("failedJobsHistoryLimit", 1)):
-        if spec.get(member) is None:
-            spec[member] = value
-    job_spec: Object = (spec.get("jobTemplate") or {}).get("spec") or {}
-    _default_pod_failure_policy(job_spec)
-    default_template(job_spec.get("template"))
-
-
-def _default_pod_failure_policy(spec: Object) -> None:
+def default_pod_failure_policy(spec: Object) -> None:
+    """Fill in the status of the conditions that a pod failure policy matches."""
     for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
             if not pattern.get("status"):

@@ -1,0 +1,1 @@
+"""CronJobs: Jobs that are made at the times of a schedule."""

@@ -1,0 +1,1 @@
+"""Validation of Jobs: the object, an update, the status, and the success policy."""
