@@ -3,7 +3,11 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.networking import tables
+from hyperkube_api.networking.ingress_classes import ingress_class_cells
+from hyperkube_api.networking.ingresses.table import ingress_cells
+from hyperkube_api.networking.ip_addresses import ip_address_cells
+from hyperkube_api.networking.network_policies.table import network_policy_cells
+from hyperkube_api.networking.service_cidrs import service_cidr_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2016-01-01T12:00:00Z"}
@@ -26,14 +30,14 @@ def rules(*hosts):
     ids=["least", "rich", "any-host", "some-hosts", "many", "one-more"],
 )
 def test_an_ingress_row(spec, shown):
-    assert tables.ingress({"metadata": META, "spec": spec}, NOW) == ["a", *shown, "10y"]
+    assert ingress_cells({"metadata": META, "spec": spec}, NOW) == ["a", *shown, "10y"]
 
 
 def test_an_ingress_row_shows_all_addresses():
     found = [{"ip": "2.3.4.5"}, {"hostname": "localhost.localdomain"}, {"ip": "2.3.4.4"}, {"ip": "2.3.4.5"}]
     obj = {"metadata": META, "status": {"loadBalancer": {"ingress": found}}}
 
-    assert tables.ingress(obj, NOW)[3] == "2.3.4.4,2.3.4.5,localhost.localdomain"
+    assert ingress_cells(obj, NOW)[3] == "2.3.4.4,2.3.4.5,localhost.localdomain"
 
 
 @pytest.mark.parametrize(
@@ -47,7 +51,7 @@ def test_an_ingress_row_shows_all_addresses():
 def test_an_ingress_class_row(parameters, shown):
     obj = {"metadata": META, "spec": {"controller": "e.com/c", "parameters": parameters}}
 
-    assert tables.ingress_class(obj, NOW) == ["a", "e.com/c", shown, "10y"]
+    assert ingress_class_cells(obj, NOW) == ["a", "e.com/c", shown, "10y"]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +66,7 @@ def test_an_ingress_class_row(parameters, shown):
     ],
 )
 def test_a_network_policy_row(selector, shown):
-    assert tables.network_policy({"metadata": META, "spec": {"podSelector": selector}}, NOW) == ["a", shown, "10y"]
+    assert network_policy_cells({"metadata": META, "spec": {"podSelector": selector}}, NOW) == ["a", shown, "10y"]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +79,7 @@ def test_a_network_policy_row(selector, shown):
     ],
 )  # fmt: skip
 def test_an_address_row_shows_whose_it_is(parent, shown):
-    assert tables.ip_address({"metadata": META, "spec": {"parentRef": parent}}, NOW) == ["a", shown]
+    assert ip_address_cells({"metadata": META, "spec": {"parentRef": parent}}, NOW) == ["a", shown]
 
 
 @pytest.mark.parametrize(
@@ -83,4 +87,4 @@ def test_an_address_row_shows_whose_it_is(parent, shown):
     [(None, ""), (["10.1.0.0/16"], "10.1.0.0/16"), (["10.1.0.0/16", "fd00::/64"], "10.1.0.0/16,fd00::/64")],
 )
 def test_a_service_range_row(ranges, shown):
-    assert tables.service_cidr({"metadata": META, "spec": {"cidrs": ranges}}, NOW) == ["a", shown, "10y"]
+    assert service_cidr_cells({"metadata": META, "spec": {"cidrs": ranges}}, NOW) == ["a", shown, "10y"]

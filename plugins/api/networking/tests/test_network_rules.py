@@ -1,14 +1,10 @@
 """What is wrong with network rules: one row for each rule, in Kubernetes' words."""
 
 import pytest
-from hyperkube_api.networking.validation.addresses import (
-    validate_ip_address_name,
-    validate_ip_address_update,
-    validate_service_cidr,
-    validate_service_cidr_update,
-)
-from hyperkube_api.networking.validation.ingresses import validate_ingress
-from hyperkube_api.networking.validation.policies import validate_network_policy
+from hyperkube_api.networking.ingresses.validation import validate_ingress
+from hyperkube_api.networking.ip_addresses import validate_ip_address_name, validate_ip_address_update
+from hyperkube_api.networking.network_policies.validation import validate_network_policy
+from hyperkube_api.networking.service_cidrs import validate_service_cidr, validate_service_cidr_update
 
 BITS = "must not have bits set beyond the prefix length"
 ZEROS = "must not have leading 0s in IP or prefix length"

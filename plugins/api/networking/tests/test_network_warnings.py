@@ -1,7 +1,8 @@
 """What ingresses and network policies are warned of."""
 
 import pytest
-from hyperkube_api.networking.strategies import IngressStrategy, NetworkPolicyStrategy
+from hyperkube_api.networking.ingresses.strategy import IngressStrategy
+from hyperkube_api.networking.network_policies.strategy import NetworkPolicyStrategy
 
 CLASS = "kubernetes.io/ingress.class"
 ODD = 'non-standard CIDR value "01.0.0.0/8" is invalid: use "1.0.0.0/8"'

@@ -1,4 +1,4 @@
-"""Defaults of network rules that a declaration cannot express; in place and idempotent.
+"""Defaults of NetworkPolicies; in place and idempotent.
 
 Source: kubernetes pkg/apis/networking/v1/defaults.go.
 """
@@ -18,10 +18,3 @@ def default_network_policy(policy: Object) -> None:
                     port["protocol"] = "TCP"
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
-
-
-def default_ingress_class(ingress_class: Object) -> None:
-    """Parameters of an ingress class are cluster-wide unless they say otherwise."""
-    parameters = (ingress_class.get("spec") or {}).get("parameters")
-    if parameters and parameters.get("scope") is None:
-        parameters["scope"] = "Cluster"

@@ -1,6 +1,6 @@
-"""Network policies.
+"""Validation of NetworkPolicies.
 
-Source: kubernetes pkg/apis/networking/validation (ValidateNetworkPolicy).
+Source: kubernetes pkg/apis/networking/validation/validation.go.
 """
 
 from __future__ import annotations

@@ -1,30 +1,21 @@
-"""Ingresses and their classes.
+"""Validation of Ingresses.
 
-Source: kubernetes pkg/apis/networking/validation (ValidateIngress, ValidateIngressClass).
+Source: kubernetes pkg/apis/networking/validation/validation.go.
 """
 
 from __future__ import annotations
 
 import ipaddress
 
-from hyperkube_api.meta.validation import by_rule, ip_address, unchanged
+from hyperkube_api.meta.validation import by_rule, ip_address
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import (
-    ROOT,
-    FieldError,
-    Path,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-    too_long,
-)
+from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object, annotations_of
 
+_SPEC = ROOT.child("spec")
 CLASS_ANNOTATION = "kubernetes.io/ingress.class"
 PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")
-_SPEC = ROOT.child("spec")
 _BAD_PARTS = ("//", "/./", "/../", "%2f", "%2F")
 _BAD_ENDS = ("/..", "/.")
 
@@ -124,7 +115,7 @@ def _backend(path: Path, backend: Object) -> list[FieldError]:
     if resource is not None and service is not None:
         return [invalid(path, "", "cannot set both resource and service backends")]
     if resource is not None:
-        return _resource(path.child("resource"), resource)
+        return check_resource_reference(path.child("resource"), resource)
     if service is None:
         return [invalid(path, "", "resource or service backend is required")]
     name, errors = service.get("name") or "", []
@@ -146,7 +137,8 @@ def _backend(path: Path, backend: Object) -> list[FieldError]:
     return errors
 
 
-def _resource(path: Path, reference: Object) -> list[FieldError]:
+def check_resource_reference(path: Path, reference: Object) -> list[FieldError]:
+    """Check a reference to an object by group, kind and name."""
     errors: list[FieldError] = []
     if reference.get("apiGroup"):
         errors += by_rule(path.child("apiGroup"), reference["apiGroup"], names.dns1123_subdomain)
@@ -173,38 +165,3 @@ def validate_ingress_status(obj: Object) -> list[FieldError]:
             if _is_ip(host):
                 errors.append(invalid(at.child("hostname"), host, "must be a DNS name, not an IP address"))
     return errors
-
-
-def validate_ingress_class(obj: Object) -> list[FieldError]:
-    """Check an ingress class."""
-    spec = obj.get("spec") or {}
-    controller, path = spec.get("controller") or "", _SPEC.child("controller")
-    errors: list[FieldError] = []
-    if len(controller) > 250:
-        errors.append(too_long(path, 250))
-    errors += by_rule(path, controller, names.domain_prefixed_path) if controller else [required(path)]
-    parameters = spec.get("parameters")
-    return errors + (_parameters(_SPEC.child("parameters"), parameters) if parameters is not None else [])
-
-
-def _parameters(path: Path, parameters: Object) -> list[FieldError]:
-    errors = _resource(path, parameters)
-    scope, namespace = parameters.get("scope"), parameters.get("namespace")
-    if scope is None:
-        return [*errors, required(path.child("scope"))]
-    if scope not in {"Cluster", "Namespace"}:
-        errors.append(not_supported(path.child("scope"), scope, ("Cluster", "Namespace")))
-    if scope == "Namespace":
-        if not namespace:
-            errors.append(required(path.child("namespace"), "`parameters.scope` is set to 'Namespace'"))
-        else:
-            errors += by_rule(path.child("namespace"), namespace, names.dns1123_label)
-    if scope == "Cluster" and namespace is not None:
-        errors.append(forbidden(path.child("namespace"), "`parameters.scope` is set to 'Cluster'"))
-    return errors
-
-
-def validate_ingress_class_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check an update of an ingress class."""
-    now, before = (obj.get("spec") or {}).get("controller"), (old.get("spec") or {}).get("controller")
-    return unchanged(_SPEC.child("controller"), now, before) + validate_ingress_class(obj)

@@ -1,0 +1,1 @@
+"""Ingresses: which hosts and paths from outside lead to which Services."""

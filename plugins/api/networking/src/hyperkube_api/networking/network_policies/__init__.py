@@ -1,0 +1,1 @@
+"""NetworkPolicies: which pods may talk to which."""
