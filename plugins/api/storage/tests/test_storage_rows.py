@@ -3,7 +3,12 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.storage import tables
+from hyperkube_api.storage.csi_drivers import csi_driver_cells
+from hyperkube_api.storage.csi_nodes import csi_node_cells
+from hyperkube_api.storage.csi_storage_capacities import csi_storage_capacity_cells
+from hyperkube_api.storage.storage_classes import storage_class_cells
+from hyperkube_api.storage.volume_attachments import volume_attachment_cells
+from hyperkube_api.storage.volume_attributes_classes import volume_attributes_class_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
@@ -22,7 +27,7 @@ META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
     ids=["least", "retained", "late"],
 )
 def test_a_class_row(more, shown):
-    assert tables.storage_class({"metadata": META, "provisioner": "p", **more}, NOW) == ["a", "p", *shown, "5m"]
+    assert storage_class_cells({"metadata": META, "provisioner": "p", **more}, NOW) == ["a", "p", *shown, "5m"]
 
 
 @pytest.mark.parametrize(
@@ -34,11 +39,11 @@ def test_a_class_row(more, shown):
     ],
 )
 def test_the_default_class_says_so(key, value, shown):
-    assert tables.storage_class({"metadata": {**META, "annotations": {key: value}}}, NOW)[0] == shown
+    assert storage_class_cells({"metadata": {**META, "annotations": {key: value}}}, NOW)[0] == shown
 
 
 def test_an_attributes_class_row():
-    assert tables.volume_attributes_class({"metadata": META, "driverName": "d"}, NOW) == ["a", "d", "5m"]
+    assert volume_attributes_class_cells({"metadata": META, "driverName": "d"}, NOW) == ["a", "d", "5m"]
 
 
 @pytest.mark.parametrize(
@@ -60,16 +65,16 @@ def test_an_attributes_class_row():
     ids=["least", "rich"],
 )
 def test_a_driver_row(spec, shown):
-    assert tables.csi_driver({"metadata": META, "spec": spec}, NOW) == ["a", *shown, "5m"]
+    assert csi_driver_cells({"metadata": META, "spec": spec}, NOW) == ["a", *shown, "5m"]
 
 
 @pytest.mark.parametrize("drivers", [None, [{}, {}]])
 def test_a_node_row_counts_drivers(drivers):
-    assert tables.csi_node({"metadata": META, "spec": {"drivers": drivers}}, NOW) == ["a", len(drivers or ()), "5m"]
+    assert csi_node_cells({"metadata": META, "spec": {"drivers": drivers}}, NOW) == ["a", len(drivers or ()), "5m"]
 
 
 def test_a_capacity_row_shows_when_it_was_made():
-    assert tables.csi_storage_capacity({"metadata": META}, NOW) == ["a", "2026-01-01T11:55:00Z"]
+    assert csi_storage_capacity_cells({"metadata": META}, NOW) == ["a", "2026-01-01T11:55:00Z"]
 
 
 @pytest.mark.parametrize(
@@ -84,4 +89,4 @@ def test_a_capacity_row_shows_when_it_was_made():
 def test_an_attachment_row(source, status, shown):
     obj = {"metadata": META, "spec": {"attacher": "d", "nodeName": "n", "source": source}, "status": status}
 
-    assert tables.volume_attachment(obj, NOW) == ["a", "d", *shown, "5m"]
+    assert volume_attachment_cells(obj, NOW) == ["a", "d", *shown, "5m"]

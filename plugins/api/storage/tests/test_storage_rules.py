@@ -1,8 +1,12 @@
 """What is wrong with drivers, classes and attachments: one row for each rule, in Kubernetes' words."""
 
 import pytest
-from hyperkube_api.storage import validation
-from hyperkube_api.storage.defaults import default_csi_driver, default_storage_class
+from hyperkube_api.storage.csi_drivers import default_csi_driver, validate_csi_driver
+from hyperkube_api.storage.csi_nodes import validate_csi_node_update
+from hyperkube_api.storage.csi_storage_capacities import validate_csi_storage_capacity
+from hyperkube_api.storage.storage_classes import default_storage_class, validate_storage_class
+from hyperkube_api.storage.volume_attachments import validate_volume_attachment, validate_volume_attachment_update
+from hyperkube_api.storage.volume_attributes_classes import validate_volume_attributes_class_update
 
 
 def said(errors):
@@ -43,43 +47,43 @@ SUBDOMAIN = (
 @pytest.mark.parametrize(
     ("errors", "rows"),
     [
-        (validation.validate_storage_class(a_class(parameters={str(index): "" for index in range(513)} | {"": ""})), [
+        (validate_storage_class(a_class(parameters={str(index): "" for index in range(513)} | {"": ""})), [
             "parameters TooLong may not be more than 512 bytes",
         ]),
-        (validation.validate_storage_class(a_class(allowedTopologies=[ONE, SAME])), [
+        (validate_storage_class(a_class(allowedTopologies=[ONE, SAME])), [
             "allowedTopologies[1].matchLabelExpressions Duplicate ",
         ]),
-        (validation.validate_storage_class(a_class(allowedTopologies=[{}])), [
+        (validate_storage_class(a_class(allowedTopologies=[{}])), [
             "allowedTopologies[0].matchLabelExpressions Duplicate ",
         ]),
-        (validation.validate_csi_driver({"spec": {}}), [
+        (validate_csi_driver({"spec": {}}), [
             "spec.attachedRequired Required ", "spec.podInfoOnMount Required ", "spec.storageCapacity Required ",
         ]),
-        (validation.validate_csi_driver(a_driver(volumeLifecycleModes=["X"], tokenRequests=[
+        (validate_csi_driver(a_driver(volumeLifecycleModes=["X"], tokenRequests=[
             {"audience": "a"}, {"audience": "a", "expirationSeconds": 1}, {"audience": "b", "expirationSeconds": 1},
         ])), [
             "spec.tokenRequests[1].audience Duplicate a",
             "spec.tokenRequests[2].expirationSeconds Invalid may not specify a duration less than 10 minutes",
             'spec.volumeLifecycleModes NotSupported supported values: "Persistent", "Ephemeral"',
         ]),
-        (validation.validate_csi_node_update(a_node(nodeID="2"), a_node()), ["spec.drivers Invalid field is immutable"]),
-        (validation.validate_csi_node_update(a_node(allocatable={"count": 2}), a_node()), []),
-        (validation.validate_capacity({"storageClassName": "c", "capacity": "-1", "maximumVolumeSize": "-1"}), [
+        (validate_csi_node_update(a_node(nodeID="2"), a_node()), ["spec.drivers Invalid field is immutable"]),
+        (validate_csi_node_update(a_node(allocatable={"count": 2}), a_node()), []),
+        (validate_csi_storage_capacity({"storageClassName": "c", "capacity": "-1", "maximumVolumeSize": "-1"}), [
             "capacity Invalid must be greater than or equal to 0",
         ]),
-        (validation.validate_attachment(an_attachment(attacher="")), [
+        (validate_volume_attachment(an_attachment(attacher="")), [
             "spec.attacher Required ", "spec.attacher Required ",
         ]),
-        (validation.validate_attachment(an_attachment(source={"persistentVolumeName": "A_"})), [
+        (validate_volume_attachment(an_attachment(source={"persistentVolumeName": "A_"})), [
             f"spec.source.persistentVolumeName Invalid {SUBDOMAIN}",
         ]),
-        (validation.validate_attachment_update(
+        (validate_volume_attachment_update(
             an_attachment({"attachError": {"message": "m" * 1025, "errorCode": -1}}), an_attachment()
         ), [
             "status.attachError.message TooLong may not be more than 262144 bytes",
             "status.attachError.errorCode Invalid must be between 0 and 2147483647, inclusive",
         ] * 2),
-        (validation.validate_attributes_class_update(
+        (validate_volume_attributes_class_update(
             {"driverName": "d.example.com"}, {"driverName": "d.example.com", "parameters": {"a": "b"}}
         ), [
             "parameters Required must contain at least one key/value pair",

@@ -1,7 +1,9 @@
 """What storage classes, capacities and drivers are warned of."""
 
 import pytest
-from hyperkube_api.storage.strategies import CSIDriverStrategy, CSIStorageCapacityStrategy, StorageClassStrategy
+from hyperkube_api.storage.csi_drivers import CSIDriverStrategy
+from hyperkube_api.storage.csi_storage_capacities import CSIStorageCapacityStrategy
+from hyperkube_api.storage.storage_classes import StorageClassStrategy
 
 ZONE = "failure-domain.beta.kubernetes.io/zone"
 OLD = 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
