@@ -1,7 +1,7 @@
 """What is wrong with bindings: one row for each rule, in Kubernetes' words."""
 
 import pytest
-from hyperkube_api.rbac.validation import validate_binding
+from hyperkube_api.rbac.role_bindings import validate_binding
 
 ROLE = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"}
 RBAC = "rbac.authorization.k8s.io"

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.rbac import tables
+from hyperkube_api.rbac.role_bindings import cluster_role_binding_cells, role_binding_cells
+from hyperkube_api.rbac.roles import cluster_role_cells, role_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T12:00:01Z"}
@@ -16,12 +17,12 @@ SUBJECTS = [
 ]
 
 
-@pytest.mark.parametrize("cells", [tables.role, tables.cluster_role])
+@pytest.mark.parametrize("cells", [role_cells, cluster_role_cells])
 def test_a_role_row_shows_when_it_was_made(cells):
     assert cells({"metadata": META}, NOW) == ["a", "2026-01-01T12:00:01Z"]
 
 
-@pytest.mark.parametrize("cells", [tables.role_binding, tables.cluster_role_binding])
+@pytest.mark.parametrize("cells", [role_binding_cells, cluster_role_binding_cells])
 @pytest.mark.parametrize(
     ("subjects", "shown"), [(None, ["", "", ""]), (SUBJECTS, ["u1, u2", "g", "n/s"])], ids=["nobody", "all"]
 )

@@ -1,11 +1,11 @@
-"""Nobody hands out more rights than they have, unless they may escalate or bind.
+"""No user may grant more rights than it has, except by the verbs ``escalate`` and ``bind``.
 
 Source: kubernetes pkg/registry/rbac/{role,rolebinding}/policybased/storage.go.
 """
 
 from __future__ import annotations
 
-from hyperkube_api.rbac.defaults import GROUP
+from hyperkube_api.rbac.versions import GROUP
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.hookspecs.authz import Attributes
