@@ -1,9 +1,10 @@
 """Pod groups and workloads: which policies there are, and that they stay."""
 
 import pytest
-from hyperkube_api.scheduling.groups import PodGroupStrategy, WorkloadStrategy
+from hyperkube_api.scheduling.pod_groups import PodGroupStrategy
+from hyperkube_api.scheduling.priority_classes import PriorityClassStrategy
 from hyperkube_api.scheduling.resources import SchedulingApi
-from hyperkube_api.scheduling.strategies import PriorityClassStrategy
+from hyperkube_api.scheduling.workloads import WorkloadStrategy
 
 from hyperkube.plugin import PluginContext
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.scheduling import tables
+from hyperkube_api.scheduling.priority_classes import priority_class_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
@@ -18,4 +18,4 @@ META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
     ids=["least", "rich"],
 )
 def test_a_priority_class_row(obj, shown):
-    assert tables.priority_class({"metadata": META, **obj}, NOW) == ["a", *shown]
+    assert priority_class_cells({"metadata": META, **obj}, NOW) == ["a", *shown]

@@ -1,8 +1,8 @@
 """The classes of the cluster's own components: they are there from the start, and stay."""
 
 import pytest
+from hyperkube_api.scheduling.priority_classes import PriorityClassStrategy
 from hyperkube_api.scheduling.resources import SchedulingApi
-from hyperkube_api.scheduling.strategies import PriorityClassStrategy
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.machinery.clock import FakeClock
