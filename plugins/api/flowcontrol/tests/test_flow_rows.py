@@ -3,7 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.flowcontrol import tables
+from hyperkube_api.flowcontrol.flow_schemas.table import flow_schema_cells, flow_schema_order
+from hyperkube_api.flowcontrol.priority_levels.table import priority_level_configuration_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
@@ -23,7 +24,7 @@ def test_a_flow_schema_row(method, conditions, shown):
     spec = {"matchingPrecedence": 100, "priorityLevelConfiguration": {"name": "p"}, "distinguisherMethod": method}
     obj = {"metadata": META, "spec": spec, "status": {"conditions": conditions}}
 
-    assert tables.flow_schema(obj, NOW) == ["a", "p", 100, *shown]
+    assert flow_schema_cells(obj, NOW) == ["a", "p", 100, *shown]
 
 
 def test_flow_schemas_are_listed_as_they_match():
@@ -31,7 +32,7 @@ def test_flow_schemas_are_listed_as_they_match():
         {"metadata": {"name": name}, "spec": {"matchingPrecedence": at}} for name, at in (("b", 2), ("a", 2), ("c", 1))
     ]
 
-    assert [row["metadata"]["name"] for row in sorted(rows, key=tables.flow_schema_order)] == ["c", "a", "b"]
+    assert [row["metadata"]["name"] for row in sorted(rows, key=flow_schema_order)] == ["c", "a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -50,4 +51,4 @@ def test_flow_schemas_are_listed_as_they_match():
     ids=["exempt", "rejecting", "queueing"],
 )
 def test_a_priority_level_row(spec, shown):
-    assert tables.priority_level_configuration({"metadata": META, "spec": spec}, NOW) == ["a", *shown, "5m"]
+    assert priority_level_configuration_cells({"metadata": META, "spec": spec}, NOW) == ["a", *shown, "5m"]

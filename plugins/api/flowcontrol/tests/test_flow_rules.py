@@ -1,9 +1,12 @@
 """What is wrong with flow schemas and priority levels: one row for each rule, in Kubernetes' words."""
 
 import pytest
-from hyperkube_api.flowcontrol.cluster_objects import cluster_objects
-from hyperkube_api.flowcontrol.defaults import default_flow_schema, default_priority_level
-from hyperkube_api.flowcontrol.validation import validate_conditions, validate_flow_schema, validate_priority_level
+from hyperkube_api.flowcontrol.bootstrap import bootstrap_objects
+from hyperkube_api.flowcontrol.conditions import validate_conditions
+from hyperkube_api.flowcontrol.flow_schemas.defaults import default_flow_schema
+from hyperkube_api.flowcontrol.flow_schemas.validation import validate_flow_schema
+from hyperkube_api.flowcontrol.priority_levels.defaults import default_priority_level
+from hyperkube_api.flowcontrol.priority_levels.validation import validate_priority_level
 
 from hyperkube.machinery.objects import copy_object
 
@@ -105,7 +108,7 @@ def test_a_level_that_breaks_a_rule_is_refused(level, rows):
 
 
 def test_what_every_cluster_begins_with_breaks_no_rule():
-    for made in cluster_objects("2024-01-01T00:00:00Z"):
+    for made in bootstrap_objects("2024-01-01T00:00:00Z"):
         obj = copy_object(made)
         if obj["kind"] == "FlowSchema":
             default_flow_schema(obj)

@@ -1,6 +1,6 @@
-"""The schemas and levels that every cluster begins with, so that its own components are never starved.
+"""The priority levels and flow schemas of every cluster.
 
-Source: kubernetes apiserver ``pkg/apis/flowcontrol/bootstrap/default.go``.
+Source: kubernetes pkg/apis/flowcontrol/bootstrap/default.go.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from hyperkube_api.flowcontrol.dangling import condition
+from hyperkube_api.flowcontrol.conditions import dangling_condition
 
 from hyperkube.machinery.objects import Object, name_of
 
+EXEMPT = "exempt"
+MANDATORY = frozenset({EXEMPT, "catch-all"})
 API_VERSION = "flowcontrol.apiserver.k8s.io/v1"
 _ANNOTATIONS = {"apf.kubernetes.io/autoupdate-spec": "true"}
-
 _LEVELS = (
     ("catch-all", 5, 0, None),
     ("global-default", 20, 50, (128, 6)),
@@ -25,8 +26,8 @@ _LEVELS = (
     ("workload-low", 100, 90, (128, 6)),
 )
 """(name, shares, lendable percent, (queues, hand size) or None to reject)."""
-_QUEUE_LENGTH = 50
 
+_QUEUE_LENGTH = 50
 _ANY = "*"
 _EVERY_RESOURCE = {
     "verbs": [_ANY],
@@ -72,7 +73,6 @@ _ELECTION = [
     }
 ]
 _NODE_LIFE = [{"subjects": [_group("system:nodes")], "resourceRules": [_NODES, {"verbs": [_ANY], **_LEASES}]}]
-
 _SCHEMAS: tuple[tuple[str, int, str, str, list[Object]], ...] = (
     ("exempt", 1, "exempt", "", _everything(_group("system:masters"))),
     ("probes", 2, "exempt", "", [{"subjects": list(_ALL), "nonResourceRules": [_PROBES]}]),
@@ -89,7 +89,7 @@ _SCHEMAS: tuple[tuple[str, int, str, str, list[Object]], ...] = (
 """(name, precedence, level, distinguisher, rules)."""
 
 
-def cluster_objects(now: str) -> Iterable[Object]:
+def bootstrap_objects(now: str) -> Iterable[Object]:
     """Return the levels, then the schemas, as of a time."""
     exempt = {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}}
     yield _made("PriorityLevelConfiguration", "exempt", exempt)
@@ -106,7 +106,7 @@ def cluster_objects(now: str) -> Iterable[Object]:
         if distinguisher:
             spec["distinguisherMethod"] = {"type": distinguisher}
         schema = _made("FlowSchema", name, spec)
-        yield {**schema, "status": {"conditions": [condition(level, now, exists=True)]}}
+        yield {**schema, "status": {"conditions": [dangling_condition(level, now, exists=True)]}}
 
 
 def _made(kind: str, name: str, spec: Object) -> Object:
@@ -116,10 +116,10 @@ def _made(kind: str, name: str, spec: Object) -> Object:
 
 @cache
 def _by_name() -> dict[tuple[str, str], Object]:
-    return {(str(obj["kind"]), name_of(obj)): obj for obj in cluster_objects("")}
+    return {(str(obj["kind"]), name_of(obj)): obj for obj in bootstrap_objects("")}
 
 
-def cluster_object(kind: str, name: str) -> Object:
+def bootstrap_object(kind: str, name: str) -> Object:
     """Return one of them, which is not to be changed.
 
     Raises:

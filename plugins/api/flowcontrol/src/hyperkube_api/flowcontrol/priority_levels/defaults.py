@@ -1,4 +1,4 @@
-"""Defaults of priority and fairness; in place and idempotent.
+"""Defaults of PriorityLevelConfigurations; in place and idempotent.
 
 Source: kubernetes pkg/apis/flowcontrol/v1/defaults.go.
 """
@@ -6,12 +6,6 @@ Source: kubernetes pkg/apis/flowcontrol/v1/defaults.go.
 from __future__ import annotations
 
 from hyperkube.machinery.objects import Object
-
-
-def default_flow_schema(schema: Object) -> None:
-    """Fill in the precedence of a flow schema."""
-    if not schema["spec"].get("matchingPrecedence"):
-        schema["spec"]["matchingPrecedence"] = 1000
 
 
 def default_priority_level(level: Object) -> None:

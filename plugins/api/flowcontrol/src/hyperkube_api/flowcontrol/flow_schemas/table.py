@@ -1,4 +1,4 @@
-"""Table rows of priority and fairness, as kubectl prints them.
+"""Table rows of FlowSchemas, as kubectl prints them.
 
 Source: kubernetes pkg/printers/internalversion/printers.go.
 """
@@ -13,7 +13,7 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 
-def flow_schema(obj: Object, now: datetime) -> list[Any]:
+def flow_schema_cells(obj: Object, now: datetime) -> list[Any]:
     """Return the priority level and the precedence."""
     spec = cells.spec_of(obj)
     missing = next(
@@ -37,17 +37,3 @@ def flow_schema(obj: Object, now: datetime) -> list[Any]:
 def flow_schema_order(obj: Object) -> tuple[int, str]:
     """Return what flow schemas are sorted by: those that match first come first."""
     return cells.spec_of(obj).get("matchingPrecedence") or 0, cells.name(obj)
-
-
-def priority_level_configuration(obj: Object, now: datetime) -> list[Any]:
-    """Return the shares and the queues of a level that has limits."""
-    spec = cells.spec_of(obj)
-    limited = spec.get("limited")
-    shares: Any = cells.NONE
-    queues: list[Any] = [cells.NONE] * 3
-    if limited is not None:
-        shares = limited.get("nominalConcurrencyShares") or 0
-        queuing = (limited.get("limitResponse") or {}).get("queuing")
-        if queuing is not None:
-            queues = [queuing.get(member) or 0 for member in ("queues", "handSize", "queueLengthLimit")]
-    return [cells.name(obj), spec.get("type") or "", shares, *queues, cells.age(obj, now)]
