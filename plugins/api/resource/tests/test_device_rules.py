@@ -3,11 +3,16 @@
 from types import SimpleNamespace
 
 import pytest
-from hyperkube_api.resource.defaults import default_claim_spec
-from hyperkube_api.resource.validation.admin_access import granted_admin_access, wished_admin_access
-from hyperkube_api.resource.validation.claim_status import validate_claim_status
-from hyperkube_api.resource.validation.claims import validate_claim, validate_class, validate_template_update
-from hyperkube_api.resource.validation.slices import validate_slice
+from hyperkube_api.resource.device_classes import validate_class
+from hyperkube_api.resource.resource_claim_templates import validate_template_update
+from hyperkube_api.resource.resource_claims.admin_access import (
+    check_allocated_admin_access,
+    check_requested_admin_access,
+)
+from hyperkube_api.resource.resource_claims.defaults import default_claim_spec
+from hyperkube_api.resource.resource_claims.status_validation import validate_claim_status
+from hyperkube_api.resource.resource_claims.validation import validate_claim
+from hyperkube_api.resource.resource_slices.validation import validate_slice
 
 from hyperkube.machinery.objects import copy_object
 
@@ -299,8 +304,8 @@ def test_devices_in_use_go_to_marked_namespaces_only(labels, allowed):
         "containing namespace"
     )
 
-    wished, granted = wished_admin_access(call, claim["spec"]), granted_admin_access(call, got, claim)
+    wished, granted = check_requested_admin_access(call, claim["spec"]), check_allocated_admin_access(call, got, claim)
 
     assert said(wished) == ([] if allowed else [f"{R}[0].adminAccess {text}"])
     assert said(granted) == ([] if allowed else [f"status.allocation.devices.results[0].adminAccess {text}"])
-    assert granted_admin_access(call, got, got) == []
+    assert check_allocated_admin_access(call, got, got) == []

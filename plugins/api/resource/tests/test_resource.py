@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.resource.defaults import default_taints
+from hyperkube_api.resource.resource_slices.defaults import default_taints
 from hyperkube_api.resource.resources import ResourceApi
 
 from hyperkube.machinery.codecs.protobuf import Protobuf

@@ -3,13 +3,16 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.resource import tables
+from hyperkube_api.resource.device_classes import device_class_cells
+from hyperkube_api.resource.resource_claim_templates import resource_claim_template_cells
+from hyperkube_api.resource.resource_claims.table import resource_claim_cells
+from hyperkube_api.resource.resource_slices.table import resource_slice_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T12:00:00Z"}
 
 
-@pytest.mark.parametrize("cells", [tables.device_class, tables.resource_claim_template])
+@pytest.mark.parametrize("cells", [device_class_cells, resource_claim_template_cells])
 def test_a_row_without_more_to_say_shows_the_age(cells):
     assert cells({"metadata": META}, NOW) == ["a", "0s"]
 
@@ -27,11 +30,11 @@ def test_a_row_without_more_to_say_shows_the_age(cells):
 def test_a_claim_row_shows_how_far_it_is(going, status, shown):
     meta = {**META, "deletionTimestamp": "2026-01-01T12:00:00Z"} if going else META
 
-    assert tables.resource_claim({"metadata": meta, "status": status}, NOW) == ["a", shown, "0s"]
+    assert resource_claim_cells({"metadata": meta, "status": status}, NOW) == ["a", shown, "0s"]
 
 
 @pytest.mark.parametrize(("node", "shown"), [(None, ""), ("n", "n")])
 def test_a_slice_row_shows_whose_devices_it_lists(node, shown):
     spec = {"nodeName": node, "driver": "d.example.com", "pool": {"name": "p"}}
 
-    assert tables.resource_slice({"metadata": META, "spec": spec}, NOW) == ["a", shown, "d.example.com", "p", "0s"]
+    assert resource_slice_cells({"metadata": META, "spec": spec}, NOW) == ["a", shown, "d.example.com", "p", "0s"]

@@ -1,6 +1,6 @@
-"""What is wrong with the devices that a driver offers.
+"""Validation of ResourceSlices.
 
-Source: kubernetes pkg/apis/resource/validation/validation.go (ValidateResourceSlice).
+Source: kubernetes pkg/apis/resource/validation/validation.go.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from typing import Any
 from hyperkube_api.core.nodes.selectors import node_selector
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import by_rule, unchanged
-from hyperkube_api.resource.validation.capacities import consumable_capacity, fixed_capacity
-from hyperkube_api.resource.validation.claims import EFFECTS
-from hyperkube_api.resource.validation.named_devices import (
+from hyperkube_api.resource.named_devices import (
     MAX_DOMAIN,
     MAX_IDENTIFIER,
     binding_conditions,
+    check_list,
+    check_map,
+    check_set,
     driver,
-    few,
-    few_different,
-    few_entries,
     label,
     pool,
     qualified,
 )
+from hyperkube_api.resource.resource_claims.validation import EFFECTS
+from hyperkube_api.resource.resource_slices.capacities import consumable_capacity, fixed_capacity
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required, too_long
@@ -62,14 +62,14 @@ def validate_slice(obj: Object, old: Object | None = None) -> list[FieldError]:
     was = {item.get("name"): item for item in (before or {}).get("devices") or ()}
     alone = bool(spec.get("perDeviceNodeSelection"))
     busy = any(item.get("taints") or item.get("consumesCounters") for item in devices or ())
-    errors += few_different(
+    errors += check_set(
         _SPEC.child("devices"),
         devices,
         MOST_DEVICES_IF_TAINTED if busy else MOST_DEVICES,
         lambda path, item: _device(path, item, was.get(item.get("name")), alone=alone),
         lambda item: item.get("name") or "",
     )
-    return errors + few_different(
+    return errors + check_set(
         _SPEC.child("sharedCounters"),
         counters,
         MOST_COUNTER_SETS,
@@ -128,7 +128,7 @@ def _counters(path: Path, item: Object, named: str) -> list[FieldError]:
     errors = label(path.child(named), name) if name else [required(path.child(named))]
     if not counters:
         return [*errors, required(path.child("counters"))]
-    return errors + few_entries(path.child("counters"), counters, MOST_COUNTERS, 63, lambda *_: [], label)
+    return errors + check_map(path.child("counters"), counters, MOST_COUNTERS, 63, lambda *_: [], label)
 
 
 def _device(path: Path, device: Object, old: Object | None, *, alone: bool) -> list[FieldError]:
@@ -140,13 +140,13 @@ def _device(path: Path, device: Object, old: Object | None, *, alone: bool) -> l
         text = f"the total number of attributes and capacities must not exceed {MOST_ATTRIBUTES}"
         errors.append(invalid(path, total, text))
     longest = MAX_DOMAIN + 1 + MAX_IDENTIFIER
-    errors += few_entries(path.child("attributes"), attributes, -1, longest, _attribute, qualified)
+    errors += check_map(path.child("attributes"), attributes, -1, longest, _attribute, qualified)
     check = consumable_capacity if device.get("allowMultipleAllocations") else fixed_capacity
-    errors += few_entries(path.child("capacity"), capacity, -1, longest, check, qualified)
+    errors += check_map(path.child("capacity"), capacity, -1, longest, check, qualified)
     taints = device.get("taints") or []
     if old is None or taints != (old.get("taints") or []):
-        errors += few(path.child("taints"), taints, MOST_TAINTS, _taint)
-    errors += few_different(
+        errors += check_list(path.child("taints"), taints, MOST_TAINTS, _taint)
+    errors += check_set(
         path.child("consumesCounters"),
         device.get("consumesCounters"),
         MOST_CONSUMED,

@@ -1,6 +1,6 @@
-"""What may be said of a claim: what it got, who uses it, and what drivers tell of its devices.
+"""Validation of the status of ResourceClaims: what is allocated, and what drivers report of it.
 
-Source: kubernetes pkg/apis/resource/validation/validation.go (ValidateResourceClaimStatusUpdate).
+Source: kubernetes pkg/apis/resource/validation/validation.go.
 """
 
 from __future__ import annotations
@@ -10,16 +10,22 @@ import ipaddress
 from hyperkube_api.core.nodes.selectors import node_selector
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE, condition_list
-from hyperkube_api.resource.validation.claims import MOST, configuration, reference, references, request_names
-from hyperkube_api.resource.validation.named_devices import (
+from hyperkube_api.resource.named_devices import (
     binding_conditions,
+    check_list,
+    check_set,
     driver,
-    few,
-    few_different,
     json_object,
     label,
     pool,
     share,
+)
+from hyperkube_api.resource.resource_claims.validation import (
+    MAX_ITEMS,
+    configuration,
+    reference,
+    references,
+    request_names,
 )
 
 from hyperkube.machinery.field import (
@@ -48,8 +54,8 @@ def validate_claim_status(obj: Object, old: Object) -> list[FieldError]:
     allocation, at = status.get("allocation"), _STATUS.child("allocation")
     given = {_device(item) for item in _results(allocation)}
     users, users_at = status.get("reservedFor") or [], _STATUS.child("reservedFor")
-    errors = few_different(users_at, users, MOST_USERS, _user, lambda item: item.get("uid") or "")
-    errors += few_different(
+    errors = check_set(users_at, users, MOST_USERS, _user, lambda item: item.get("uid") or "")
+    errors += check_set(
         _STATUS.child("devices"), status.get("devices"), -1, lambda path, item: _report(path, item, given), _device
     )
     if users and allocation is None:
@@ -112,7 +118,7 @@ def _network(path: Path, data: Object) -> list[FieldError]:
         for member, limit in (("interfaceName", MAX_INTERFACE), ("hardwareAddress", MAX_HARDWARE))
         if len(data.get(member) or "") > limit
     ]
-    return errors + few_different(path.child("ips"), data.get("ips"), MOST_IPS, _address, lambda text: text)
+    return errors + check_set(path.child("ips"), data.get("ips"), MOST_IPS, _address, lambda text: text)
 
 
 def _address(path: Path, text: str) -> list[FieldError]:
@@ -143,8 +149,8 @@ def _allocation(path: Path, allocation: Object, known: set[str]) -> list[FieldEr
             errors.append(not_supported(place, source, ("FromClaim", "FromClass")) if source else required(place))
         return errors + references(where.child("requests"), item, known) + configuration(where, item)
 
-    errors = few(at.child("results"), devices.get("results"), MOST, result)
-    errors += few(at.child("config"), devices.get("config"), 2 * MOST, config)
+    errors = check_list(at.child("results"), devices.get("results"), MAX_ITEMS, result)
+    errors += check_list(at.child("config"), devices.get("config"), 2 * MAX_ITEMS, config)
     if allocation.get("nodeSelector") is not None:
         errors += node_selector(path.child("nodeSelector"), allocation["nodeSelector"])
     return errors

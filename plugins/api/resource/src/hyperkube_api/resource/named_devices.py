@@ -1,4 +1,4 @@
-"""The names of drivers, pools, devices and attributes, and lists of few and different things.
+"""The names of drivers, pools, devices and attributes, and lists, sets and maps with a limit.
 
 Source: kubernetes pkg/apis/resource/validation/validation.go.
 """
@@ -22,7 +22,7 @@ MAX_IDENTIFIER, MAX_DOMAIN, MAX_POOL_NAME = 32, 63, 253
 MAX_BINDING_CONDITIONS = 4
 
 
-def few(path: Path, items: Sequence[T] | None, limit: int, check: Check[T]) -> list[FieldError]:
+def check_list(path: Path, items: Sequence[T] | None, limit: int, check: Check[T]) -> list[FieldError]:
     """Check each item of a list, unless there are too many (`limit` below zero: there never are)."""
     items = items or ()
     if 0 <= limit < len(items):
@@ -30,12 +30,12 @@ def few(path: Path, items: Sequence[T] | None, limit: int, check: Check[T]) -> l
     return [error for index, item in enumerate(items) for error in check(path.index(index), item)]
 
 
-def few_different(
+def check_set(
     path: Path, items: Sequence[T] | None, limit: int, check: Check[T], key: Callable[[T], Hashable]
 ) -> list[FieldError]:
     """Check each item of a list, and that no two have the same key."""
     items = items or ()
-    errors = few(path, items, limit, check)
+    errors = check_list(path, items, limit, check)
     if 0 <= limit < len(items):
         return errors
     seen: set[Hashable] = set()
@@ -46,7 +46,7 @@ def few_different(
     return errors
 
 
-def few_entries(
+def check_map(
     path: Path, entries: Mapping[str, T] | None, limit: int, longest: int, check: Check[T], named: Check[str]
 ) -> list[FieldError]:
     """Check keys and values of a map; a key of more than `longest` characters is shortened in paths."""
@@ -144,8 +144,8 @@ def binding_conditions(path: Path, holder: Object) -> list[FieldError]:
     """Check which conditions let a pod go on to a node, and which send it away."""
     needed, failed = holder.get("bindingConditions") or [], holder.get("bindingFailureConditions") or []
     at, failed_at = path.child("bindingConditions"), path.child("bindingFailureConditions")
-    errors = few(at, needed, MAX_BINDING_CONDITIONS, _condition)
-    errors += few(failed_at, failed, MAX_BINDING_CONDITIONS, _condition)
+    errors = check_list(at, needed, MAX_BINDING_CONDITIONS, _condition)
+    errors += check_list(failed_at, failed, MAX_BINDING_CONDITIONS, _condition)
     errors += [duplicate(at.index(index), item) for index, item in enumerate(needed) if item in needed[:index]]
     for index, item in enumerate(failed):
         if item in failed[:index]:

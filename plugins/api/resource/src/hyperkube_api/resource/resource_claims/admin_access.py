@@ -1,4 +1,4 @@
-"""Devices that others use are shared only with the claims of namespaces that are marked for it.
+"""Admin access to devices is for claims in namespaces that are labelled for it.
 
 Source: kubernetes pkg/registry/resource/utils.go.
 """
@@ -15,29 +15,33 @@ NAMESPACE_LABEL = "resource.kubernetes.io/admin-access"
 _NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 
 
-def wished_admin_access(call: Call, spec: Object) -> list[FieldError]:
+def check_requested_admin_access(call: Call, spec: Object) -> list[FieldError]:
     """Check a claim that asks for devices whoever has them."""
     for index, request in enumerate((spec.get("devices") or {}).get("requests") or ()):
         if (request.get("exactly") or {}).get("adminAccess"):
-            return _marked(call, ROOT.child("spec", "devices", "requests").index(index).child("adminAccess"))
+            return _check_namespace_label(
+                call, ROOT.child("spec", "devices", "requests").index(index).child("adminAccess")
+            )
     return []
 
 
-def granted_admin_access(call: Call, obj: Object, old: Object) -> list[FieldError]:
+def check_allocated_admin_access(call: Call, obj: Object, old: Object) -> list[FieldError]:
     """Check a claim that gets such devices for the first time."""
-    index = _first(obj)
-    if index is None or _first(old) is not None:
+    index = _first_with_admin_access(obj)
+    if index is None or _first_with_admin_access(old) is not None:
         return []
-    return _marked(call, ROOT.child("status", "allocation", "devices", "results").index(index).child("adminAccess"))
+    return _check_namespace_label(
+        call, ROOT.child("status", "allocation", "devices", "results").index(index).child("adminAccess")
+    )
 
 
-def _first(claim: Object) -> int | None:
+def _first_with_admin_access(claim: Object) -> int | None:
     devices = ((claim.get("status") or {}).get("allocation") or {}).get("devices") or {}
     found = (index for index, item in enumerate(devices.get("results") or ()) if item.get("adminAccess"))
     return next(found, None)
 
 
-def _marked(call: Call, path: Path) -> list[FieldError]:
+def _check_namespace_label(call: Call, path: Path) -> list[FieldError]:
     try:
         namespace = call.objects.get(_NAMESPACES, call.namespace)
     except NotFound as error:

@@ -1,19 +1,19 @@
-"""How much of a device may be asked for at once, where several share it.
+"""Validation of the capacities of devices.
 
-Source: kubernetes pkg/apis/resource/validation/validation.go (validateRequestPolicy).
+Source: kubernetes pkg/apis/resource/validation/validation.go.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from hyperkube_api.resource.validation.named_devices import few_different
+from hyperkube_api.resource.named_devices import check_set
 
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, required
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, parse
 
-MOST_VALUES = 10
+MAX_VALUES = 10
 
 
 def fixed_capacity(path: Path, capacity: Object) -> list[FieldError]:
@@ -57,8 +57,8 @@ def _values(path: Path, values: list[str], default: Quantity, whole: Quantity) -
             return []
         return [invalid(where, str(number), f"option is larger than capacity value: {whole}")]
 
-    errors += few_different(path, numbers, MOST_VALUES, fits, lambda number: str(number.value()))
-    if len(numbers) > MOST_VALUES or default not in numbers:
+    errors += check_set(path, numbers, MAX_VALUES, fits, lambda number: str(number.value()))
+    if len(numbers) > MAX_VALUES or default not in numbers:
         errors.append(invalid(path, str(default), "default value is not valid according to the requestPolicy"))
     return errors
 

@@ -1,70 +1,36 @@
-"""What is wrong with claims to devices, with their templates, and with the classes that they name.
+"""Validation of ResourceClaims.
 
 Source: kubernetes pkg/apis/resource/validation/validation.go.
 """
 
 from __future__ import annotations
 
-from hyperkube_api.core.amounts import is_extended
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE, by_rule
-from hyperkube_api.resource.validation.named_devices import (
-    driver,
-    few,
-    few_different,
-    fully_qualified,
-    json_object,
-    label,
-)
+from hyperkube_api.resource.named_devices import check_list, check_set, driver, fully_qualified, json_object, label
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required, too_long
 from hyperkube.machinery.objects import Object
 
-_SPEC = ROOT.child("spec")
-MOST, MOST_ALTERNATIVES = 32, 8
+SPEC = ROOT.child("spec")
+MAX_ITEMS, MAX_ALTERNATIVES = 32, 8
 MAX_EXPRESSION = MAX_PARAMETERS = 10 * 1024
 MODES = ("All", "ExactCount")
 EFFECTS = ("NoExecute", "NoSchedule", "None")
-_CLAIM_SPEC = "hyperkube_api.resource.v1:ResourceClaimSpec"
+CLAIM_SPEC = "hyperkube_api.resource.v1:ResourceClaimSpec"
 
 
 def validate_claim(obj: Object) -> list[FieldError]:
     """Check a claim."""
-    return validate_claim_spec(_SPEC, obj.get("spec") or {})
+    return validate_claim_spec(SPEC, obj.get("spec") or {})
 
 
 def validate_claim_update(obj: Object, old: Object) -> list[FieldError]:
     """Check that a claim's wish stayed."""
     if obj.get("spec") == old.get("spec"):
         return []
-    return [invalid(_SPEC, go_shape(_CLAIM_SPEC, obj.get("spec") or {}), IMMUTABLE)]
-
-
-def validate_template(obj: Object) -> list[FieldError]:
-    """Check the template of a claim."""
-    return validate_claim_spec(_SPEC.child("spec"), (obj.get("spec") or {}).get("spec") or {})
-
-
-def validate_template_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check that the template of a claim stayed."""
-    spec = obj.get("spec") or {}
-    if spec == (old.get("spec") or {}):
-        return []
-    shown = {**(spec.get("metadata") or {}), "Spec": go_shape(_CLAIM_SPEC, spec.get("spec") or {})}
-    return [invalid(_SPEC, shown, IMMUTABLE)]
-
-
-def validate_class(obj: Object) -> list[FieldError]:
-    """Check a class of devices."""
-    spec = obj.get("spec") or {}
-    errors = few(_SPEC.child("selectors"), spec.get("selectors"), MOST, _selector)
-    errors += few(_SPEC.child("config"), spec.get("config"), MOST, configuration)
-    name = spec.get("extendedResourceName")
-    if name is not None and not is_extended(name):
-        at = _SPEC.child("extendedResourceName")
-        errors.append(invalid(at, name, "must be a valid extended resource name"))
-    return errors
+    return [invalid(SPEC, go_shape(CLAIM_SPEC, obj.get("spec") or {}), IMMUTABLE)]
 
 
 def validate_claim_spec(path: Path, spec: Object) -> list[FieldError]:
@@ -78,11 +44,11 @@ def validate_claim_spec(path: Path, spec: Object) -> list[FieldError]:
     def config(where: Path, item: Object) -> list[FieldError]:
         return references(where.child("requests"), item, known) + configuration(where, item)
 
-    errors = few_different(
-        at.child("requests"), devices.get("requests"), MOST, _request, lambda item: item.get("name") or ""
+    errors = check_set(
+        at.child("requests"), devices.get("requests"), MAX_ITEMS, _request, lambda item: item.get("name") or ""
     )
-    errors += few(at.child("constraints"), devices.get("constraints"), MOST, constraint)
-    return errors + few(at.child("config"), devices.get("config"), MOST, config)
+    errors += check_list(at.child("constraints"), devices.get("constraints"), MAX_ITEMS, constraint)
+    return errors + check_list(at.child("config"), devices.get("config"), MAX_ITEMS, config)
 
 
 def request_names(spec: Object) -> set[str]:
@@ -96,8 +62,8 @@ def request_names(spec: Object) -> set[str]:
 
 def references(path: Path, holder: Object, known: set[str]) -> list[FieldError]:
     """Check the requests that a constraint or a configuration is about."""
-    return few_different(
-        path, holder.get("requests"), MOST, lambda where, name: reference(where, name, known), lambda name: name
+    return check_set(
+        path, holder.get("requests"), MAX_ITEMS, lambda where, name: reference(where, name, known), lambda name: name
     )
 
 
@@ -140,8 +106,8 @@ def _request(path: Path, request: Object) -> list[FieldError]:
         return [*errors, invalid(path, None, text)]
     if exactly is not None:
         return errors + _exact(path.child("exactly"), exactly)
-    return errors + few_different(
-        path.child("firstAvailable"), several, MOST_ALTERNATIVES, _alternative, lambda item: item.get("name") or ""
+    return errors + check_set(
+        path.child("firstAvailable"), several, MAX_ALTERNATIVES, _alternative, lambda item: item.get("name") or ""
     )
 
 
@@ -152,7 +118,7 @@ def _alternative(path: Path, request: Object) -> list[FieldError]:
 def _exact(path: Path, request: Object) -> list[FieldError]:
     name, at = request.get("deviceClassName") or "", path.child("deviceClassName")
     errors = by_rule(at, name, names.dns1123_subdomain) if name else [required(at)]
-    errors += few(path.child("selectors"), request.get("selectors"), MOST, _selector)
+    errors += check_list(path.child("selectors"), request.get("selectors"), MAX_ITEMS, check_selector)
     mode, count = request.get("allocationMode") or "", request.get("count") or 0
     if mode == "All":
         if count:
@@ -168,7 +134,8 @@ def _exact(path: Path, request: Object) -> list[FieldError]:
     return errors
 
 
-def _selector(path: Path, selector: Object) -> list[FieldError]:
+def check_selector(path: Path, selector: Object) -> list[FieldError]:
+    """Check a selector of devices: a CEL expression that compiles."""
     if selector.get("cel") is None:
         return [required(path.child("cel"))]
     from hyperkube_lib.cel.admission import WrongExpression

@@ -1,0 +1,1 @@
+"""ResourceClaims: requests for devices, and what was allocated to them."""

@@ -1,0 +1,1 @@
+"""ResourceSlices: the devices that a driver offers."""

@@ -1,0 +1,37 @@
+"""What happens when a ResourceSlice is created, changed or deleted.
+
+Source: kubernetes pkg/registry/resource/resourceslice.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.resource.resource_slices.defaults import default_taints
+from hyperkube_api.resource.resource_slices.validation import validate_slice
+
+from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.objects import Object
+
+
+class ResourceSliceStrategy(Strategy):
+    """The devices that a driver has on a node."""
+
+    returns_deleted_object = True
+    generation = True
+
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Note since when devices are tainted."""
+        default_taints(obj.get("spec") or {}, call.clock.now())
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Note since when devices are tainted."""
+        del old
+        default_taints(obj.get("spec") or {}, call.clock.now())
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check the pool and its devices."""
+        return validate_slice(obj)
+
+    def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
+        """Check as on creation, and that the slice stayed with its driver, pool and node."""
+        return validate_slice(obj, old)

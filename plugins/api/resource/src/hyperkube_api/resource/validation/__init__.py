@@ -1,1 +1,0 @@
-"""What is wrong with devices and with claims to them."""
