@@ -3,7 +3,18 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.admissionregistration import tables
+from hyperkube_api.admissionregistration.admission_policies.table import (
+    mutating_admission_policy_cells,
+    validating_admission_policy_cells,
+)
+from hyperkube_api.admissionregistration.admission_policy_bindings import (
+    mutating_admission_policy_binding_cells,
+    validating_admission_policy_binding_cells,
+)
+from hyperkube_api.admissionregistration.webhook_configurations.table import (
+    mutating_webhook_configuration_cells,
+    validating_webhook_configuration_cells,
+)
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
@@ -17,7 +28,7 @@ RULES = {
 }
 
 
-@pytest.mark.parametrize("cells", [tables.validating_webhook_configuration, tables.mutating_webhook_configuration])
+@pytest.mark.parametrize("cells", [validating_webhook_configuration_cells, mutating_webhook_configuration_cells])
 @pytest.mark.parametrize("count", [0, 2])
 def test_a_row_counts_webhooks(cells, count):
     assert cells({"metadata": META, "webhooks": [{}] * count}, NOW) == ["a", count, "5m"]
@@ -25,7 +36,7 @@ def test_a_row_counts_webhooks(cells, count):
 
 @pytest.mark.parametrize(
     ("cells", "member"),
-    [(tables.validating_admission_policy, "validations"), (tables.mutating_admission_policy, "mutations")],
+    [(validating_admission_policy_cells, "validations"), (mutating_admission_policy_cells, "mutations")],
     ids=["validating", "mutating"],
 )
 @pytest.mark.parametrize(
@@ -37,9 +48,7 @@ def test_a_policy_row_counts_its_rules(cells, member, kind, shown):
     assert cells({"metadata": META, "spec": {member: [{}], "paramKind": kind}}, NOW) == ["a", 1, shown, "5m"]
 
 
-@pytest.mark.parametrize(
-    "cells", [tables.validating_admission_policy_binding, tables.mutating_admission_policy_binding]
-)
+@pytest.mark.parametrize("cells", [validating_admission_policy_binding_cells, mutating_admission_policy_binding_cells])
 @pytest.mark.parametrize(
     ("reference", "shown"),
     [

@@ -1,13 +1,13 @@
 """The rules of webhooks, policies and bindings: each wrong value, and what Kubernetes says of it."""
 
 import pytest
-from hyperkube_api.admissionregistration.validation.matching import validate_conditions, validate_match, validate_rule
-from hyperkube_api.admissionregistration.validation.policies import (
-    validate_validating_binding,
+from hyperkube_api.admissionregistration.admission_policies.validation import (
+    validate_policy_status,
     validate_validating_policy,
 )
-from hyperkube_api.admissionregistration.validation.policy_status import validate_policy_status
-from hyperkube_api.admissionregistration.validation.webhooks import validate_webhooks
+from hyperkube_api.admissionregistration.admission_policy_bindings import validate_validating_binding
+from hyperkube_api.admissionregistration.matching import validate_conditions, validate_match, validate_rule
+from hyperkube_api.admissionregistration.webhook_configurations.validation import validate_webhooks
 
 from hyperkube.machinery.field import ROOT
 

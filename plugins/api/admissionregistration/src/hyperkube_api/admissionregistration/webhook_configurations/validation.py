@@ -1,24 +1,16 @@
-"""Webhook configurations.
+"""Validation of webhook configurations.
 
 Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
 """
 
 from __future__ import annotations
 
-from hyperkube_api.admissionregistration.validation.matching import validate_conditions, validate_rule
+from hyperkube_api.admissionregistration.matching import validate_conditions, validate_rule
 from hyperkube_api.meta.validation import by_rule, label_selector
 from hyperkube_api.meta.webhook_clients import client_config
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import (
-    ROOT,
-    FieldError,
-    Path,
-    duplicate,
-    invalid,
-    not_supported,
-    required,
-)
+from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
 from hyperkube.machinery.objects import Object
 
 _WEBHOOKS = ROOT.child("webhooks")

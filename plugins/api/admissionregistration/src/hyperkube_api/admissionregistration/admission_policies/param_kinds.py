@@ -1,4 +1,4 @@
-"""The kind of the parameters of a policy.
+"""Validation of the kind of parameters that a policy takes.
 
 Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
 """
@@ -10,7 +10,7 @@ from hyperkube.machinery.field import FieldError, Path, invalid, required
 from hyperkube.machinery.objects import Object
 
 
-def validate_kind(path: Path, kind: Object) -> list[FieldError]:
+def validate_param_kind(path: Path, kind: Object) -> list[FieldError]:
     """Check group, version and name of the kind of parameters."""
     version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
     errors = _version(path.child("apiVersion"), version)

@@ -1,4 +1,4 @@
-"""The audit annotations of validating policies: few, with keys of their own, made by expressions.
+"""Validation of the audit annotations of a ValidatingAdmissionPolicy.
 
 Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.admissionregistration.validation.expressions import Expressions
+from hyperkube_api.admissionregistration.expressions import Expressions
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import by_rule
 
@@ -20,7 +20,7 @@ MAX_EXPRESSION = 5 * 1024
 _SHAPE = "hyperkube_api.admissionregistration.v1:AuditAnnotation"
 
 
-def validate_annotations(
+def validate_audit_annotations(
     path: Path, annotations: Sequence[Object], known: Expressions, *, policy: str
 ) -> list[FieldError]:
     """Check the annotations of the policy of that name, which is the prefix of their keys."""

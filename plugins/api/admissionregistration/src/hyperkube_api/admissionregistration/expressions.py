@@ -1,7 +1,4 @@
-"""Whether the expressions of webhooks and policies compile, and give what their place needs.
-
-Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
-"""
+"""Validation of the expressions of policies and match conditions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Admission policies and their bindings; whether expressions compile is said in `expressions`.
+"""Validation of admission policies.
 
 Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
 """
@@ -7,34 +7,17 @@ from __future__ import annotations
 
 import re
 
-from hyperkube_api.admissionregistration.validation.annotations import validate_annotations
-from hyperkube_api.admissionregistration.validation.expressions import Expressions
-from hyperkube_api.admissionregistration.validation.kinds import validate_kind
-from hyperkube_api.admissionregistration.validation.matching import (
-    failure_policy,
-    validate_conditions,
-    validate_match,
-)
-from hyperkube_api.meta.validation import by_rule, label_selector
+from hyperkube_api.admissionregistration.admission_policies.audit_annotations import validate_audit_annotations
+from hyperkube_api.admissionregistration.admission_policies.param_kinds import validate_param_kind
+from hyperkube_api.admissionregistration.expressions import Expressions
+from hyperkube_api.admissionregistration.matching import failure_policy, validate_conditions, validate_match
+from hyperkube_api.meta.validation import condition_list
 
-from hyperkube.machinery import names
-from hyperkube.machinery.field import (
-    ROOT,
-    FieldError,
-    Path,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object
 
 _SPEC = ROOT.child("spec")
 REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
-ACTIONS = ("Audit", "Deny", "Warn")
-_MISSING = ("Deny", "Allow")
-_EITHER = "name and selector are mutually exclusive"
 _IDENTIFIER = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = frozenset(
     {
@@ -58,7 +41,7 @@ def _common(spec: Object, known: Expressions, *, mutating: bool) -> list[FieldEr
     errors = failure_policy(_SPEC.child("failurePolicy"), spec.get("failurePolicy"))
     kind = spec.get("paramKind")
     if kind is not None:
-        errors += validate_kind(_SPEC.child("paramKind"), kind)
+        errors += validate_param_kind(_SPEC.child("paramKind"), kind)
     match, at = spec.get("matchConstraints"), _SPEC.child("matchConstraints")
     if match is None:
         errors.append(required(at))
@@ -91,7 +74,7 @@ def validate_validating_policy(obj: Object) -> list[FieldError]:
         errors += [required(_SPEC.child("validations"), text), required(_SPEC.child("auditAnnotations"), text)]
     for index, item in enumerate(validations):
         errors += _validation(_SPEC.child("validations").index(index), item, known)
-    return errors + validate_annotations(
+    return errors + validate_audit_annotations(
         _SPEC.child("auditAnnotations"), annotations, known, policy=(obj.get("metadata") or {}).get("name") or ""
     )
 
@@ -161,56 +144,17 @@ def _mutation(path: Path, item: Object, known: Expressions) -> list[FieldError]:
     return errors
 
 
-def _binding(spec: Object) -> list[FieldError]:
-    name = spec.get("policyName") or ""
-    at = _SPEC.child("policyName")
-    errors = by_rule(at, name, names.dns1123_subdomain) if name else [required(at)]
-    reference = spec.get("paramRef")
-    if reference is not None:
-        errors += _reference(_SPEC.child("paramRef"), reference)
-    match = spec.get("matchResources")
-    return errors + (validate_match(_SPEC.child("matchResources"), match) if match is not None else [])
+_STATUS = ROOT.child("status")
 
 
-def _reference(path: Path, reference: Object) -> list[FieldError]:
-    name, selector, missing = reference.get("name"), reference.get("selector"), reference.get("parameterNotFoundAction")
-    both = bool(name) and selector is not None
-    errors = by_rule(path.child("name"), name, names.path_segment_name) if name else []
-    if both:
-        errors.append(forbidden(path.child("name"), _EITHER))
-    errors += label_selector(path.child("selector"), selector)
-    if both:
-        errors.append(forbidden(path.child("selector"), _EITHER))
-    if not name and selector is None:
-        errors.append(required(path, "one of name or selector must be specified"))
-    at = path.child("parameterNotFoundAction")
-    if not missing:
-        errors.append(required(at))
-    elif missing not in _MISSING:
-        errors.append(not_supported(at, missing, _MISSING))
-    return errors
-
-
-def validate_mutating_binding(obj: Object) -> list[FieldError]:
-    """Check the binding of a mutating policy."""
-    return _binding(obj["spec"])
-
-
-def validate_validating_binding(obj: Object) -> list[FieldError]:
-    """Check the binding of a validating policy, and its actions."""
-    errors = _binding(obj["spec"])
-    actions, path = obj["spec"].get("validationActions") or [], _SPEC.child("validationActions")
-    if not actions:
-        return [*errors, required(path, "at least one validation action is required")]
-    for index, action in enumerate(actions):
-        if action not in ACTIONS:
-            errors.append(not_supported(path.index(index), action, ACTIONS))
-        if action in actions[:index]:
-            errors.append(duplicate(path.index(index), action))
-    if {"Deny", "Warn"} <= set(actions):
-        text = (
-            "must not contain both Deny and Warn (repeating the same validation failure information in the API "
-            "response and headers serves no purpose)"
-        )
-        errors.append(invalid(path, actions, text))
-    return errors
+def validate_policy_status(obj: Object) -> list[FieldError]:
+    """Check warnings and conditions."""
+    status = obj.get("status") or {}
+    at = _STATUS.child("typeChecking", "expressionWarnings")
+    errors: list[FieldError] = []
+    for index, warning in enumerate((status.get("typeChecking") or {}).get("expressionWarnings") or ()):
+        if not warning.get("warning"):
+            errors.append(required(at.index(index).child("warning")))
+        if not (warning.get("fieldRef") or "").strip():
+            errors.append(required(at.index(index).child("fieldRef")))
+    return errors + condition_list(_STATUS.child("conditions"), status.get("conditions"))

@@ -1,31 +1,45 @@
-"""Rules over operations, groups and resources, as webhooks and policies have them.
+"""What webhooks and policies match: rules, match resources and match conditions.
 
-Source: kubernetes pkg/apis/admissionregistration/validation/validation.go.
+Source: kubernetes pkg/apis/admissionregistration/{validation/validation.go,v1/defaults.go}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.admissionregistration.validation.expressions import Expressions
+from hyperkube_api.admissionregistration.expressions import Expressions
 from hyperkube_api.meta.validation import label_selector, one_of
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import (
-    FieldError,
-    Path,
-    duplicate,
-    invalid,
-    not_supported,
-    required,
-    too_many,
-)
+from hyperkube.machinery.field import FieldError, Path, duplicate, invalid, not_supported, required, too_many
 from hyperkube.machinery.objects import Object
 
 OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 SCOPES = ("*", "Cluster", "Namespaced")
 MATCH_POLICIES = ("Equivalent", "Exact")
 MAX_CONDITIONS = 64
+
+
+def set_defaults(holder: Object, **values: object) -> None:
+    """Set members that are absent."""
+    for name, value in values.items():
+        if holder.get(name) is None:
+            holder[name] = value
+
+
+def default_match(match: Object | None) -> None:
+    """Fill in what a policy matches, if it says so."""
+    if match is None:
+        return
+    set_defaults(match, matchPolicy="Equivalent", namespaceSelector={}, objectSelector={})
+    default_rules(match.get("resourceRules"))
+    default_rules(match.get("excludeResourceRules"))
+
+
+def default_rules(rules: list[Object] | None) -> None:
+    """Fill in the scope of rules."""
+    for rule in rules or ():
+        set_defaults(rule, scope="*")
 
 
 def validate_rule(path: Path, rule: Object, *, operations: Sequence[str] = OPERATIONS) -> list[FieldError]:

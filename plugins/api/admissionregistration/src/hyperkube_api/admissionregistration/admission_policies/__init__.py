@@ -1,0 +1,1 @@
+"""MutatingAdmissionPolicies and ValidatingAdmissionPolicies: expressions that change or refuse writes."""

@@ -1,1 +1,0 @@
-"""What is wrong with webhooks and admission policies."""

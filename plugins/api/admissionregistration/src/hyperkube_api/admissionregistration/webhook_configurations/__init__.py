@@ -1,0 +1,1 @@
+"""MutatingWebhookConfigurations and ValidatingWebhookConfigurations: webhooks that change or refuse writes."""

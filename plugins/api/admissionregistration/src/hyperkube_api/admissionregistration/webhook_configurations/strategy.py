@@ -1,0 +1,36 @@
+"""What happens when a webhook configuration is created, changed or deleted.
+
+Source: kubernetes pkg/registry/admissionregistration.
+"""
+
+from __future__ import annotations
+
+from hyperkube_api.admissionregistration.webhook_configurations.defaults import default_webhooks
+from hyperkube_api.admissionregistration.webhook_configurations.validation import validate_webhooks
+
+from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.field import FieldError
+from hyperkube.machinery.objects import Object
+
+
+class _WebhooksStrategy(Strategy):
+    """Remote parties that have a say in writes."""
+
+    generation = True
+    allow_unconditional_update = False
+
+    def default(self, obj: Object) -> None:
+        """Fill in policies, selectors and timeouts."""
+        default_webhooks(obj)
+
+    def validate(self, call: Call, obj: Object) -> list[FieldError]:
+        """Check each webhook."""
+        return validate_webhooks(obj)
+
+
+class MutatingWebhookConfigurationStrategy(_WebhooksStrategy):
+    """Webhooks that change what is written."""
+
+
+class ValidatingWebhookConfigurationStrategy(_WebhooksStrategy):
+    """Webhooks that refuse what is written."""
