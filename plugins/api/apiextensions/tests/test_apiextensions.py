@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from hyperkube_api.apiextensions.resources import ApiextensionsApi
-from hyperkube_api.apiextensions.strategies import CustomResourceDefinitionStrategy
+from hyperkube_api.apiextensions.strategy import CustomResourceDefinitionStrategy
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.apiregistration.tables import api_service
+from hyperkube_api.apiregistration.table import api_service_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -25,4 +25,4 @@ def condition(status, reason=""):
 def test_a_row_shows_who_serves_and_whether_it_answers(service, conditions, shown):
     obj = {"metadata": {"name": "v1.a"}, "spec": {"service": service}, "status": {"conditions": conditions}}
 
-    assert api_service(obj, NOW) == ["v1.a", *shown, "<unknown>"]
+    assert api_service_cells(obj, NOW) == ["v1.a", *shown, "<unknown>"]

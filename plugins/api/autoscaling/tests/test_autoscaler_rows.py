@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.autoscaling.tables import horizontal_pod_autoscaler
+from hyperkube_api.autoscaling.table import horizontal_pod_autoscaler_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -59,15 +59,15 @@ CONTAINER = metric("ContainerResource", "cpu", averageUtilization=80)
 def test_a_row_shows_what_was_measured(metrics, current, shown):
     obj = {"metadata": {"name": "a"}, "spec": {"metrics": metrics}, "status": {"currentMetrics": current}}
 
-    assert horizontal_pod_autoscaler(obj, NOW)[2] == shown
+    assert horizontal_pod_autoscaler_cells(obj, NOW)[2] == shown
 
 
 def test_a_row_shows_the_bounds():
     spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "minReplicas": 0, "maxReplicas": 9}
     obj = {"metadata": {"name": "a"}, "spec": spec, "status": {"currentReplicas": 4}}
 
-    assert horizontal_pod_autoscaler(obj, NOW) == ["a", "Deployment/d", "<none>", "0", 9, 4, "<unknown>"]
-    assert horizontal_pod_autoscaler({"metadata": {"name": "a"}}, NOW)[3] == "<unset>"
+    assert horizontal_pod_autoscaler_cells(obj, NOW) == ["a", "Deployment/d", "<none>", "0", 9, 4, "<unknown>"]
+    assert horizontal_pod_autoscaler_cells({"metadata": {"name": "a"}}, NOW)[3] == "<unset>"
 
 
 def test_a_row_of_the_first_version_shows_the_share_of_the_processor():
@@ -78,4 +78,4 @@ def test_a_row_of_the_first_version_shows_the_share_of_the_processor():
         "status": {"currentReplicas": 1, "desiredReplicas": 1, "currentCPUUtilizationPercentage": 50},
     }
 
-    assert horizontal_pod_autoscaler(obj, NOW)[2] == "cpu: 50%/80%"
+    assert horizontal_pod_autoscaler_cells(obj, NOW)[2] == "cpu: 50%/80%"

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.certificates.tables import certificate_signing_request
+from hyperkube_api.certificates.table import certificate_signing_request_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:30Z"}
@@ -26,7 +26,7 @@ META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:30Z"}
 def test_a_row_shows_what_came_of_a_request(types, certificate, shown):
     status = {"conditions": [{"type": kind} for kind in types], "certificate": certificate}
 
-    assert certificate_signing_request({"metadata": META, "status": status}, NOW)[5] == shown
+    assert certificate_signing_request_cells({"metadata": META, "status": status}, NOW)[5] == shown
 
 
 @pytest.mark.parametrize(
@@ -39,4 +39,4 @@ def test_a_row_shows_what_came_of_a_request(types, certificate, shown):
     ids=["least", "hour", "year"],
 )
 def test_a_row_shows_who_asks_whom_for_how_long(spec, shown):
-    assert certificate_signing_request({"metadata": META, "spec": spec}, NOW)[:5] == ["a", "4m30s", *shown]
+    assert certificate_signing_request_cells({"metadata": META, "spec": spec}, NOW)[:5] == ["a", "4m30s", *shown]

@@ -1,7 +1,7 @@
 """What is wrong with leases: one row for each rule, in Kubernetes' words."""
 
 import pytest
-from hyperkube_api.coordination.strategies import LeaseStrategy
+from hyperkube_api.coordination.strategy import LeaseStrategy
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.discovery.tables import endpoint_slice
+from hyperkube_api.discovery.table import endpoint_slice_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -28,4 +28,4 @@ def test_a_row_shows_the_first_ports_and_addresses(ports, addresses, shown):
     endpoints = [{"addresses": some} for some in addresses]
     obj = {"metadata": {"name": "a"}, "addressType": "IPv4", "ports": ports, "endpoints": endpoints}
 
-    assert endpoint_slice(obj, NOW) == ["a", "IPv4", *shown, "<unknown>"]
+    assert endpoint_slice_cells(obj, NOW) == ["a", "IPv4", *shown, "<unknown>"]

@@ -1,7 +1,7 @@
 """What endpoint slices are warned of."""
 
 import pytest
-from hyperkube_api.discovery.strategies import EndpointSliceStrategy
+from hyperkube_api.discovery.strategy import EndpointSliceStrategy
 
 MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 ODD = 'endpoints[1].addresses[0]: non-standard IP address "01.2.3.4" is invalid: use "1.2.3.4"'

@@ -1,6 +1,6 @@
 """What is wrong with runtime classes beyond what pods and containers have, too."""
 
-from hyperkube_api.node.strategies import RuntimeClassStrategy
+from hyperkube_api.node.strategy import RuntimeClassStrategy
 
 
 def test_a_toleration_is_said_once():

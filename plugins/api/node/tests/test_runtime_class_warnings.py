@@ -1,6 +1,6 @@
 """What runtime classes are warned of."""
 
-from hyperkube_api.node.strategies import RuntimeClassStrategy
+from hyperkube_api.node.strategy import RuntimeClassStrategy
 
 
 def test_nodes_that_are_chosen_by_labels_that_will_go():

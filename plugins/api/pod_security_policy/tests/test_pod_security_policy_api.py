@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_api.pod_security_policy.resources import PodSecurityPolicyApi
-from hyperkube_api.pod_security_policy.strategies import PodSecurityPolicyStrategy
+from hyperkube_api.pod_security_policy.strategy import PodSecurityPolicyStrategy
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object

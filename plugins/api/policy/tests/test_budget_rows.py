@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_api.policy.tables import pod_disruption_budget
+from hyperkube_api.policy.table import pod_disruption_budget_cells
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -21,4 +21,4 @@ NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 def test_a_row_shows_the_budget_and_what_is_left(spec, shown):
     obj = {"metadata": {"name": "a"}, "spec": spec, "status": {"disruptionsAllowed": 5}}
 
-    assert pod_disruption_budget(obj, NOW) == ["a", *shown, 5, "<unknown>"]
+    assert pod_disruption_budget_cells(obj, NOW) == ["a", *shown, 5, "<unknown>"]

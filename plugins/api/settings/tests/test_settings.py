@@ -2,7 +2,7 @@
 
 import pytest
 from hyperkube_api.settings.resources import SettingsApi
-from hyperkube_api.settings.strategies import PodPresetStrategy
+from hyperkube_api.settings.strategy import PodPresetStrategy
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.objects import copy_object

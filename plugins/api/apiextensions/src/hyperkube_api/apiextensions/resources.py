@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hyperkube_api.apiextensions import tables
-from hyperkube_api.apiextensions.strategies import CustomResourceDefinitionStrategy
-from hyperkube_api.meta.specs import Version, columns
+from hyperkube_api.apiextensions.strategy import CustomResourceDefinitionStrategy
+from hyperkube_api.apiextensions.table import custom_resource_definition_cells
+from hyperkube_api.meta.columns import NAME, column
+from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ObjectRules, ResourceSpec
@@ -29,8 +30,8 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="jfWCUB31mvA=",
             storage_kind=GroupVersionKind("apiextensions.k8s.io", "v1beta1", "CustomResourceDefinition"),
             strategy=CustomResourceDefinitionStrategy(),
-            columns=columns("Created At:date"),
-            cells=tables.custom_resource_definition,
+            columns=(NAME, column("Created At", type="date")),
+            cells=custom_resource_definition_cells,
             subresources=(V1.status("CustomResourceDefinition"),),
         ),
     )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.apiregistration import tables
-from hyperkube_api.apiregistration.strategies import APIServiceStrategy
-from hyperkube_api.meta.specs import Version, columns
+from hyperkube_api.apiregistration.strategy import APIServiceStrategy
+from hyperkube_api.apiregistration.table import api_service_cells
+from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -25,12 +26,13 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="apiregistration.k8s.io/apiservices",
             storage_version_hash="InPBPD7+PqM=",
             strategy=APIServiceStrategy(),
-            columns=columns(
-                "Service -- The reference to the service that hosts this API endpoint.",
-                "Available -- Whether this service is available.",
-                "Age",
+            columns=(
+                NAME,
+                column("Service", description="The reference to the service that hosts this API endpoint."),
+                column("Available", description="Whether this service is available."),
+                AGE,
             ),
-            cells=tables.api_service,
+            cells=api_service_cells,
             subresources=(V1.status("APIService"),),
         ),
     )

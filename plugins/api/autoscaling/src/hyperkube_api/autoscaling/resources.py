@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.autoscaling import tables
 from hyperkube_api.autoscaling.conversion import v1_to_v2, v2_to_v1
-from hyperkube_api.autoscaling.strategies import HorizontalPodAutoscalerStrategy
-from hyperkube_api.meta.specs import Version, columns
+from hyperkube_api.autoscaling.strategy import HorizontalPodAutoscalerStrategy
+from hyperkube_api.autoscaling.table import horizontal_pod_autoscaler_cells
+from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -28,15 +29,16 @@ def _v2() -> tuple[ResourceSpec, ...]:
             storage_prefix="horizontalpodautoscalers",
             storage_version_hash="qwQve8ut294=",
             strategy=HorizontalPodAutoscalerStrategy(),
-            columns=columns(
-                "Reference=spec.scaleTargetRef",
-                "Targets=spec.metrics",
-                "MinPods=spec.minReplicas",
-                "MaxPods=spec.maxReplicas",
-                "Replicas=status.currentReplicas",
-                "Age",
+            columns=(
+                NAME,
+                column("Reference", field="spec.scaleTargetRef"),
+                column("Targets", field="spec.metrics"),
+                column("MinPods", field="spec.minReplicas"),
+                column("MaxPods", field="spec.maxReplicas"),
+                column("Replicas", field="status.currentReplicas"),
+                AGE,
             ),
-            cells=tables.horizontal_pod_autoscaler,
+            cells=horizontal_pod_autoscaler_cells,
             subresources=(V2.status("HorizontalPodAutoscaler"),),
         ),
     )
@@ -53,16 +55,16 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="qwQve8ut294=",
             storage_kind=GroupVersionKind("autoscaling", "v2", "HorizontalPodAutoscaler"),
             strategy=HorizontalPodAutoscalerStrategy(),
-            columns=columns(
-                "Reference=spec.scaleTargetRef",
-                "Targets=spec.metrics",
-                "MinPods=spec.minReplicas",
-                "MaxPods=spec.maxReplicas",
-                "Replicas=status.currentReplicas",
-                "Age",
-                of="hyperkube_api.autoscaling.v2:HorizontalPodAutoscaler",
+            columns=(
+                NAME,
+                column("Reference", field="hyperkube_api.autoscaling.v2:HorizontalPodAutoscaler/spec.scaleTargetRef"),
+                column("Targets", field="hyperkube_api.autoscaling.v2:HorizontalPodAutoscaler/spec.metrics"),
+                column("MinPods", field="hyperkube_api.autoscaling.v2:HorizontalPodAutoscaler/spec.minReplicas"),
+                column("MaxPods", field="hyperkube_api.autoscaling.v2:HorizontalPodAutoscaler/spec.maxReplicas"),
+                column("Replicas", field="hyperkube_api.autoscaling.v2:HorizontalPodAutoscaler/status.currentReplicas"),
+                AGE,
             ),
-            cells=tables.horizontal_pod_autoscaler,
+            cells=horizontal_pod_autoscaler_cells,
             to_storage=v1_to_v2,
             from_storage=v2_to_v1,
             subresources=(V1.status("HorizontalPodAutoscaler"),),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.certificates import tables
-from hyperkube_api.certificates.strategies import CertificateApprovalStrategy, CertificateSigningRequestStrategy
-from hyperkube_api.meta.specs import Version, columns, fields
+from hyperkube_api.certificates.strategy import CertificateApprovalStrategy, CertificateSigningRequestStrategy
+from hyperkube_api.certificates.table import certificate_signing_request_cells
+from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import Version, fields
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -25,14 +26,15 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="certificatesigningrequests",
             storage_version_hash="95fRKMXA+00=",
             strategy=CertificateSigningRequestStrategy(),
-            columns=columns(
-                "Age",
-                "SignerName=spec.signerName",
-                "Requestor -- Base64-encoded PKCS#10 CSR data",
-                "RequestedDuration=spec.expirationSeconds",
-                "Condition -- Conditions applied to the request, such as approval or denial.",
+            columns=(
+                NAME,
+                AGE,
+                column("SignerName", field="spec.signerName"),
+                column("Requestor", description="Base64-encoded PKCS#10 CSR data"),
+                column("RequestedDuration", field="spec.expirationSeconds"),
+                column("Condition", description="Conditions applied to the request, such as approval or denial."),
             ),
-            cells=tables.certificate_signing_request,
+            cells=certificate_signing_request_cells,
             fields=fields("spec.signerName"),
             subresources=(
                 V1.part("approval", "CertificateSigningRequest", CertificateApprovalStrategy()),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.coordination import tables
-from hyperkube_api.coordination.strategies import LeaseStrategy
-from hyperkube_api.meta.specs import Version, columns
+from hyperkube_api.coordination.strategy import LeaseStrategy
+from hyperkube_api.coordination.table import lease_cells
+from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -23,8 +24,8 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="leases",
             storage_version_hash="gqkMMb/YqFM=",
             strategy=LeaseStrategy(),
-            columns=columns("Holder=spec.holderIdentity", "Age"),
-            cells=tables.lease,
+            columns=(NAME, column("Holder", field="spec.holderIdentity"), AGE),
+            cells=lease_cells,
         ),
     )
 

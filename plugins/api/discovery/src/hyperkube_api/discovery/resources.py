@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.discovery import tables
-from hyperkube_api.discovery.strategies import EndpointSliceStrategy
-from hyperkube_api.meta.specs import Version, columns
+from hyperkube_api.discovery.strategy import EndpointSliceStrategy
+from hyperkube_api.discovery.table import endpoint_slice_cells
+from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -23,8 +24,14 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="endpointslices",
             storage_version_hash="qgS0xkrxYAI=",
             strategy=EndpointSliceStrategy(),
-            columns=columns("AddressType=addressType", "Ports=ports", "Endpoints=endpoints", "Age"),
-            cells=tables.endpoint_slice,
+            columns=(
+                NAME,
+                column("AddressType", field="addressType"),
+                column("Ports", field="ports"),
+                column("Endpoints", field="endpoints"),
+                AGE,
+            ),
+            cells=endpoint_slice_cells,
         ),
     )
 

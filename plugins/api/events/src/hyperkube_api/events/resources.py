@@ -8,7 +8,8 @@ from hyperkube_api.core.events.fields import event_fields, event_ttl
 from hyperkube_api.core.events.strategy import NewEventStrategy
 from hyperkube_api.core.events.table import event_cells
 from hyperkube_api.events.conversion import from_core_event, to_core_event
-from hyperkube_api.meta.specs import Version, columns
+from hyperkube_api.meta.columns import column
+from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -16,6 +17,8 @@ from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.plugin import Plugin
 
 V1 = Version("events.k8s.io", "v1", "hyperkube_api.events.v1")
+_CORE_EVENT = "hyperkube_api.core.v1:Event/"
+"""Columns are described as the fields of the stored form are."""
 
 
 def _v1() -> tuple[ResourceSpec, ...]:
@@ -28,19 +31,17 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_version_hash="r2yiGXH7wu8=",
             storage_kind=GroupVersionKind("", "v1", "Event"),
             strategy=NewEventStrategy(),
-            columns=columns(
-                "Last Seen=lastTimestamp",
-                "Type=type",
-                "Reason=reason",
-                "Object=involvedObject",
-                "+Subobject=involvedObject.fieldPath",
-                "+Source=source",
-                "Message=message",
-                "+First Seen=firstTimestamp",
-                "+Count=count",
-                "+Name:string:name",
-                named=False,
-                of="hyperkube_api.core.v1:Event",
+            columns=(
+                column("Last Seen", field=f"{_CORE_EVENT}lastTimestamp"),
+                column("Type", field=f"{_CORE_EVENT}type"),
+                column("Reason", field=f"{_CORE_EVENT}reason"),
+                column("Object", field=f"{_CORE_EVENT}involvedObject"),
+                column("Subobject", priority=1, field=f"{_CORE_EVENT}involvedObject.fieldPath"),
+                column("Source", priority=1, field=f"{_CORE_EVENT}source"),
+                column("Message", field=f"{_CORE_EVENT}message"),
+                column("First Seen", priority=1, field=f"{_CORE_EVENT}firstTimestamp"),
+                column("Count", priority=1, field=f"{_CORE_EVENT}count"),
+                column("Name", format="name", priority=1),
             ),
             cells=event_cells,
             fields=event_fields(),

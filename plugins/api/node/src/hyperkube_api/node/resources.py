@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.meta.specs import Version, columns
-from hyperkube_api.node import tables
-from hyperkube_api.node.strategies import RuntimeClassStrategy
+from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import Version
+from hyperkube_api.node.strategy import RuntimeClassStrategy
+from hyperkube_api.node.table import runtime_class_cells
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -24,8 +25,8 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="runtimeclasses",
             storage_version_hash="WQTu1GL3T2Q=",
             strategy=RuntimeClassStrategy(),
-            columns=columns("Handler", "Age"),
-            cells=tables.runtime_class,
+            columns=(NAME, column("Handler"), AGE),
+            cells=runtime_class_cells,
         ),
     )
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.meta.specs import Version, columns
-from hyperkube_api.pod_security_policy import tables
-from hyperkube_api.pod_security_policy.strategies import PodSecurityPolicyStrategy
+from hyperkube_api.meta.columns import NAME, column
+from hyperkube_api.meta.specs import Version
+from hyperkube_api.pod_security_policy.strategy import PodSecurityPolicyStrategy
+from hyperkube_api.pod_security_policy.table import pod_security_policy_cells
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion
@@ -32,8 +33,18 @@ class PodSecurityPolicyApi(Plugin):
             storage_prefix="podsecuritypolicy",
             storage_version_hash="khBLobUXkqA=",
             strategy=PodSecurityPolicyStrategy(),
-            columns=columns("Priv", "Caps", "SELinux", "RunAsUser", "FSGroup", "SupGroup", "ReadOnlyRootFs", "Volumes"),
-            cells=tables.pod_security_policy,
+            columns=(
+                NAME,
+                column("Priv"),
+                column("Caps"),
+                column("SELinux"),
+                column("RunAsUser"),
+                column("FSGroup"),
+                column("SupGroup"),
+                column("ReadOnlyRootFs"),
+                column("Volumes"),
+            ),
+            cells=pod_security_policy_cells,
         )
         return [
             ApiGroupVersion(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.meta.specs import Version, columns
-from hyperkube_api.policy import tables
-from hyperkube_api.policy.strategies import PodDisruptionBudgetStrategy
+from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.specs import Version
+from hyperkube_api.policy.strategy import PodDisruptionBudgetStrategy
+from hyperkube_api.policy.table import pod_disruption_budget_cells
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
@@ -24,13 +25,18 @@ def _v1() -> tuple[ResourceSpec, ...]:
             storage_prefix="poddisruptionbudgets",
             storage_version_hash="EVWiDmWqyJw=",
             strategy=PodDisruptionBudgetStrategy(),
-            columns=columns(
-                "Min Available -- The minimum number of pods that must be available.",
-                "Max Unavailable -- The maximum number of pods that may be unavailable.",
-                "Allowed Disruptions:integer -- Calculated number of pods that may be disrupted at this time.",
-                "Age",
+            columns=(
+                NAME,
+                column("Min Available", description="The minimum number of pods that must be available."),
+                column("Max Unavailable", description="The maximum number of pods that may be unavailable."),
+                column(
+                    "Allowed Disruptions",
+                    type="integer",
+                    description="Calculated number of pods that may be disrupted at this time.",
+                ),
+                AGE,
             ),
-            cells=tables.pod_disruption_budget,
+            cells=pod_disruption_budget_cells,
             subresources=(V1.status("PodDisruptionBudget"),),
         ),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.meta.specs import Version
-from hyperkube_api.settings.strategies import PodPresetStrategy
+from hyperkube_api.settings.strategy import PodPresetStrategy
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec

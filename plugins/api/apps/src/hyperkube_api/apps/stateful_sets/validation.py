@@ -17,12 +17,10 @@ from hyperkube.machinery.objects import Object, copy_object
 
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
-
 MUTABLE_FIELDS = (
     "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit",
     "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
 )  # fmt: skip
-
 FORBIDDEN_UPDATE = (
     "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', "
     "'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"

@@ -13,7 +13,7 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 
-def pod_disruption_budget(obj: Object, now: datetime) -> list[Any]:
+def pod_disruption_budget_cells(obj: Object, now: datetime) -> list[Any]:
     """Return the budget and how many disruptions it allows now."""
     spec, status = cells.spec_of(obj), cells.status_of(obj)
     low, high = spec.get("minAvailable"), spec.get("maxUnavailable")

@@ -1,4 +1,4 @@
-"""Table rows of custom resource definitions, as kubectl prints them.
+"""Table rows of runtime classes, as kubectl prints them.
 
 Source: kubernetes pkg/printers/internalversion/printers.go.
 """
@@ -13,7 +13,6 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 
-def custom_resource_definition(obj: Object, now: datetime) -> list[Any]:
-    """Return when it was made."""
-    del now
-    return [cells.name(obj), cells.created(obj)]
+def runtime_class_cells(obj: Object, now: datetime) -> list[Any]:
+    """Return the handler."""
+    return [cells.name(obj), obj.get("handler") or "", cells.age(obj, now)]

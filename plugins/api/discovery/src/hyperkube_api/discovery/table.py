@@ -15,7 +15,7 @@ from hyperkube.machinery.objects import Object
 _SHOWN = 3
 
 
-def endpoint_slice(obj: Object, now: datetime) -> list[Any]:
+def endpoint_slice_cells(obj: Object, now: datetime) -> list[Any]:
     """Return ports and addresses, the first few of each."""
     ports = obj.get("ports")
     addresses = [item for endpoint in obj.get("endpoints") or () for item in endpoint.get("addresses") or ()]

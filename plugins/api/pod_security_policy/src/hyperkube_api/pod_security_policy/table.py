@@ -13,7 +13,7 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 
-def pod_security_policy(obj: Object, now: datetime) -> list[Any]:
+def pod_security_policy_cells(obj: Object, now: datetime) -> list[Any]:
     """Return what is allowed, in short."""
     del now  # no column shows the age
     spec = obj.get("spec") or {}

@@ -17,7 +17,7 @@ _MAX_SHOWN = 2
 _NIL = "<nil>"
 
 
-def horizontal_pod_autoscaler(obj: Object, now: datetime) -> list[Any]:
+def horizontal_pod_autoscaler_cells(obj: Object, now: datetime) -> list[Any]:
     """Return what is scaled, by what, between which bounds."""
     if obj.get("apiVersion") == "autoscaling/v1":
         obj = v1_to_v2(obj)

@@ -1,4 +1,4 @@
-"""Table rows of runtime classes, as kubectl prints them.
+"""Table rows of leases, as kubectl prints them.
 
 Source: kubernetes pkg/printers/internalversion/printers.go.
 """
@@ -13,6 +13,6 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 
-def runtime_class(obj: Object, now: datetime) -> list[Any]:
-    """Return the handler."""
-    return [cells.name(obj), obj.get("handler") or "", cells.age(obj, now)]
+def lease_cells(obj: Object, now: datetime) -> list[Any]:
+    """Return who holds the lease."""
+    return [cells.name(obj), cells.spec_of(obj).get("holderIdentity") or "", cells.age(obj, now)]

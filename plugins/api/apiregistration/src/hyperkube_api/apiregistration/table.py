@@ -13,7 +13,7 @@ from hyperkube_api.meta import cells
 from hyperkube.machinery.objects import Object
 
 
-def api_service(obj: Object, now: datetime) -> list[Any]:
+def api_service_cells(obj: Object, now: datetime) -> list[Any]:
     """Return who serves the group version, and whether it answers."""
     service = cells.spec_of(obj).get("service")
     where = f"{service.get('namespace') or ''}/{service.get('name') or ''}" if service else "Local"

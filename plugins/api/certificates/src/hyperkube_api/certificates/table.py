@@ -14,7 +14,7 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import human_duration
 
 
-def certificate_signing_request(obj: Object, now: datetime) -> list[Any]:
+def certificate_signing_request_cells(obj: Object, now: datetime) -> list[Any]:
     """Return who asks whom, for how long, and what came of it."""
     spec = cells.spec_of(obj)
     seconds = spec.get("expirationSeconds")
