@@ -10,7 +10,7 @@ from hyperkube_api.core.services.allocator import AddressTaken, ServiceAddresses
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import FakeClock
 
-_spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
+_spec = importlib.util.spec_from_file_location("calls", Path(__file__).parents[1] / "calls.py")
 calls = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(calls)
 

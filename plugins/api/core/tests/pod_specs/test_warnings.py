@@ -1,10 +1,31 @@
-"""What pods and templates of pods are warned of."""
+"""Warnings for what pods and templates say."""
 
 import pytest
-from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
 from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
-from hyperkube_api.core.pods.app_armor import apply_app_armor_annotations
+from hyperkube_api.core.pods.defaults import default_pod
 from hyperkube_api.core.pods.warnings import app_armor_warning, pod_warnings
+
+
+def a_pod(**spec):
+    made = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "ns", "creationTimestamp": "2026-01-01T11:58:00Z"},
+        "spec": {"containers": [{"name": "c", "image": "nginx:1.25", "resources": {}}], **spec},
+        "status": {},
+    }
+    default_pod(made)
+    return made
+
+
+def test_deprecated_labels_are_warned_of_once_the_pod_is_made():
+    pod = a_pod(nodeSelector={"beta.kubernetes.io/os": "linux"})
+
+    assert pod_warnings(pod, None) == [
+        'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'
+    ]
+    assert pod_warnings(pod, pod) == []
+
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -18,85 +39,15 @@ NO_LABEL = (
     "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 )
+
 FRACTION = 'fractional byte value "4m" is invalid, must be an integer'
 AMOUNTS = {"cpu": "100m", "memory": "4m", "ephemeral-storage": "4m"}
 RESOURCES = {"requests": AMOUNTS, "limits": AMOUNTS}
 CRITICAL = "scheduler.alpha.kubernetes.io/critical-pod"
 
 
-def volume(**source):
-    return {"volumes": [{"name": "v", **source}]}
-
-
 def term(key, *values):
     return {"matchExpressions": [{"key": "foo"}, {"key": key, "values": list(values)}]}
-
-
-@pytest.mark.parametrize(
-    ("spec", "texts"),
-    [
-        (volume(photonPersistentDisk={}), ["photonPersistentDisk: deprecated in v1.11, non-functional in v1.16+"]),
-        (volume(gitRepo={}), ["gitRepo: deprecated in v1.11, and disabled by default in v1.33+"]),
-        (volume(scaleIO={}), ["scaleIO: deprecated in v1.16, non-functional in v1.22+"]),
-        (volume(flocker={}), ["flocker: deprecated in v1.22, non-functional in v1.25+"]),
-        (volume(storageos={}), ["storageOS: deprecated in v1.22, non-functional in v1.25+"]),
-        (volume(quobyte={}), ["quobyte: deprecated in v1.22, non-functional in v1.25+"]),
-        (volume(glusterfs={}), ["glusterfs: deprecated in v1.25, non-functional in v1.26+"]),
-        (volume(cephfs={}), ["cephfs: deprecated in v1.28, non-functional in v1.31+"]),
-        (volume(rbd={}), ["rbd: deprecated in v1.28, non-functional in v1.31+"]),
-        (volume(ephemeral={"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "200Mi"}}}}}), []),
-        (
-            volume(ephemeral={"volumeClaimTemplate": {"spec": {"resources": {"requests": {"storage": "4m"}}}}}),
-            [f"ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: {FRACTION}"],
-        ),
-        (volume(emptyDir={}), []),
-    ],
-)
-def test_volumes_whose_driver_is_gone(spec, texts):
-    assert pod_warnings({"spec": spec}, None) == [f"spec.volumes[0].{text}" for text in texts]
-
-
-def items(*paths, **more):
-    return {**more, "items": [{"key": "k", "path": path} for path in paths]}
-
-
-TOKEN = {"serviceAccountToken": {"path": "test"}}
-
-
-@pytest.mark.parametrize(
-    ("source", "texts"),
-    [
-        ({"configMap": items("test", "test", name="foo")}, ['(ConfigMap "foo"): overlapping paths: "test" with "test"']),
-        ({"configMap": items("test", "test/app", name="foo")},
-         ['(ConfigMap "foo"): overlapping paths: "test/app" with "test"']),
-        ({"configMap": items("test/app", "test", name="foo")},
-         ['(ConfigMap "foo"): overlapping paths: "test" with "test/app"']),
-        ({"secret": items("test", "test/", secretName="foo")},
-         ['(Secret "foo"): overlapping paths: "test" with "test"']),
-        ({"secret": items("test", "tester", "", "")}, []),
-        ({"downwardAPI": items("test", "test")}, ['(DownwardAPI): overlapping paths: "test" with "test"']),
-        ({"configMap": items("dir/1", "dir/2", "dir", name="foo")},
-         ['(ConfigMap "foo"): overlapping paths: "dir" with "dir/1"',
-          '(ConfigMap "foo"): overlapping paths: "dir" with "dir/2"']),
-        ({"projected": {"sources": [{"configMap": items("test", name="c")}, TOKEN]}},
-         ['(Projected): overlapping paths: "test" (ServiceAccountToken) with "test" (ConfigMap "c")']),
-        ({"projected": {"sources": [{"secret": items("test/file", name="s")}, TOKEN]}},
-         ['(Projected): overlapping paths: "test" (ServiceAccountToken) with "test/file" (Secret "s")']),
-        ({"projected": {"sources": [TOKEN, {"downwardAPI": items("test")}]}},
-         ['(Projected): overlapping paths: "test" (DownwardAPI) with "test" (ServiceAccountToken)']),
-        ({"projected": {"sources": [{"clusterTrustBundle": {"name": "b", "path": "test"}}, TOKEN]}},
-         ['(Projected): overlapping paths: "test" (ServiceAccountToken) with "test" (ClusterTrustBundle "b")']),
-        ({"projected": {"sources": [{"clusterTrustBundle": {"signerName": "n", "path": "test"}}, TOKEN]}},
-         ['(Projected): overlapping paths: "test" (ServiceAccountToken) with "test" (ClusterTrustBundle "n")']),
-        ({"projected": {"sources": [{"podCertificate": {"keyPath": "test", "certificateChainPath": "x"}}, TOKEN]}},
-         ['(Projected): overlapping paths: "test" (ServiceAccountToken) with "test" (PodCertificate key)']),
-        ({"projected": {"sources": [{"secret": {"name": "all"}}, TOKEN]}}, []),
-        ({"projected": {"sources": [{}]}}, ["(Projected) has no sources provided"]),
-        ({"projected": {"sources": []}}, []),
-    ],
-)  # fmt: skip
-def test_files_that_would_lie_on_one_another(source, texts):
-    assert pod_warnings({"spec": volume(**source)}, None) == [f'volume "v" {text}' for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -282,39 +233,3 @@ def test_a_template_is_warned_of_an_app_armor_annotation_without_a_field(whole, 
     assert template_warnings(template, "template", None) == ([f"template.{text}"] if warned else [])
     assert pod_warnings(template, None) == []
     assert app_armor_warning("foo") == text
-
-
-@pytest.mark.parametrize(
-    ("text", "spec", "noted"),
-    [
-        ("unconfined", {}, ["foo"]),
-        ("odd", {}, ["foo"]),
-        ("unconfined", {"securityContext": PROFILE}, []),
-        ("runtime/default", {"securityContext": PROFILE}, ["foo"]),
-        ("unconfined", {"containers": [{"name": "foo", "securityContext": PROFILE}]}, []),
-        ("unconfined", {"containers": [{"name": "bar"}]}, []),
-        ("unconfined", {"os": {"name": "windows"}}, []),
-    ],
-    ids=["copied", "not-understood", "as-the-pod", "unlike-the-pod", "own-field", "other", "windows"],
-)
-def test_a_pods_app_armor_annotation_is_noted_where_it_counts(text, spec, noted):
-    pod = {"metadata": {"annotations": {APP_ARMOR + "foo": text}}, "spec": {"containers": [{"name": "foo"}], **spec}}
-
-    assert apply_app_armor_annotations(pod) == noted
-
-
-def test_names_are_used_in_host_names():
-    advice = "which can result in surprising behavior; a DNS label is recommended: [must not contain dots]"
-
-    assert pod_warnings({"metadata": {"name": "a.b"}}, None) == [
-        f"metadata.name: this is used in the Pod's hostname, {advice}"
-    ]
-    assert workload_name_warnings({"metadata": {"name": "a.b"}}) == [
-        f"metadata.name: this is used in Pod names and hostnames, {advice}"
-    ]
-    assert workload_name_warnings({"metadata": {"name": "ab"}}) == []
-
-
-def test_updates_of_pods_are_not_warned_of_and_no_template_is_fine():
-    assert pod_warnings({"spec": {"hostAliases": [{"ip": "1.1.1.1"}] * 2}}, {}) == []
-    assert template_warnings(None, "spec.template", None) == []

@@ -1,8 +1,9 @@
-"""A pod's row in tables: what it is doing, in one word, and how often it had to start again."""
+"""The table of pods."""
 
 from datetime import UTC, datetime
 
 import pytest
+from hyperkube_api.core.pods.defaults import default_pod
 from hyperkube_api.core.pods.table import pod_cells, row_conditions
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -169,3 +170,69 @@ def test_the_row_of_a_pod_that_ended_says_so_to_programs(phase, text):
     said = [{"type": "Completed", "status": "True", "reason": phase, "message": text}] if text else []
 
     assert row_conditions({"status": {"phase": phase}}) == said
+
+
+def a_pod(**spec):
+    made = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "namespace": "ns", "creationTimestamp": "2026-01-01T11:58:00Z"},
+        "spec": {"containers": [{"name": "c", "image": "nginx:1.25", "resources": {}}], **spec},
+        "status": {},
+    }
+    default_pod(made)
+    return made
+
+
+def running_container(ready=True, restarts=0, **more):
+    return {"name": "c", "ready": ready, "restartCount": restarts, "state": {"running": {}}, **more}
+
+
+@pytest.mark.parametrize(
+    ("spec", "status", "shown"),
+    [
+        ({}, {"phase": "Pending"}, ["0/1", "Pending", "0"]),
+        ({}, {"phase": "Running", "containerStatuses": [running_container()]}, ["1/1", "Running", "0"]),
+        (
+            {},
+            {
+                "phase": "Running",
+                "containerStatuses": [
+                    running_container(restarts=3, lastState={"terminated": {"finishedAt": "2026-01-01T11:57:00Z"}})
+                ],
+            },
+            ["1/1", "Running", "3 (3m ago)"],
+        ),
+        (
+            {"initContainers": [{"name": "i", "image": "x"}, {"name": "j", "image": "x"}]},
+            {"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"running": {}}}]},
+            ["0/1", "Init:0/2", "0"],
+        ),
+        (
+            {},
+            {
+                "phase": "Running",
+                "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}],
+            },
+            ["0/1", "CrashLoopBackOff", "0"],
+        ),
+        (
+            {},
+            {"phase": "Failed", "containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 3}}}]},
+            ["0/1", "ExitCode:3", "0"],
+        ),
+    ],
+    ids=["pending", "running", "restarted", "initializing", "crashing", "failed"],
+)
+def test_a_row_says_what_the_pod_is_doing(spec, status, shown):
+    pod = a_pod(**spec)
+    pod["status"] = status
+
+    assert pod_cells(pod, NOW)[1:4] == shown
+
+
+def test_a_pod_that_was_told_to_go_is_terminating():
+    pod = a_pod()
+    pod["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
+
+    assert pod_cells(pod, NOW)[2:5] == ["Terminating", "0", "2m"]

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from hyperkube_api.core.services.allocator import ServiceAddresses, node_ports
 from hyperkube_api.core.services.strategy import ServiceStrategy
-from hyperkube_api.core.services.table import service_cells
 
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICES
 from hyperkube.machinery.errors import Invalid
 
-_spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
+_spec = importlib.util.spec_from_file_location("calls", Path(__file__).parents[1] / "calls.py")
 calls = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(calls)
 
@@ -200,25 +199,3 @@ def test_a_service_that_prefers_two_families_keeps_the_one_it_got(strategy, stor
     )
 
     assert updated(strategy, stored, old, sessionAffinity="ClientIP")["clusterIPs"] == old["spec"]["clusterIPs"]
-
-
-@pytest.mark.parametrize(
-    ("spec", "status", "shown"),
-    [
-        ({"type": "ClusterIP"}, {}, "<none>"),
-        ({"type": "LoadBalancer"}, {}, "<pending>"),
-        (
-            {"type": "LoadBalancer"},
-            {"loadBalancer": {"ingress": [{"ip": "2.2.2.2"}, {"hostname": "a.b"}]}},
-            "2.2.2.2,a.b",
-        ),
-        ({"type": "ExternalName", "externalName": "x.example.com"}, {}, "x.example.com"),
-    ],
-    ids=["inside", "waiting", "balanced", "alias"],
-)
-def test_a_row_shows_how_a_service_is_reached_from_outside(spec, status, shown):
-    from datetime import UTC, datetime
-
-    service = {"metadata": {"name": "s"}, "spec": spec, "status": status}
-
-    assert service_cells(service, datetime.now(UTC))[3] == shown

@@ -1,22 +1,17 @@
-"""Pods: defaults, what the server decides, what is refused, and how a row looks."""
+"""How pods are created, updated, resized and deleted."""
 
 import importlib.util
 from copy import deepcopy
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hyperkube_api.core.images import pull_policy
 from hyperkube_api.core.pods.defaults import default_pod
 from hyperkube_api.core.pods.strategy import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
-from hyperkube_api.core.pods.table import pod_cells
-from hyperkube_api.core.pods.warnings import pod_warnings
 from hyperkube_api.core.v1 import Lifecycle
 
-_spec = importlib.util.spec_from_file_location("calls", Path(__file__).with_name("calls.py"))
+_spec = importlib.util.spec_from_file_location("calls", Path(__file__).parents[1] / "calls.py")
 calls = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(calls)
-NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 def a_pod(**spec):
@@ -46,39 +41,6 @@ def test_a_specification_that_passed_once_vouches_for_equal_ones_only():
 
 def errors_of(**spec):
     return [str(error) for error in PodStrategy().validate(calls.a_call(), a_pod(**spec))]
-
-
-@pytest.mark.parametrize(
-    ("image", "policy"),
-    [
-        ("nginx", "Always"),
-        ("nginx:latest", "Always"),
-        ("nginx:1.25", "IfNotPresent"),
-        ("localhost:5000/x", "Always"),
-        ("localhost:5000/x:v1", "IfNotPresent"),
-        ("x@sha256:" + "a" * 64, "IfNotPresent"),
-        ("NOT an image", "IfNotPresent"),
-    ],
-)
-def test_an_image_that_may_change_under_its_name_is_always_pulled(image, policy):
-    assert pull_policy(image) == policy
-
-
-def test_defaults_are_idempotent():
-    once = a_pod(hostNetwork=True, volumes=[{"name": "v"}], serviceAccount="x")
-    twice = deepcopy(once)
-
-    default_pod(twice)
-
-    assert twice == once
-    assert once["spec"]["volumes"] == [{"name": "v", "emptyDir": {}}]
-    assert once["spec"]["serviceAccountName"] == "x"
-
-
-def test_what_is_limited_is_requested():
-    pod = a_pod(containers=[{"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}])
-
-    assert pod["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1"}
 
 
 def test_a_new_pod_is_pending_and_a_gated_one_says_so():
@@ -209,66 +171,3 @@ def test_a_resize_keeps_the_class():
 
     assert strategy.validate_update(call, new, old) == []
     assert new["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "2"}
-
-
-def running(ready=True, restarts=0, **more):
-    return {"name": "c", "ready": ready, "restartCount": restarts, "state": {"running": {}}, **more}
-
-
-@pytest.mark.parametrize(
-    ("spec", "status", "shown"),
-    [
-        ({}, {"phase": "Pending"}, ["0/1", "Pending", "0"]),
-        ({}, {"phase": "Running", "containerStatuses": [running()]}, ["1/1", "Running", "0"]),
-        (
-            {},
-            {
-                "phase": "Running",
-                "containerStatuses": [
-                    running(restarts=3, lastState={"terminated": {"finishedAt": "2026-01-01T11:57:00Z"}})
-                ],
-            },
-            ["1/1", "Running", "3 (3m ago)"],
-        ),
-        (
-            {"initContainers": [{"name": "i", "image": "x"}, {"name": "j", "image": "x"}]},
-            {"phase": "Pending", "initContainerStatuses": [{"name": "i", "state": {"running": {}}}]},
-            ["0/1", "Init:0/2", "0"],
-        ),
-        (
-            {},
-            {
-                "phase": "Running",
-                "containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "CrashLoopBackOff"}}}],
-            },
-            ["0/1", "CrashLoopBackOff", "0"],
-        ),
-        (
-            {},
-            {"phase": "Failed", "containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": 3}}}]},
-            ["0/1", "ExitCode:3", "0"],
-        ),
-    ],
-    ids=["pending", "running", "restarted", "initializing", "crashing", "failed"],
-)
-def test_a_row_says_what_the_pod_is_doing(spec, status, shown):
-    pod = a_pod(**spec)
-    pod["status"] = status
-
-    assert pod_cells(pod, NOW)[1:4] == shown
-
-
-def test_a_pod_that_was_told_to_go_is_terminating():
-    pod = a_pod()
-    pod["metadata"]["deletionTimestamp"] = "2026-01-01T12:00:00Z"
-
-    assert pod_cells(pod, NOW)[2:5] == ["Terminating", "0", "2m"]
-
-
-def test_deprecated_labels_are_warned_of_once_the_pod_is_made():
-    pod = a_pod(nodeSelector={"beta.kubernetes.io/os": "linux"})
-
-    assert pod_warnings(pod, None) == [
-        'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os" instead'
-    ]
-    assert pod_warnings(pod, pod) == []
