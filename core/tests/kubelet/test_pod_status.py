@@ -89,6 +89,18 @@ def test_a_readiness_gate_holds_the_pod_back():
     assert ready["message"] == 'corresponding condition of pod readiness gate "example.com/ok" does not exist.'
 
 
+def test_all_readiness_gates_that_do_not_hold_are_named():
+    spec = pod(readinessGates=[{"conditionType": "a"}, {"conditionType": "b"}])
+    spec["status"] = {"conditions": [{"type": "b", "status": "False"}]}
+
+    ready = condition(compute(spec, container()), "Ready")
+
+    assert ready["message"] == (
+        'corresponding condition of pod readiness gate "a" does not exist., '
+        'the status of pod readiness gate "b" is not "True", but False'
+    )
+
+
 def test_the_conditions_of_others_stay():
     mine = {"type": "example.com/ok", "status": "True"}
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import containers, containers_with_paths, spec_of
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.field import FieldError, Path, not_supported
 from hyperkube.machinery.objects import Object
@@ -63,5 +64,4 @@ class AlwaysPullImages(Plugin):
             if image.get("pullPolicy") != _ALWAYS
         ]
         if errors:
-            texts = [str(error) for error in errors]
-            raise Forbidden(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+            raise Forbidden(aggregate(errors))

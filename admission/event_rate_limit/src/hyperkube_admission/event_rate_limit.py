@@ -15,6 +15,7 @@ from typing import Any
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import TooManyRequests, UsageError
 from hyperkube.plugin import Plugin, PluginContext
@@ -103,4 +104,4 @@ class EventRateLimit(Plugin):
         keys = [(limit, limit.key_of(request)) for limit in self._limits]
         reached = [f"limit reached on type {limit.type} for key {key}" for limit, key in keys if not limit.takes(key)]
         if reached:
-            raise TooManyRequests(reached[0] if len(reached) == 1 else f"[{', '.join(reached)}]")
+            raise TooManyRequests(aggregate(reached))

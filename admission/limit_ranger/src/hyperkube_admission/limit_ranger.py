@@ -13,6 +13,7 @@ from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import container_resources, pod_limits, pod_requests, spec_of
 from hyperkube.kinds.resource_lists import ResourceList, read
 from hyperkube.kinds.resources import LIMIT_RANGES
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.quantity import Quantity
@@ -164,7 +165,7 @@ class LimitRanger(Plugin):
         for limit_range in self._of(request.namespace):
             errors = check(limit_range, request.written())
             if errors:
-                raise Forbidden(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+                raise Forbidden(aggregate(errors))
 
     def _of(self, namespace: str) -> list[Object]:
         return sorted(self._ranges.list(namespace), key=name_of)

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 
 from hyperkube.apiserver.authorization import Authorization, refusal
 from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import ApiError, BadRequest
 from hyperkube.machinery.names import dns1123_label, dns1123_subdomain, domain_prefixed_path
 from hyperkube.machinery.users import (
@@ -211,8 +212,7 @@ def _fault_in(extra: Mapping[str, tuple[str, ...]]) -> str | None:
         if not key:
             return "impersonating the empty string key in extra is not allowed"
         if faults := domain_prefixed_path(key):
-            texts = [f"extra.key: Invalid value: {quoted(key)}: {fault}" for fault in faults]
-            text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+            text = aggregate(f"extra.key: Invalid value: {quoted(key)}: {fault}" for fault in faults)
             return f"impersonating an invalid key in extra is not allowed: {text}"
         if key != key.lower():
             return f"impersonating a non-lowercase key in extra is not allowed: {quoted(key)}"

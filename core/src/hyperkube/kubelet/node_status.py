@@ -15,6 +15,7 @@ from pathlib import Path
 from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.kinds.conditions import condition
 from hyperkube.kubelet.options import KubeletOptions
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.release import GIT_VERSION
 from hyperkube.machinery.times import format_time
@@ -126,8 +127,7 @@ class NodeStatus:
         ]
         problems = [problem for problem in self._problems() if problem]
         if problems:
-            text = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-            mine.append(("Ready", "False", "KubeletNotReady", text))
+            mine.append(("Ready", "False", "KubeletNotReady", aggregate(problems)))
         else:
             mine.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
         names = {name for name, *_ in mine}

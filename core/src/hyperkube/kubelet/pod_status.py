@@ -342,6 +342,6 @@ def _ready(pod: Object, containers_ready: Object) -> Object:
         elif found.get("status") != "True":
             problems.append(f'the status of pod readiness gate "{name}" is not "True", but {found.get("status")}')
     if problems:
-        message = problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]"
-        return {"type": "Ready", "status": "False", "reason": "ReadinessGatesNotReady", "message": message}
+        reason, message = "ReadinessGatesNotReady", ", ".join(problems)
+        return {"type": "Ready", "status": "False", "reason": reason, "message": message}
     return {"type": "Ready", "status": "True"}

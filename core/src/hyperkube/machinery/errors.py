@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.groups import GroupKind, GroupResource
 
 if TYPE_CHECKING:
@@ -228,9 +229,7 @@ class Invalid(ApiError):
     @classmethod
     def about(cls, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Invalid:
         """Return the error with the text ``KIND "NAME" is invalid: ERRORS`` and one cause per field error."""
-        bodies = list(dict.fromkeys(str(error) for error in errors))
-        text = bodies[0] if len(bodies) == 1 else f"[{', '.join(bodies)}]"
-        message = f'{kind} "{name}" is invalid' + (f": {text}" if bodies else "")
+        message = f'{kind} "{name}" is invalid' + (f": {aggregate(errors)}" if errors else "")
         details: Object = {}
         if name:
             details["name"] = name

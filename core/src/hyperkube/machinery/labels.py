@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from hyperkube.machinery import field as fields
 from hyperkube.machinery import names
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.field import ROOT, FieldError, Path
 from hyperkube.machinery.objects import Object
@@ -142,7 +143,7 @@ def requirement(key: str, operator: str, values: Sequence[str] = (), path: Path 
         if messages:
             errors.append(fields.invalid(path.child("values").index(index).key(key), value, "; ".join(messages)))
     if errors:
-        raise SelectorError(_aggregate(errors))
+        raise SelectorError(aggregate(errors))
     return Requirement(key, operator, tuple(listed))
 
 
@@ -171,11 +172,6 @@ def _number_errors(values: list[str], at: Path) -> list[FieldError]:
         fields.invalid(at.index(index), value, text) for index, value in enumerate(values) if _integer(value) is None
     ]
     return errors
-
-
-def _aggregate(errors: list[FieldError]) -> str:
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 
 
 class _Tokens:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube.machinery import field
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import UsageError
 
 
@@ -19,8 +20,7 @@ class WrongFields(UsageError):
     """
 
     def __init__(self, errors: Sequence[field.FieldError]) -> None:
-        texts = [str(error) for error in errors]
-        super().__init__(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        super().__init__(aggregate(errors))
         self.errors = tuple(errors)
 
     def below(self, path: field.Path) -> WrongFields:

@@ -20,6 +20,7 @@ from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import NAMESPACES, PODS
 from hyperkube.kinds.templates import TEMPLATE_RESOURCES, template_of
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import Forbidden, InternalError, Invalid, NotFound, UsageError
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupKind
@@ -155,7 +156,7 @@ class PodSecurity(Plugin):
             request.annotations[f"{PREFIX}exempt"] = "runtimeClass"
             return
         if errors:
-            request.annotations[f"{PREFIX}error"] = f"Failed to parse policy: {_aggregate(errors)}"
+            request.annotations[f"{PREFIX}error"] = f"Failed to parse policy: {aggregate(errors)}"
         audited = findings_of(pod, policy.audit)
         if audited:
             request.annotations[f"{PREFIX}audit-violations"] = _would_violate(policy.audit, audited)
@@ -211,7 +212,3 @@ def _counted(names: list[str]) -> str:
     if not others:
         return names[0]
     return f"{min(names)} (and {others} other {'pod' if others == 1 else 'pods'})"
-
-
-def _aggregate(errors: Sequence[FieldError]) -> str:
-    return str(errors[0]) if len(errors) == 1 else f"[{_joined(errors)}]"

@@ -14,7 +14,8 @@ from typing import Any
 import orjson
 
 from hyperkube.apiserver.rest.metadata import validate_annotations, validate_labels
-from hyperkube.machinery.field import FieldError, Path
+from hyperkube.machinery.aggregate import aggregate
+from hyperkube.machinery.field import Path
 from hyperkube.machinery.objects import Object, copy_object
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
@@ -149,7 +150,7 @@ def _metadata(before: Object, converted: Object, inside: str) -> Object:
         path = Path("metadata").child("labels" if member == "labels" else "annotation")
         errors = check(value, path) if value != before.get(member) else []
         if errors:
-            raise NotConverted(f"returned invalid metadata{inside}: {_together(errors)}")
+            raise NotConverted(f"returned invalid metadata{inside}: {aggregate(errors)}")
         kept[member] = value
     return kept
 
@@ -159,8 +160,3 @@ def _go_type(value: Any) -> str:
         return "<nil>"
     kinds = {bool: "bool", int: "int64", float: "float64", list: "[]interface {}"}
     return kinds.get(type(value), "map[string]interface {}")
-
-
-def _together(errors: Sequence[FieldError]) -> str:
-    texts = [str(error) for error in errors]
-    return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from hyperkube.kinds.custom_objects.approval import approval, is_protected
 from hyperkube.kinds.custom_objects.structural_rules import unsupported, validate_structure
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object, copy_object
 
@@ -99,8 +100,7 @@ def _non_structural(crd: Object) -> tuple[str, str, str] | None:
         errors += validate_structure(path, schema)
     if not errors:
         return None
-    texts = list(dict.fromkeys(str(error) for error in errors))
-    return "True", "Violations", texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    return "True", "Violations", aggregate(errors)
 
 
 def _names(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
@@ -135,9 +135,8 @@ def _accept(names: Object, wanted: Object, had: Object, member: str, used: set[s
     new = [name for name in given or () if name not in (before or ())] if member == "shortNames" else [given]
     refused = [name for name in new if name in used and name != before]
     if refused:
-        texts = list(dict.fromkeys(f'"{name}" is already in use' for name in refused))
         reason = f"{member[0].upper()}{member[1:]}Conflict"
-        return reason, texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return reason, aggregate(f'"{name}" is already in use' for name in refused)
     _take(names, wanted, member)
     return None
 

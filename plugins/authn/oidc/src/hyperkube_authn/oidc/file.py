@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from hyperkube_authn.oidc.configuration import Issuer, Mapped, Rule
 
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, required, too_many
 from hyperkube.machinery.names import domain_prefixed_path
@@ -63,8 +64,7 @@ def from_file(path: str, disallowed: Collection[str] = ()) -> list[Issuer]:
             if value:
                 values.add(value)
     if errors:
-        texts = [str(error) for error in errors]
-        raise UsageError(texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]")
+        raise UsageError(aggregate(errors))
     return issuers
 
 

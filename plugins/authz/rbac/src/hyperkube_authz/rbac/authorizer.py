@@ -12,6 +12,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
 from hyperkube.kinds.rbac import RBAC_GROUP, rule_allows, rule_allows_path
 from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
@@ -111,7 +112,7 @@ class RBAC(Plugin):
                     resource_rules.append({name: rule[name] for name in members if rule.get(name)})
                 if rule.get("nonResourceURLs") and not grant.namespace:
                     non_resource_rules.append({"verbs": rule["verbs"], "nonResourceURLs": rule["nonResourceURLs"]})
-        return Rules(resource_rules, non_resource_rules, incomplete=bool(missing), error=_joined(missing))
+        return Rules(resource_rules, non_resource_rules, incomplete=bool(missing), error=aggregate(missing))
 
     @hookimpl
     def authz_bootstrap_objects(self) -> Sequence[Object]:
@@ -128,7 +129,7 @@ class RBAC(Plugin):
                 continue
             if any(_covers(rule, attributes) for rule in rules):
                 return Decision("allow", f"RBAC: allowed by {grant.describe()}")
-        return Decision("no opinion", f"RBAC: {_joined(missing)}") if missing else NO_OPINION
+        return Decision("no opinion", f"RBAC: {aggregate(missing)}") if missing else NO_OPINION
 
     def _rules_of(self, grant: Grant) -> Iterator[Object] | list[Object]:
         if grant.role_kind == "ClusterRole":
@@ -151,9 +152,3 @@ def _covers(rule: Object, attributes: Attributes) -> bool:
             attributes.name,
         )
     return rule_allows_path(rule, attributes.verb, attributes.path)
-
-
-def _joined(messages: list[str]) -> str:
-    """Join messages as Kubernetes aggregates errors: one as it is, several in brackets, none twice."""
-    unique = list(dict.fromkeys(messages))
-    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""

@@ -15,6 +15,7 @@ from hyperkube_lib.cel.environment import Environment
 from hyperkube_lib.cel.types import BOOL, STRING, list_of, map_of, output_name, struct
 
 from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.field import FieldError, Path, duplicate, invalid, required, too_many
 
@@ -107,5 +108,5 @@ def all_hold(conditions: Sequence[Program], attributes: Attributes) -> bool:
         except EvaluationError as error:
             failures.append(f"cel evaluation error: expression '{condition.source}' resulted in error: {error}")
     if failures:
-        raise ConditionFailed(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+        raise ConditionFailed(aggregate(failures))
     return True

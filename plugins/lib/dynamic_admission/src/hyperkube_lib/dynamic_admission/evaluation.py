@@ -14,6 +14,7 @@ from hyperkube_lib.cel import OBJECT_COST_BUDGET, CostExceeded, Environment, Eva
 from hyperkube_lib.cel.admission import QUESTION, WrongExpression, compile_as
 from hyperkube_lib.cel.values import LazyMap
 
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
 
 Compiled = Program | WrongExpression
@@ -119,5 +120,5 @@ class Conditions:
                 except Failed as error:
                     failures.append(str(error))
         if failures:
-            raise Failed(failures[0] if len(failures) == 1 else f"[{', '.join(failures)}]")
+            raise Failed(aggregate(failures))
         return True

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hyperkube.kinds.custom_objects.embedded import embedded_errors
 from hyperkube.kinds.custom_objects.structure import EMBEDDED, OWN, prune
 from hyperkube.kinds.custom_objects.validation import validate
+from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object, copy_object
 
@@ -91,8 +92,6 @@ def _inside_metadata(path: Path, default: Any, schema: Object, place: Place) -> 
     whole = {"apiVersion": "validation/v1", "kind": "Validation", **around}
     wrong = embedded_errors(Path(""), whole, {EMBEDDED: True}, _meta().decode)
     if wrong:
-        texts = [str(error) for error in wrong]
-        together = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
-        yield invalid(path, default, f"must result in valid metadata: {together}")
+        yield invalid(path, default, f"must result in valid metadata: {aggregate(wrong)}")
         return
     yield from validate(default, schema, path)
