@@ -69,14 +69,14 @@ def texts(found):
 
 
 def test_a_column_with_a_text_of_its_own_keeps_it(definitions, known):
-    found = definitions.of(served(Column("Ready", description="Mine.", shows="status.phase")))
+    found = definitions.of(served(Column("Ready", description="Mine.", field="status.phase")))
 
     assert texts(found) == {"Ready": "Mine."}
     assert known.asked == 0
 
 
 def test_a_column_is_described_as_the_field_that_it_shows(definitions):
-    column = Column("OS-Image", priority=1, shows="status.nodeInfo.osImage")
+    column = Column("OS-Image", priority=1, field="status.nodeInfo.osImage")
 
     found = definitions.of(served(column, schema=NODE))
 
@@ -86,11 +86,11 @@ def test_a_column_is_described_as_the_field_that_it_shows(definitions):
 
 
 def test_a_field_that_nobody_knows_more_of_is_described_by_its_schema(definitions):
-    assert texts(ColumnDefinitions().of(served(Column("Phase", shows="status.phase"))))["Phase"]
+    assert texts(ColumnDefinitions().of(served(Column("Phase", field="status.phase"))))["Phase"]
 
 
 def test_another_version_may_be_printed_than_is_served(definitions):
-    column = Column("OS-Image", shows=f"{NODE}/status.nodeInfo.osImage")
+    column = Column("OS-Image", field=f"{NODE}/status.nodeInfo.osImage")
 
     assert texts(definitions.of(served(column))) == {"OS-Image": "About the image."}
 
@@ -106,18 +106,18 @@ def test_a_column_that_shows_no_field_has_no_text(definitions):
 
 
 def test_a_resource_is_looked_up_once(definitions, known):
-    thing = served(Column("OS-Image", shows="status.nodeInfo.osImage"), schema=NODE)
+    thing = served(Column("OS-Image", field="status.nodeInfo.osImage"), schema=NODE)
 
     assert definitions.of(thing) is definitions.of(thing)
     assert known.asked == 1
 
-    definitions.of(served(Column("Again", shows="status.nodeInfo.osImage"), schema=NODE))
+    definitions.of(served(Column("Again", field="status.nodeInfo.osImage"), schema=NODE))
     assert known.asked == 1
 
 
 def test_a_binding_says_of_its_role_what_the_beta_version_said(definitions):
-    found = definitions.of(served(Column("Role", shows="roleRef"), schema=BINDING))
-    others = definitions.of(served(Column("Boot", shows="status.nodeInfo.bootID"), schema=NODE))
+    found = definitions.of(served(Column("Role", field="roleRef"), schema=BINDING))
+    others = definitions.of(served(Column("Boot", field="status.nodeInfo.bootID"), schema=NODE))
 
     assert texts(found) == {"Role": "About the role."}
     assert texts(others) == {"Boot": "About the boot. This field is immutable."}

@@ -24,7 +24,7 @@ from hyperkube.machinery.schema.structs import members
 from hyperkube.machinery.times import human_duration, parse_time
 
 META_VERSION = "meta.k8s.io"
-_SHOWS = {
+_USUAL_FIELDS = {
     "Name": "metadata.name",
     "Age": "metadata.creationTimestamp",
     "Created At": "metadata.creationTimestamp",
@@ -111,7 +111,7 @@ class _ShownField(NamedTuple):
 
 def _shown_field(served: ServedResource, column: Column) -> _ShownField | None:
     """Return the field that a column shows, None for a column that shows no field."""
-    path = column.shows or _SHOWS.get(column.name, "")
+    path = column.field or _USUAL_FIELDS.get(column.name, "")
     if not path:
         return None
     name, _, path = path.rpartition("/")

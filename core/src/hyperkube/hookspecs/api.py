@@ -200,7 +200,7 @@ class Strategy:
 class Column:
     """A table column; priority above 0 is shown by ``-o wide`` only.
 
-    A column without a `description` has that of the field it `shows`: a dotted path from the object
+    A column without a `description` has that of the `field` it shows: a dotted path from the object
     (``status.readyReplicas``), after the name of its schema and a slash if another version is printed.
     """
 
@@ -209,7 +209,7 @@ class Column:
     format: str = ""
     description: str = ""
     priority: int = 0
-    shows: str = ""
+    field: str = ""
 
 
 Cells = Callable[[Object, datetime], list[Any]]

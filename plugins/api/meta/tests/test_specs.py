@@ -8,7 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-from hyperkube_api.meta.specs import Version, columns, fields, value_at
+from hyperkube_api.meta.specs import Version, fields, value_at
 
 from hyperkube.hookspecs.api import ResourceSpec
 from hyperkube.machinery.schema import resolve
@@ -117,14 +117,6 @@ def test_declaring_resources_imports_no_schema():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_columns_read_their_notation():
-    name, count, wide = columns("Count:integer", "+Node")
-
-    assert (name.name, name.format) == ("Name", "name")
-    assert (count.type, count.priority) == ("integer", 0)
-    assert (wide.name, wide.priority) == ("Node", 1)
-
-
 def test_a_stored_resource_is_stored_in_its_own_version():
     assert V1.resource("things", "Thing", storage_prefix="things").storage_kind == V1.kind("Thing")
     assert V1.resource("reviews", "Review").storage_kind is None
@@ -140,16 +132,3 @@ def test_a_field_selector_reads_text(obj, path, text):
 
 def test_an_absent_flag_counts_as_false():
     assert fields(flags=("spec.unschedulable",))["spec.unschedulable"]({}) == "false"
-
-
-def test_a_column_says_what_it_shows_or_brings_a_text():
-    _, count, state = columns("Count:integer=status.count", "+State -- How it is.")
-
-    assert (count.name, count.type, count.shows, count.description) == ("Count", "integer", "status.count", "")
-    assert (state.name, state.shows, state.description, state.priority) == ("State", "", "How it is.", 1)
-
-
-def test_the_columns_may_be_those_of_another_version():
-    name, count, age = columns("Count=status.count", "Age", of="example.v1:Thing")
-
-    assert (name.shows, count.shows, age.shows) == ("", "example.v1:Thing/status.count", "")

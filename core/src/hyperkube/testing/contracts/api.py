@@ -96,7 +96,7 @@ class ApiContract:
     def test_a_column_shows_a_field_that_there_is(self) -> None:
         for spec in self.specs():
             for column in spec.columns:
-                name, _, path = column.shows.rpartition("/")
+                name, _, path = column.field.rpartition("/")
                 schema = resolve(name or spec.schema) if path else None
                 for part in path.split(".") if path else ():
                     assert schema is not None, f"{spec.resource}: {column}"

@@ -1,14 +1,13 @@
-"""Words for declaring resources: one `Version` per group version, and what its resources share.
+"""How groups declare their resources: one `Version` per group version, and what its resources share.
 
-A group's ``resources.py`` reads as a table: name, kind, short names, columns. What all resources of a version have in
-common (verbs, where the schema is, where they are stored) is filled in here.
+A declaration names what is particular to a resource: name, kind, short names, columns. What all resources of a version
+have in common (verbs, where the schema is, where they are stored) is filled in here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, TypedDict, Unpack
 
 from hyperkube.hookspecs.api import (
@@ -106,26 +105,6 @@ def connect(name: str, kind: GroupVersionKind, verbs: tuple[str, ...]) -> Subres
     return Subresource(name=name, kind=kind, verbs=verbs, connect=True)
 
 
-@cache
-def columns(*texts: str, named: bool = True, of: str = "") -> tuple[Column, ...]:
-    """Return table columns, Name first.
-
-    A text is ``NAME[:TYPE[:FORMAT]][=PATH| -- TEXT]``: ``"Age"``, ``"Desired:integer=spec.replicas"``. A column with a
-    path has the description of that field, another one may bring its own; one with ``+`` in front is wide. `of` names
-    the schema (``package.module:Class``) of the version that is printed, if that is another one.
-    """
-    first = (Column("Name", "string", "name"),) if named else ()
-    return first + tuple(_column(text, of) for text in texts)
-
-
-def _column(text: str, of: str) -> Column:
-    column, _, about = text.removeprefix("+").partition(" -- ")
-    declared, _, path = column.partition("=")
-    name, kind, form = (*declared.split(":"), "", "")[:3]
-    shows = f"{of}/{path}" if of and path else path
-    return Column(name, kind or "string", form, about, priority=int(text.startswith("+")), shows=shows)
-
-
 def value_at(obj: Object, path: str) -> str:
     """Return the text of the member at a dotted path, as field selectors compare it; empty when absent."""
     value: object = obj
@@ -144,13 +123,10 @@ def _reader(path: str) -> Callable[[Object], str]:
     return lambda obj: value_at(obj, path)
 
 
-def fields(
-    *paths: str, flags: tuple[str, ...] = (), **computed: Callable[[Object], str]
-) -> dict[str, Callable[[Object], str]]:
+def fields(*paths: str, flags: tuple[str, ...] = ()) -> dict[str, Callable[[Object], str]]:
     """Return field selectors by path; `flags` are booleans that count as ``false`` when absent."""
     readers = {path: _reader(path) for path in paths}
-    readers |= {path: _flag_reader(path) for path in flags}
-    return readers | computed
+    return readers | {path: _flag_reader(path) for path in flags}
 
 
 def _flag_reader(path: str) -> Callable[[Object], str]:
