@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.admissionregistration.resources import AdmissionregistrationApi
-from hyperkube_api.meta.older import Differences, Life, Older, declared
+from hyperkube_api.meta.older_versions import Differences, Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
@@ -18,9 +18,9 @@ from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
 _GROUP = "admissionregistration.k8s.io"
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_access.schemas.admissionregistration_v1beta1"),
-    life=Life(16, 22, f"{_GROUP}/v1"),
+    lifecycle=Lifecycle(16, 22, f"{_GROUP}/v1"),
 )
 _RESOURCES = ("mutatingwebhookconfigurations", "validatingwebhookconfigurations")
 _EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
@@ -52,7 +52,7 @@ class LegacyAdmissionregistrationApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve the webhooks of admissionregistration.k8s.io/v1beta1 where they are asked for."""
-        newer = declared(AdmissionregistrationApi, self.context)
+        newer = newest_resources(AdmissionregistrationApi, self.context)
         differences = Differences(default=default_webhooks, accept=is_error)
         resources = [_V1BETA1.resource(newer[name], differences) for name in _RESOURCES]
         return [_V1BETA1.group_version(resources, group_priority=16_700, version_priority=12)]

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from hyperkube_api.apiextensions.resources import ApiextensionsApi
-from hyperkube_api.meta.older import Differences, Life, Older, declared
+from hyperkube_api.meta.older_versions import Differences, Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
@@ -19,9 +19,9 @@ from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
 _GROUP = "apiextensions.k8s.io"
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_access.schemas.apiextensions_v1beta1"),
-    life=Life(16, 22, f"{_GROUP}/v1"),
+    lifecycle=Lifecycle(16, 22, f"{_GROUP}/v1"),
 )
 _SHARED = {
     "validation": "schema",
@@ -120,7 +120,7 @@ class LegacyApiextensionsApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve apiextensions.k8s.io/v1beta1 where it is asked for."""
-        newer = declared(ApiextensionsApi, self.context)
+        newer = newest_resources(ApiextensionsApi, self.context)
         differences = Differences(
             newer=newer_definition, older=older_definition, default=default_definition, accept=is_error
         )

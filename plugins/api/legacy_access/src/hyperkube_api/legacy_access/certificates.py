@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.certificates.resources import CertificatesApi
-from hyperkube_api.meta.older import Differences, Life, Older, declared
+from hyperkube_api.meta.older_versions import Differences, Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 from hyperkube_lib.certificate_requests import (
     BadRequestContent,
@@ -24,9 +24,9 @@ from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
 _GROUP = "certificates.k8s.io"
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_access.schemas.certificates_v1beta1"),
-    life=Life(19, 22, f"{_GROUP}/v1"),
+    lifecycle=Lifecycle(19, 22, f"{_GROUP}/v1"),
 )
 _LEGACY_SIGNER = "kubernetes.io/legacy-unknown"
 _SIGNERS = (
@@ -70,7 +70,7 @@ class LegacyCertificatesApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve certificates.k8s.io/v1beta1 where it is asked for."""
-        newer = declared(CertificatesApi, self.context)
+        newer = newest_resources(CertificatesApi, self.context)
         differences = Differences(default=default_request, accept=is_error)
         requests = _V1BETA1.resource(newer["certificatesigningrequests"], differences)
         return [_V1BETA1.group_version([requests], group_priority=17_300, version_priority=9)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.meta.older import Differences, Life, Older, declared
+from hyperkube_api.meta.older_versions import Differences, Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 from hyperkube_api.rbac.resources import RbacApi
 
@@ -17,9 +17,13 @@ from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
 _GROUP = "rbac.authorization.k8s.io"
-_LIFE = Life(17, 22, f"{_GROUP}/v1")
-_V1BETA1 = Older(version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_access.schemas.rbac_v1beta1"), life=_LIFE)
-_V1ALPHA1 = Older(version=Version(_GROUP, "v1alpha1", "hyperkube_api.legacy_access.schemas.rbac_v1alpha1"), life=_LIFE)
+_LIFECYCLE = Lifecycle(17, 22, f"{_GROUP}/v1")
+_V1BETA1 = OlderVersion(
+    version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_access.schemas.rbac_v1beta1"), lifecycle=_LIFECYCLE
+)
+_V1ALPHA1 = OlderVersion(
+    version=Version(_GROUP, "v1alpha1", "hyperkube_api.legacy_access.schemas.rbac_v1alpha1"), lifecycle=_LIFECYCLE
+)
 _EVERYBODY = "system:authenticated"
 
 
@@ -68,7 +72,7 @@ class LegacyRbacApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve both where they are asked for."""
-        rbac = declared(RbacApi, self.context)
+        rbac = newest_resources(RbacApi, self.context)
         first = [
             _V1ALPHA1.resource(spec, _BINDING if name.endswith("bindings") else None) for name, spec in rbac.items()
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.coordination.resources import CoordinationApi
-from hyperkube_api.meta.older import Life, Older, declared
+from hyperkube_api.meta.older_versions import Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
@@ -13,9 +13,9 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.plugin import Plugin
 
 _GROUP = "coordination.k8s.io"
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_cluster.schemas.coordination_v1beta1"),
-    life=Life(19, 22, "coordination.k8s.io/v1"),
+    lifecycle=Lifecycle(19, 22, "coordination.k8s.io/v1"),
 )
 _RESOURCES = ("leases",)
 
@@ -26,7 +26,7 @@ class LegacyCoordinationApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve what is asked for."""
-        newer = declared(CoordinationApi, self.context)
+        newer = newest_resources(CoordinationApi, self.context)
         return [
             _V1BETA1.group_version(
                 [_V1BETA1.resource(newer[name]) for name in _RESOURCES], group_priority=16_500, version_priority=9

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hyperkube_api.discovery.resources import DiscoveryApi
-from hyperkube_api.meta.older import Differences, Life, Older, declared
+from hyperkube_api.meta.older_versions import Differences, Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
@@ -16,9 +16,9 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version("discovery.k8s.io", "v1beta1", "hyperkube_api.legacy_cluster.schemas.discovery_v1beta1"),
-    life=Life(21, 25, "discovery.k8s.io/v1"),
+    lifecycle=Lifecycle(21, 25, "discovery.k8s.io/v1"),
 )
 _ZONE, _HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 
@@ -63,5 +63,5 @@ class LegacyDiscoveryApi(Plugin):
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve discovery.k8s.io/v1beta1 where it is asked for."""
         differences = Differences(newer=_each(newer_endpoint), older=_each(older_endpoint))
-        slices = _V1BETA1.resource(declared(DiscoveryApi, self.context)["endpointslices"], differences)
+        slices = _V1BETA1.resource(newest_resources(DiscoveryApi, self.context)["endpointslices"], differences)
         return [_V1BETA1.group_version([slices], group_priority=16_200, version_priority=12)]

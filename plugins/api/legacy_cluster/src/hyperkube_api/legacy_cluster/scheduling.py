@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.meta.older import Life, Older, declared
+from hyperkube_api.meta.older_versions import Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 from hyperkube_api.scheduling.resources import SchedulingApi
 
@@ -13,13 +13,13 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.plugin import Plugin
 
 _GROUP = "scheduling.k8s.io"
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_cluster.schemas.scheduling_v1beta1"),
-    life=Life(14, 22, "scheduling.k8s.io/v1"),
+    lifecycle=Lifecycle(14, 22, "scheduling.k8s.io/v1"),
 )
-_V1ALPHA1 = Older(
+_V1ALPHA1 = OlderVersion(
     version=Version(_GROUP, "v1alpha1", "hyperkube_api.legacy_cluster.schemas.scheduling_v1alpha1"),
-    life=Life(14, 22, "scheduling.k8s.io/v1"),
+    lifecycle=Lifecycle(14, 22, "scheduling.k8s.io/v1"),
 )
 _RESOURCES = ("priorityclasses",)
 
@@ -30,7 +30,7 @@ class LegacySchedulingApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve what is asked for."""
-        newer = declared(SchedulingApi, self.context)
+        newer = newest_resources(SchedulingApi, self.context)
         return [
             _V1BETA1.group_version(
                 [_V1BETA1.resource(newer[name]) for name in _RESOURCES], group_priority=16_600, version_priority=12

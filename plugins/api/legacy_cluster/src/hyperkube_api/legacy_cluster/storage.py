@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.meta.older import Life, Older, declared
+from hyperkube_api.meta.older_versions import Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 from hyperkube_api.storage.resources import StorageApi
 
@@ -13,11 +13,11 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.plugin import Plugin
 
 _GROUP = "storage.k8s.io"
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_cluster.schemas.storage_v1beta1"),
-    life=Life(19, 22, "storage.k8s.io/v1"),
+    lifecycle=Lifecycle(19, 22, "storage.k8s.io/v1"),
 )
-_LIVES = {"csinodes": Life(17, 22, f"{_GROUP}/v1"), "csistoragecapacities": Life(24, 27, f"{_GROUP}/v1")}
+_LIVES = {"csinodes": Lifecycle(17, 22, f"{_GROUP}/v1"), "csistoragecapacities": Lifecycle(24, 27, f"{_GROUP}/v1")}
 _RESOURCES = ("csidrivers", "csinodes", "csistoragecapacities", "storageclasses", "volumeattachments")
 
 
@@ -27,10 +27,10 @@ class LegacyStorageApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve what is asked for."""
-        newer = declared(StorageApi, self.context)
+        newer = newest_resources(StorageApi, self.context)
         return [
             _V1BETA1.group_version(
-                [_V1BETA1.resource(newer[name], life=_LIVES.get(name)) for name in _RESOURCES],
+                [_V1BETA1.resource(newer[name], lifecycle=_LIVES.get(name)) for name in _RESOURCES],
                 group_priority=16_800,
                 version_priority=9,
             ),

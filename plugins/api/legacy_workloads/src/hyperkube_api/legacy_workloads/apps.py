@@ -7,21 +7,21 @@ from collections.abc import Iterable
 from hyperkube_api.apps.resources import AppsApi
 from hyperkube_api.legacy_workloads import workloads
 from hyperkube_api.legacy_workloads.rollback import with_rollback
-from hyperkube_api.meta.older import Life, Older, declared
+from hyperkube_api.meta.older_versions import Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.plugin import Plugin
 
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version("apps", "v1beta1", "hyperkube_api.legacy_workloads.schemas.apps_v1beta1"),
-    life=Life(8, 16, "apps/v1"),
+    lifecycle=Lifecycle(8, 16, "apps/v1"),
     scale=workloads.own_scale,
 )
-_V1BETA2 = Older(
+_V1BETA2 = OlderVersion(
     version=Version("apps", "v1beta2", "hyperkube_api.legacy_workloads.schemas.apps_v1beta2"),
-    life=Life(9, 16, "apps/v1"),
+    lifecycle=Lifecycle(9, 16, "apps/v1"),
     scale=workloads.own_scale,
 )
 
@@ -32,7 +32,7 @@ class LegacyAppsApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve both where they are asked for."""
-        apps = declared(AppsApi, self.context)
+        apps = newest_resources(AppsApi, self.context)
         first = (
             _V1BETA1.resource(apps["controllerrevisions"]),
             with_rollback(_V1BETA1.resource(apps["deployments"], workloads.V1BETA1_DEPLOYMENT), _V1BETA1.version),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 import orjson
 from hyperkube_api.autoscaling.conversion import BEHAVIOR, current_of, flat_current, flat_metric, metric_of, taken
 from hyperkube_api.autoscaling.resources import AutoscalingApi
-from hyperkube_api.meta.older import Differences, Life, Older, declared
+from hyperkube_api.meta.older_versions import Differences, Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs import hookimpl
@@ -19,13 +19,13 @@ from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
 _GROUP = "autoscaling"
-_V2BETA1 = Older(
+_V2BETA1 = OlderVersion(
     version=Version(_GROUP, "v2beta1", "hyperkube_api.legacy_workloads.schemas.autoscaling_v2beta1"),
-    life=Life(22, 25, "autoscaling/v2"),
+    lifecycle=Lifecycle(22, 25, "autoscaling/v2"),
 )
-_V2BETA2 = Older(
+_V2BETA2 = OlderVersion(
     version=Version(_GROUP, "v2beta2", "hyperkube_api.legacy_workloads.schemas.autoscaling_v2beta2"),
-    life=Life(23, 26, "autoscaling/v2"),
+    lifecycle=Lifecycle(23, 26, "autoscaling/v2"),
 )
 
 
@@ -73,7 +73,7 @@ class LegacyAutoscalingApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve both where they are asked for."""
-        newer = declared(AutoscalingApi, self.context)["horizontalpodautoscalers"]
+        newer = newest_resources(AutoscalingApi, self.context)["horizontalpodautoscalers"]
         flat = Differences(newer=newer_autoscaler, older=older_autoscaler)
         return [
             _V2BETA1.group_version([_V2BETA1.resource(newer, flat)], group_priority=17_500, version_priority=9),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hyperkube_api.meta.older import Differences
+from hyperkube_api.meta.older_versions import Differences
 
 from hyperkube.machinery.objects import Object
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hyperkube_api.legacy_workloads.ingresses import INGRESS
-from hyperkube_api.meta.older import Life, Older, declared
+from hyperkube_api.meta.older_versions import Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 from hyperkube_api.networking.resources import NetworkingApi
 
@@ -14,9 +14,9 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.plugin import Plugin
 
 _GROUP = "networking.k8s.io"
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version(_GROUP, "v1beta1", "hyperkube_api.legacy_workloads.schemas.networking_v1beta1"),
-    life=Life(19, 22, f"{_GROUP}/v1"),
+    lifecycle=Lifecycle(19, 22, f"{_GROUP}/v1"),
 )
 
 
@@ -26,7 +26,7 @@ class LegacyNetworkingApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve networking.k8s.io/v1beta1 where it is asked for."""
-        newer = declared(NetworkingApi, self.context)
+        newer = newest_resources(NetworkingApi, self.context)
         resources = (
             _V1BETA1.resource(newer["ingressclasses"]),
             _V1BETA1.resource(newer["ingresses"], INGRESS),

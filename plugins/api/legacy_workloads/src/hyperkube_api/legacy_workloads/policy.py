@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.meta.older import Differences, Life, Older, declared
+from hyperkube_api.meta.older_versions import Differences, Lifecycle, OlderVersion, newest_resources
 from hyperkube_api.meta.specs import Version
 from hyperkube_api.policy.resources import PolicyApi
 
@@ -16,9 +16,9 @@ from hyperkube.hookspecs.api import ApiGroupVersion
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
-_V1BETA1 = Older(
+_V1BETA1 = OlderVersion(
     version=Version("policy", "v1beta1", "hyperkube_api.legacy_workloads.schemas.policy_v1beta1"),
-    life=Life(21, 25, "policy/v1"),
+    lifecycle=Lifecycle(21, 25, "policy/v1"),
 )
 _KEY = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 _NONE: Object = {"matchExpressions": [{"key": _KEY, "operator": "Exists"}]}
@@ -61,7 +61,7 @@ class LegacyPolicyApi(Plugin):
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
         """Serve policy/v1beta1 where it is asked for."""
-        newer = declared(PolicyApi, self.context)
+        newer = newest_resources(PolicyApi, self.context)
         differences = Differences(newer=newer_budget, older=older_budget)
         budgets = _V1BETA1.resource(newer["poddisruptionbudgets"], differences)
         return [_V1BETA1.group_version([budgets], group_priority=17_100, version_priority=9)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hyperkube_api.core.scale import scale
-from hyperkube_api.meta.older import Differences
+from hyperkube_api.meta.older_versions import Differences
 from hyperkube_api.meta.specs import Version
 
 from hyperkube.hookspecs.api import Call, Subresource

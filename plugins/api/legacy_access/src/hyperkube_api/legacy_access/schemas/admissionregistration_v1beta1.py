@@ -1,7 +1,7 @@
 """The types of admissionregistration.k8s.io/v1beta1: as they are today, under their old name."""
 
 from hyperkube_api.admissionregistration import v1 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import Package
 
@@ -12,7 +12,7 @@ PACKAGE = Package(
     openapi="io.k8s.api.admissionregistration.v1beta1",
 )
 
-MutatingWebhookConfiguration = again(newer.MutatingWebhookConfiguration, __name__)
-MutatingWebhookConfigurationList = listed(newer.MutatingWebhookConfigurationList, __name__)
-ValidatingWebhookConfiguration = again(newer.ValidatingWebhookConfiguration, __name__)
-ValidatingWebhookConfigurationList = listed(newer.ValidatingWebhookConfigurationList, __name__)
+MutatingWebhookConfiguration = alias(newer.MutatingWebhookConfiguration, __name__)
+MutatingWebhookConfigurationList = list_alias(newer.MutatingWebhookConfigurationList, __name__)
+ValidatingWebhookConfiguration = alias(newer.ValidatingWebhookConfiguration, __name__)
+ValidatingWebhookConfigurationList = list_alias(newer.ValidatingWebhookConfigurationList, __name__)

@@ -3,7 +3,7 @@
 # ruff: noqa: N815 -- members bear Kubernetes' own names, and a declaration is one table row
 
 from hyperkube_api.apiextensions import v1 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import KubeSchema, Package
 from hyperkube.machinery.schema import fields as f
@@ -66,9 +66,9 @@ class CustomResourceDefinitionSpec(KubeSchema):
     preserveUnknownFields = f.Bool(10, ptr=True, omitempty=True)
 
 
-CustomResourceDefinition = again(
+CustomResourceDefinition = alias(
     newer.CustomResourceDefinition,
     __name__,
     spec=f.Struct("CustomResourceDefinitionSpec", 2, required=True, doc="What is wished for."),
 )
-CustomResourceDefinitionList = listed(newer.CustomResourceDefinitionList, __name__)
+CustomResourceDefinitionList = list_alias(newer.CustomResourceDefinitionList, __name__)

@@ -1,7 +1,7 @@
 """The types of certificates.k8s.io/v1beta1: as they are today, under their old name."""
 
 from hyperkube_api.certificates import v1 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import Package
 
@@ -12,5 +12,5 @@ PACKAGE = Package(
     openapi="io.k8s.api.certificates.v1beta1",
 )
 
-CertificateSigningRequest = again(newer.CertificateSigningRequest, __name__)
-CertificateSigningRequestList = listed(newer.CertificateSigningRequestList, __name__)
+CertificateSigningRequest = alias(newer.CertificateSigningRequest, __name__)
+CertificateSigningRequestList = list_alias(newer.CertificateSigningRequestList, __name__)

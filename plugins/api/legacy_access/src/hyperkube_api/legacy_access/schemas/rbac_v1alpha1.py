@@ -2,7 +2,7 @@
 
 # ruff: noqa: N815 -- members bear Kubernetes' own names
 
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 from hyperkube_api.rbac import v1 as newer
 
 from hyperkube.machinery.schema import KubeSchema, Package
@@ -27,11 +27,11 @@ class Subject(KubeSchema):
 
 _SUBJECTS = {"subjects": f.List("Subject", 2, omitempty=True, list_type="atomic")}
 
-ClusterRole = again(newer.ClusterRole, __name__)
-ClusterRoleList = listed(newer.ClusterRoleList, __name__)
-ClusterRoleBinding = again(newer.ClusterRoleBinding, __name__, **_SUBJECTS)
-ClusterRoleBindingList = listed(newer.ClusterRoleBindingList, __name__)
-Role = again(newer.Role, __name__)
-RoleList = listed(newer.RoleList, __name__)
-RoleBinding = again(newer.RoleBinding, __name__, **_SUBJECTS)
-RoleBindingList = listed(newer.RoleBindingList, __name__)
+ClusterRole = alias(newer.ClusterRole, __name__)
+ClusterRoleList = list_alias(newer.ClusterRoleList, __name__)
+ClusterRoleBinding = alias(newer.ClusterRoleBinding, __name__, **_SUBJECTS)
+ClusterRoleBindingList = list_alias(newer.ClusterRoleBindingList, __name__)
+Role = alias(newer.Role, __name__)
+RoleList = list_alias(newer.RoleList, __name__)
+RoleBinding = alias(newer.RoleBinding, __name__, **_SUBJECTS)
+RoleBindingList = list_alias(newer.RoleBindingList, __name__)

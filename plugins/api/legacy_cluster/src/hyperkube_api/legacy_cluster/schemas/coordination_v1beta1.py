@@ -1,7 +1,7 @@
 """The types of coordination.k8s.io/v1beta1: as they are today, under their old name."""
 
 from hyperkube_api.coordination import v1 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import Package
 
@@ -12,5 +12,5 @@ PACKAGE = Package(
     openapi="io.k8s.api.coordination.v1beta1",
 )
 
-Lease = again(newer.Lease, __name__)
-LeaseList = listed(newer.LeaseList, __name__)
+Lease = alias(newer.Lease, __name__)
+LeaseList = list_alias(newer.LeaseList, __name__)

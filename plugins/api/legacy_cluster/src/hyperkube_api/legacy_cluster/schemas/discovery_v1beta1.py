@@ -3,7 +3,7 @@
 # ruff: noqa: N815 -- members bear Kubernetes' own names
 
 from hyperkube_api.discovery import v1 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import KubeSchema, Package
 from hyperkube.machinery.schema import fields as f
@@ -30,5 +30,5 @@ class Endpoint(KubeSchema):
     hints = f.Struct("hyperkube_api.discovery.v1:EndpointHints", 7, ptr=True, omitempty=True)
 
 
-EndpointSlice = again(newer.EndpointSlice, __name__, endpoints=f.List("Endpoint", 2, nullable=True, list_type="atomic"))
-EndpointSliceList = listed(newer.EndpointSliceList, __name__)
+EndpointSlice = alias(newer.EndpointSlice, __name__, endpoints=f.List("Endpoint", 2, nullable=True, list_type="atomic"))
+EndpointSliceList = list_alias(newer.EndpointSliceList, __name__)

@@ -1,6 +1,6 @@
 """The types of scheduling.k8s.io/v1alpha1: as they are today, under their old name."""
 
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 from hyperkube_api.scheduling import v1 as newer
 
 from hyperkube.machinery.schema import Package
@@ -12,5 +12,5 @@ PACKAGE = Package(
     openapi="io.k8s.api.scheduling.v1alpha1",
 )
 
-PriorityClass = again(newer.PriorityClass, __name__)
-PriorityClassList = listed(newer.PriorityClassList, __name__)
+PriorityClass = alias(newer.PriorityClass, __name__)
+PriorityClassList = list_alias(newer.PriorityClassList, __name__)

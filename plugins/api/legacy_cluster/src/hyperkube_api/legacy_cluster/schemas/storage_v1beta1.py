@@ -1,6 +1,6 @@
 """The types of storage.k8s.io/v1beta1: as they are today, under their old name."""
 
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 from hyperkube_api.storage import v1 as newer
 
 from hyperkube.machinery.schema import Package
@@ -12,13 +12,13 @@ PACKAGE = Package(
     openapi="io.k8s.api.storage.v1beta1",
 )
 
-CSIDriver = again(newer.CSIDriver, __name__)
-CSIDriverList = listed(newer.CSIDriverList, __name__)
-CSINode = again(newer.CSINode, __name__)
-CSINodeList = listed(newer.CSINodeList, __name__)
-CSIStorageCapacity = again(newer.CSIStorageCapacity, __name__)
-CSIStorageCapacityList = listed(newer.CSIStorageCapacityList, __name__)
-StorageClass = again(newer.StorageClass, __name__)
-StorageClassList = listed(newer.StorageClassList, __name__)
-VolumeAttachment = again(newer.VolumeAttachment, __name__)
-VolumeAttachmentList = listed(newer.VolumeAttachmentList, __name__)
+CSIDriver = alias(newer.CSIDriver, __name__)
+CSIDriverList = list_alias(newer.CSIDriverList, __name__)
+CSINode = alias(newer.CSINode, __name__)
+CSINodeList = list_alias(newer.CSINodeList, __name__)
+CSIStorageCapacity = alias(newer.CSIStorageCapacity, __name__)
+CSIStorageCapacityList = list_alias(newer.CSIStorageCapacityList, __name__)
+StorageClass = alias(newer.StorageClass, __name__)
+StorageClassList = list_alias(newer.StorageClassList, __name__)
+VolumeAttachment = alias(newer.VolumeAttachment, __name__)
+VolumeAttachmentList = list_alias(newer.VolumeAttachmentList, __name__)

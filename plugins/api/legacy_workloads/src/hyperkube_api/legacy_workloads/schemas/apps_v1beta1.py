@@ -4,7 +4,7 @@
 
 from hyperkube_api.apps import v1 as apps
 from hyperkube_api.legacy_workloads.schemas import scales
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import KubeSchema, Package
 from hyperkube.machinery.schema import fields as f
@@ -16,9 +16,9 @@ PACKAGE = Package(
     openapi="io.k8s.api.apps.v1beta1",
 )
 
-Scale = again(scales.Scale, __name__)
-ControllerRevision = again(apps.ControllerRevision, __name__)
-ControllerRevisionList = listed(apps.ControllerRevisionList, __name__)
+Scale = alias(scales.Scale, __name__)
+ControllerRevision = alias(apps.ControllerRevision, __name__)
+ControllerRevisionList = list_alias(apps.ControllerRevisionList, __name__)
 
 
 class RollbackConfig(KubeSchema):
@@ -54,7 +54,7 @@ class Deployment(apps.Deployment):
     spec = f.Struct("DeploymentSpec", 2, omitempty=True, doc="What is wished for.")
 
 
-DeploymentList = listed(apps.DeploymentList, __name__)
+DeploymentList = list_alias(apps.DeploymentList, __name__)
 
 
 class StatefulSetSpec(apps.StatefulSetSpec):
@@ -75,4 +75,4 @@ class StatefulSet(apps.StatefulSet):
     spec = f.Struct("StatefulSetSpec", 2, omitempty=True, doc="What is wished for.")
 
 
-StatefulSetList = listed(apps.StatefulSetList, __name__)
+StatefulSetList = list_alias(apps.StatefulSetList, __name__)

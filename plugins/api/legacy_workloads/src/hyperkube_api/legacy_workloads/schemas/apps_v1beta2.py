@@ -2,7 +2,7 @@
 
 from hyperkube_api.apps import v1 as apps
 from hyperkube_api.legacy_workloads.schemas import scales
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import Package
 
@@ -13,14 +13,14 @@ PACKAGE = Package(
     openapi="io.k8s.api.apps.v1beta2",
 )
 
-Scale = again(scales.Scale, __name__)
-ControllerRevision = again(apps.ControllerRevision, __name__)
-ControllerRevisionList = listed(apps.ControllerRevisionList, __name__)
-DaemonSet = again(apps.DaemonSet, __name__)
-DaemonSetList = listed(apps.DaemonSetList, __name__)
-Deployment = again(apps.Deployment, __name__)
-DeploymentList = listed(apps.DeploymentList, __name__)
-ReplicaSet = again(apps.ReplicaSet, __name__)
-ReplicaSetList = listed(apps.ReplicaSetList, __name__)
-StatefulSet = again(apps.StatefulSet, __name__)
-StatefulSetList = listed(apps.StatefulSetList, __name__)
+Scale = alias(scales.Scale, __name__)
+ControllerRevision = alias(apps.ControllerRevision, __name__)
+ControllerRevisionList = list_alias(apps.ControllerRevisionList, __name__)
+DaemonSet = alias(apps.DaemonSet, __name__)
+DaemonSetList = list_alias(apps.DaemonSetList, __name__)
+Deployment = alias(apps.Deployment, __name__)
+DeploymentList = list_alias(apps.DeploymentList, __name__)
+ReplicaSet = alias(apps.ReplicaSet, __name__)
+ReplicaSetList = list_alias(apps.ReplicaSetList, __name__)
+StatefulSet = alias(apps.StatefulSet, __name__)
+StatefulSetList = list_alias(apps.StatefulSetList, __name__)

@@ -3,7 +3,7 @@
 # ruff: noqa: N815 -- members bear Kubernetes' own names
 
 from hyperkube_api.autoscaling import v2 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import KubeSchema, Package
 from hyperkube.machinery.schema import fields as f
@@ -26,15 +26,15 @@ class HorizontalPodAutoscalerSpec(KubeSchema):
     metrics = f.List(f"{_FLAT}:MetricSpec", 4, omitempty=True, list_type="atomic")
 
 
-HorizontalPodAutoscalerStatus = again(
+HorizontalPodAutoscalerStatus = alias(
     newer.HorizontalPodAutoscalerStatus,
     __name__,
     currentMetrics=f.List(f"{_FLAT}:MetricStatus", 5, nullable=True, list_type="atomic"),
 )
-HorizontalPodAutoscaler = again(
+HorizontalPodAutoscaler = alias(
     newer.HorizontalPodAutoscaler,
     __name__,
     spec=f.Struct("HorizontalPodAutoscalerSpec", 2, omitempty=True, doc="What is wished for."),
     status=f.Struct("HorizontalPodAutoscalerStatus", 3, omitempty=True, doc="What is observed."),
 )
-HorizontalPodAutoscalerList = listed(newer.HorizontalPodAutoscalerList, __name__)
+HorizontalPodAutoscalerList = list_alias(newer.HorizontalPodAutoscalerList, __name__)

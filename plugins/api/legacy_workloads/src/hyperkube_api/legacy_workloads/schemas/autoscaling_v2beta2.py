@@ -1,7 +1,7 @@
 """The types of autoscaling/v2beta2: as they are today, under their old name."""
 
 from hyperkube_api.autoscaling import v2 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import Package
 
@@ -12,5 +12,5 @@ PACKAGE = Package(
     openapi="io.k8s.api.autoscaling.v2beta2",
 )
 
-HorizontalPodAutoscaler = again(newer.HorizontalPodAutoscaler, __name__)
-HorizontalPodAutoscalerList = listed(newer.HorizontalPodAutoscalerList, __name__)
+HorizontalPodAutoscaler = alias(newer.HorizontalPodAutoscaler, __name__)
+HorizontalPodAutoscalerList = list_alias(newer.HorizontalPodAutoscalerList, __name__)

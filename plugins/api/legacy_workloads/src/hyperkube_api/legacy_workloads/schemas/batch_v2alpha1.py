@@ -1,7 +1,7 @@
 """The types of batch/v2alpha1: as they are today, under their old name."""
 
 from hyperkube_api.batch import v1 as newer
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 
 from hyperkube.machinery.schema import Package
 
@@ -12,5 +12,5 @@ PACKAGE = Package(
     openapi="io.k8s.api.batch.v2alpha1",
 )
 
-CronJob = again(newer.CronJob, __name__)
-CronJobList = listed(newer.CronJobList, __name__)
+CronJob = alias(newer.CronJob, __name__)
+CronJobList = list_alias(newer.CronJobList, __name__)

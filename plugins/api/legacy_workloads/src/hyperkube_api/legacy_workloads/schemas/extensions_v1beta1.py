@@ -4,7 +4,7 @@
 
 from hyperkube_api.apps import v1 as apps
 from hyperkube_api.legacy_workloads.schemas import ingresses, scales
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 from hyperkube_api.networking import v1 as networking
 
 from hyperkube.machinery.schema import KubeSchema, Package
@@ -17,11 +17,11 @@ PACKAGE = Package(
     openapi="io.k8s.api.extensions.v1beta1",
 )
 
-Scale = again(scales.Scale, __name__)
-Ingress = again(ingresses.Ingress, __name__)
-IngressList = listed(networking.IngressList, __name__)
-NetworkPolicy = again(networking.NetworkPolicy, __name__)
-NetworkPolicyList = listed(networking.NetworkPolicyList, __name__)
+Scale = alias(scales.Scale, __name__)
+Ingress = alias(ingresses.Ingress, __name__)
+IngressList = list_alias(networking.IngressList, __name__)
+NetworkPolicy = alias(networking.NetworkPolicy, __name__)
+NetworkPolicyList = list_alias(networking.NetworkPolicyList, __name__)
 
 
 class RollbackConfig(KubeSchema):
@@ -57,7 +57,7 @@ class DaemonSet(apps.DaemonSet):
     spec = f.Struct("DaemonSetSpec", 2, omitempty=True, doc="What is wished for.")
 
 
-DaemonSetList = listed(apps.DaemonSetList, __name__)
+DaemonSetList = list_alias(apps.DaemonSetList, __name__)
 
 
 class DeploymentSpec(apps.DeploymentSpec):
@@ -79,7 +79,7 @@ class Deployment(apps.Deployment):
     spec = f.Struct("DeploymentSpec", 2, omitempty=True, doc="What is wished for.")
 
 
-DeploymentList = listed(apps.DeploymentList, __name__)
+DeploymentList = list_alias(apps.DeploymentList, __name__)
 
 
 class ReplicaSetSpec(apps.ReplicaSetSpec):
@@ -100,4 +100,4 @@ class ReplicaSet(apps.ReplicaSet):
     spec = f.Struct("ReplicaSetSpec", 2, omitempty=True, doc="What is wished for.")
 
 
-ReplicaSetList = listed(apps.ReplicaSetList, __name__)
+ReplicaSetList = list_alias(apps.ReplicaSetList, __name__)

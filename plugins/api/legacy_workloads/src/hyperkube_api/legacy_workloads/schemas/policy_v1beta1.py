@@ -1,6 +1,6 @@
 """The types of policy/v1beta1: as they are today, under their old name."""
 
-from hyperkube_api.meta.again import again, listed
+from hyperkube_api.meta.schema_aliases import alias, list_alias
 from hyperkube_api.policy import v1 as newer
 
 from hyperkube.machinery.schema import Package
@@ -12,5 +12,5 @@ PACKAGE = Package(
     openapi="io.k8s.api.policy.v1beta1",
 )
 
-PodDisruptionBudget = again(newer.PodDisruptionBudget, __name__)
-PodDisruptionBudgetList = listed(newer.PodDisruptionBudgetList, __name__)
+PodDisruptionBudget = alias(newer.PodDisruptionBudget, __name__)
+PodDisruptionBudgetList = list_alias(newer.PodDisruptionBudgetList, __name__)

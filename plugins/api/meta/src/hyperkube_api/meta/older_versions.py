@@ -1,4 +1,4 @@
-"""Words for declaring a removed version by the version that took its place.
+"""How groups declare a removed version: by the version that took its place.
 
 What both have in common (names, storage, rules, table) is said once, by the newer one. An object of the older version
 is checked and completed in the newer one's shape and comes back: so there is one set of rules, and what is stored is
@@ -28,7 +28,7 @@ from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin, PluginContext
 
-Shift = Callable[[Object], Object]
+Convert = Callable[[Object], Object]
 """Returns an object of one version in the shape of another; leaves what it gets alone, and apiVersion to the caller."""
 
 Default = Callable[[Object], None]
@@ -36,7 +36,7 @@ Accept = Callable[[FieldError], bool]
 """Tells whether an error of the newer version is one in the older version too."""
 
 _Answer = TypeVar("_Answer")
-_FACTS = (
+_ATTRIBUTES = (
     "generation",
     "allow_create_on_update",
     "allow_unconditional_update",
@@ -53,11 +53,11 @@ def unchanged(obj: Object) -> Object:
     return obj
 
 
-def nothing(_obj: Object) -> None:
+def no_defaults(_obj: Object) -> None:
     """Fill in nothing that the newer version does not."""
 
 
-def always(_error: FieldError) -> bool:
+def accept_all(_error: FieldError) -> bool:
     """Take over every error."""
     return True
 
@@ -72,14 +72,14 @@ class Differences:
         accept: which errors of the newer version count.
     """
 
-    newer: Shift = unchanged
-    older: Shift = unchanged
-    default: Default = nothing
-    accept: Accept = always
+    newer: Convert = unchanged
+    older: Convert = unchanged
+    default: Default = no_defaults
+    accept: Accept = accept_all
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class Lifecycle:
     """When a kind was deprecated and removed, as minor versions of Kubernetes 1, and what replaces it."""
 
     deprecated: int
@@ -97,15 +97,15 @@ class Life:
         return f"{text}; use {self.replacement} {kind.kind}" if self.replacement else text
 
 
-class ThroughNewer(Strategy):
+class ConvertingStrategy(Strategy):
     """A strategy for objects of an older version: asks the newer version's, in the newer shape."""
 
     def __init__(self, inner: Strategy, differences: Differences, newer: str, older: str) -> None:
         self._inner = inner
         self._differences = differences
         self._versions = newer, older
-        for fact in _FACTS:
-            setattr(self, fact, getattr(inner, fact))
+        for name in _ATTRIBUTES:
+            setattr(self, name, getattr(inner, name))
 
     def newer(self, obj: Object) -> Object:
         """Return an object in the newer version."""
@@ -124,7 +124,7 @@ class ThroughNewer(Strategy):
         obj.update(older)
         return answer
 
-    def _counted(self, errors: Iterable[FieldError]) -> list[FieldError]:
+    def _accepted(self, errors: Iterable[FieldError]) -> list[FieldError]:
         return [error for error in errors if self._differences.accept(error)]
 
     def default(self, obj: Object) -> None:
@@ -146,15 +146,15 @@ class ThroughNewer(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check by the newer version's rules."""
-        return self._counted(self._inner.validate(call, self.newer(obj)))
+        return self._accepted(self._inner.validate(call, self.newer(obj)))
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check by the newer version's rules."""
-        return self._counted(self._inner.validate_update(call, self.newer(obj), self.newer(old)))
+        return self._accepted(self._inner.validate_update(call, self.newer(obj), self.newer(old)))
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check by the newer version's rules."""
-        return self._counted(self._inner.validate_status_update(call, self.newer(obj), self.newer(old)))
+        return self._accepted(self._inner.validate_status_update(call, self.newer(obj), self.newer(old)))
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Check by the newer version's rules."""
@@ -193,7 +193,7 @@ class ThroughNewer(Strategy):
         self._inner.after_delete(call, self.newer(obj))
 
 
-def declared(plugin: type[Plugin], context: PluginContext) -> dict[str, ResourceSpec]:
+def newest_resources(plugin: type[Plugin], context: PluginContext) -> dict[str, ResourceSpec]:
     """Return the resources of a group's newest version, by plural name."""
     hook: Callable[[], Iterable[ApiGroupVersion]] = plugin(context).api_group_versions  # type: ignore[attr-defined]  # the family's hook
     newest = next(iter(hook()))
@@ -201,7 +201,7 @@ def declared(plugin: type[Plugin], context: PluginContext) -> dict[str, Resource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Older:
+class OlderVersion:
     """One older version: how its resources are made from the newer ones.
 
     Attributes:
@@ -209,11 +209,11 @@ class Older:
     """
 
     version: Version
-    life: Life
+    lifecycle: Lifecycle
     scale: Callable[[Version, str], Subresource] | None = None
 
     def resource(
-        self, newer: ResourceSpec, differences: Differences | None = None, *, life: Life | None = None
+        self, newer: ResourceSpec, differences: Differences | None = None, *, lifecycle: Lifecycle | None = None
     ) -> ResourceSpec:
         """Declare a resource that the newer version has too."""
         kind = self.version.kind(newer.kind.kind)
@@ -233,7 +233,7 @@ class Older:
             fields={path: _reader(read, through) for path, read in newer.fields.items()},
             subresources=subresources,
             served=False,
-            deprecated=(life or self.life).warning(kind),
+            deprecated=(lifecycle or self.lifecycle).warning(kind),
         )
 
     def _subresource(self, newer: ResourceSpec, sub: Subresource, strategies: _Strategies) -> Subresource:
@@ -266,16 +266,16 @@ class _Strategies:
     newer: str
     older: str
 
-    def of(self, inner: Strategy) -> ThroughNewer:
-        return ThroughNewer(inner, self.differences, self.newer, self.older)
+    def of(self, inner: Strategy) -> ConvertingStrategy:
+        return ConvertingStrategy(inner, self.differences, self.newer, self.older)
 
 
-def _cells(cells: Cells, through: ThroughNewer) -> Cells:
+def _cells(cells: Cells, through: ConvertingStrategy) -> Cells:
     def shown(obj: Object, now: datetime) -> list[Any]:
         return cells(through.newer(obj), now)
 
     return shown
 
 
-def _reader(read: Callable[[Object], str], through: ThroughNewer) -> Callable[[Object], str]:
+def _reader(read: Callable[[Object], str], through: ConvertingStrategy) -> Callable[[Object], str]:
     return lambda obj: read(through.newer(obj))
