@@ -180,6 +180,17 @@ def test_a_scope_waits_only_for_what_was_asked_through_it(client, factory):
     assert not scope.has_synced()
 
 
+def test_what_is_asked_for_through_a_scope_counts_for_the_whole_factory(factory):
+    scope, other = factory.scoped(), factory.scoped()
+
+    informer = scope.informer(PODS)
+
+    assert (factory.asked, scope.asked, other.asked) == ((informer,), (informer,), ())
+    assert not factory.has_synced()
+    scope.discard(informer)
+    assert (factory.asked, scope.asked) == ((), ())
+
+
 def test_stopping_wakes_who_waits_for_a_server_that_never_answers(client, factory):
     for _ in range(100):
         client.fail_next("list", "pods", ServiceUnavailable("away"))

@@ -5,8 +5,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from hyperkube.client.fake import FakeClient
+from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import admission as specs
 from hyperkube.hookspecs import hookimpl
+from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import (
     Plugin,
@@ -173,3 +176,53 @@ def test_hosts_with_plugins_of_one_class_share_nothing():
     one.hook.admission_validate(request=None)
 
     assert (first, second) == (["A"], ["B", "C"])
+
+
+class Watcher(Plugin):
+    """Has a cache of its own from the beginning, and asks for another when it is told to."""
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.willing = True
+        if self.context.name != "Blind":
+            self.informers.informer(PODS if self.context.name == "Pods" else NODES)
+
+    def ready(self):
+        return self.willing
+
+
+def loaded(monkeypatch, informers, *names):
+    monkeypatch.setattr(loader, "installed", lambda _family: names)
+    monkeypatch.setattr(loader, "_import", lambda _family, _names: dict.fromkeys(names, Watcher))
+    return load("admission", names, specs, lambda name: PluginContext(name=name, informers=informers))
+
+
+def test_a_host_is_ready_once_the_caches_that_its_plugins_asked_for_are_filled(monkeypatch):
+    informers = InformerFactory(FakeClient())
+    pods, nodes = (loaded(monkeypatch, informers, name) for name in ("Pods", "Nodes"))
+    both, blind = loaded(monkeypatch, informers, "Pods", "Nodes"), loaded(monkeypatch, informers, "Blind")
+    assert blind.ready()
+    assert not pods.ready()
+
+    informers.informer(PODS).refresh()
+
+    assert [host.ready() for host in (pods, nodes, both)] == [True, False, False]
+    informers.informer(NODES).refresh()
+    assert both.ready()
+
+
+def test_what_a_plugin_asks_for_later_does_not_hold_its_host_back(monkeypatch):
+    informers = InformerFactory(FakeClient())
+    host = loaded(monkeypatch, informers, "Blind")
+
+    host.plugins[0].informers.informer(PODS)
+
+    assert host.ready()
+
+
+def test_a_plugin_may_have_other_reasons_not_to_be_ready(monkeypatch):
+    host = loaded(monkeypatch, InformerFactory(FakeClient()), "Blind")
+
+    host.plugins[0].willing = False
+
+    assert not host.ready()

@@ -24,10 +24,6 @@ class DefaultIngressClass(Plugin):
         super().__init__(context)
         self._classes = self.informers.informer(INGRESS_CLASSES)
 
-    def ready(self) -> bool:
-        """Tell whether the classes are known."""
-        return self._classes.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Name the default class, unless the ingress names one, be it in the annotation of old."""

@@ -28,10 +28,6 @@ class DefaultStorageClass(Plugin):
         super().__init__(context)
         self._classes = self.informers.informer(STORAGE_CLASSES)
 
-    def ready(self) -> bool:
-        """Tell whether the classes are known."""
-        return self._classes.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Name the default class; an empty name is a choice too."""

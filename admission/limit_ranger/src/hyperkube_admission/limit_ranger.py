@@ -141,10 +141,6 @@ class LimitRanger(Plugin):
         super().__init__(context)
         self._ranges = self.informers.informer(LIMIT_RANGES)
 
-    def ready(self) -> bool:
-        """Tell whether the LimitRanges are known."""
-        return self._ranges.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Give new pods the defaults."""

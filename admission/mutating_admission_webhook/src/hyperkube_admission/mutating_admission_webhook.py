@@ -38,10 +38,6 @@ class MutatingAdmissionWebhook(Plugin):
             CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
         )
 
-    def ready(self) -> bool:
-        """Tell whether the configurations are known."""
-        return self._webhooks.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Ask each webhook and apply its patch."""

@@ -20,10 +20,6 @@ class NamespaceAutoProvision(Plugin):
         super().__init__(context)
         self._namespaces = self.informers.informer(NAMESPACES)
 
-    def ready(self) -> bool:
-        """Tell whether the namespaces are known."""
-        return self._namespaces.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Create the namespace before the object."""

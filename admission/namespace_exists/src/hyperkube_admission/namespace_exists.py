@@ -19,10 +19,6 @@ class NamespaceExists(Plugin):
         super().__init__(context)
         self._namespaces = self.informers.informer(NAMESPACES)
 
-    def ready(self) -> bool:
-        """Tell whether the namespaces are known."""
-        return self._namespaces.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Raise NotFound for a missing namespace."""

@@ -38,10 +38,6 @@ class NamespaceLifecycle(Plugin):
         self._lock = threading.Lock()
         self._deleted: dict[str, float] = {}
 
-    def ready(self) -> bool:
-        """Tell whether the namespaces are known."""
-        return self._namespaces.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Look at the namespace before anything else is done with the object."""

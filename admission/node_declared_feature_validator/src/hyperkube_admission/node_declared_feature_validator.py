@@ -52,10 +52,6 @@ class NodeDeclaredFeatureValidator(Plugin):
         self._on = context.gates.get(_GATE, False)
         self._nodes = self.informers.informer(NODES)
 
-    def ready(self) -> bool:
-        """Tell whether the nodes are known."""
-        return self._nodes.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Compare what a change needs with what the node declares."""

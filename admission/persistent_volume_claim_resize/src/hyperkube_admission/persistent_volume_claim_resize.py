@@ -32,10 +32,6 @@ class PersistentVolumeClaimResize(Plugin):
         super().__init__(context)
         self._classes = self.informers.informer(STORAGE_CLASSES)
 
-    def ready(self) -> bool:
-        """Tell whether the classes are known."""
-        return self._classes.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Check claims that ask for more than before."""

@@ -65,10 +65,6 @@ class PodNodeSelector(Plugin):
             raise UsageError(f"settings of plugin {context.name!r}: {error}") from error
         self._namespaces = self.informers.informer(NAMESPACES)
 
-    def ready(self) -> bool:
-        """Tell whether the namespaces are known."""
-        return self._namespaces.has_synced()
-
     def _selector(self, name: str) -> Mapping[str, str]:
         namespace = self._namespaces.get("", name)
         if namespace is None:

@@ -107,10 +107,6 @@ class PodPreset(Plugin):
             raise UsageError(f"admission plugin PodPreset needs its API: --runtime-config={_VERSION}=true")
         self._presets = self.informers.informer(POD_PRESETS)
 
-    def ready(self) -> bool:
-        """Tell whether the presets are known."""
-        return self._presets.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Apply the presets that fit, in the order of their names."""

@@ -41,10 +41,6 @@ class PodResizeValidator(Plugin):
         self._on = context.gates.get(_GATE, True)
         self._nodes = self.informers.informer(NODES)
 
-    def ready(self) -> bool:
-        """Tell whether the nodes are known."""
-        return self._nodes.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Compare what is asked for with what the pod's node has."""

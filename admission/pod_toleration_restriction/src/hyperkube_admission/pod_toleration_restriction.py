@@ -77,10 +77,6 @@ class PodTolerationRestriction(Plugin):
         self._settings = self.settings(Settings)
         self._namespaces = self.informers.informer(NAMESPACES)
 
-    def ready(self) -> bool:
-        """Tell whether the namespaces are known."""
-        return self._namespaces.has_synced()
-
     def _listed(self, name: str, annotation: str) -> list[Object] | None:
         """Return the list of a namespace's annotation, None without one."""
         namespace = self._namespaces.get("", name)

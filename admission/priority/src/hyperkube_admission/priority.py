@@ -25,10 +25,6 @@ class Priority(Plugin):
         super().__init__(context)
         self._classes = self.informers.informer(PRIORITY_CLASSES)
 
-    def ready(self) -> bool:
-        """Tell whether the classes are known."""
-        return self._classes.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Write priority and preemption policy into the pod."""

@@ -67,10 +67,6 @@ class ResourceQuota(Plugin):
         self._quotas = self.informers.informer(RESOURCE_QUOTAS)
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
-    def ready(self) -> bool:
-        """Tell whether the quotas are known."""
-        return self._quotas.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Charge the object to every quota that counts it."""

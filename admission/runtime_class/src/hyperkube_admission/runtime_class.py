@@ -51,10 +51,6 @@ class RuntimeClass(Plugin):
         super().__init__(context)
         self._classes = self.informers.informer(RUNTIME_CLASSES)
 
-    def ready(self) -> bool:
-        """Tell whether the classes are known."""
-        return self._classes.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Fill overhead, node selector and tolerations in."""

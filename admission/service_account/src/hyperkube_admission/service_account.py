@@ -135,10 +135,6 @@ class ServiceAccount(Plugin):
         super().__init__(context)
         self._accounts = self.informers.informer(SERVICE_ACCOUNTS)
 
-    def ready(self) -> bool:
-        """Tell whether the accounts are known."""
-        return self._accounts.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Fill in account, token volume and pull secrets."""

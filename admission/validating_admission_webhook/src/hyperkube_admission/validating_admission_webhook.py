@@ -34,10 +34,6 @@ class ValidatingAdmissionWebhook(Plugin):
             CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
         )
 
-    def ready(self) -> bool:
-        """Tell whether the configurations are known."""
-        return self._webhooks.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Ask each webhook; refuse what one of them refuses."""

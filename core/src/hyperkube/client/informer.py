@@ -55,9 +55,13 @@ class InformerFactory:
         self._projections = projections or {}
         self._shared = _Shared(self._clock)
         self._asked: list[Informer] = []
+        self._asked_lists: tuple[list[Informer], ...] = (self._asked,)
 
     def scoped(self) -> InformerFactory:
-        """Return a factory with the same informers that remembers which ones were asked for through it."""
+        """Return a factory with the same informers that knows by itself which ones were asked for through it.
+
+        What is asked for through a scope counts as asked for through the factory that made the scope, too.
+        """
         scope = InformerFactory(
             self._client,
             self._clock,
@@ -66,6 +70,7 @@ class InformerFactory:
             projections=self._projections,
         )
         scope._shared = self._shared
+        scope._asked_lists = (scope._asked, *self._asked_lists)
         return scope
 
     def informer(
@@ -97,8 +102,9 @@ class InformerFactory:
                     random=self._random,
                     detect_mutations=self._detect_mutations,
                 )
-            if informer not in self._asked:
-                self._asked.append(informer)
+            for asked in self._asked_lists:
+                if informer not in asked:
+                    asked.append(informer)
             started = self._shared.started
         if started:
             informer.start(self._shared.turns)
@@ -118,8 +124,15 @@ class InformerFactory:
             self._shared.informers = {
                 key: known for key, known in self._shared.informers.items() if known is not informer
             }
-            self._asked = [known for known in self._asked if known is not informer]
+            for asked in self._asked_lists:
+                if informer in asked:
+                    asked.remove(informer)
         informer.stop()
+
+    @property
+    def asked(self) -> tuple[Informer, ...]:
+        """The informers that were asked for through this factory so far."""
+        return tuple(self._asked)
 
     def all(self) -> list[Informer]:
         """Return every informer of the factory, whoever asked for it."""
@@ -135,12 +148,12 @@ class InformerFactory:
 
     def has_synced(self) -> bool:
         """Tell whether all informers that were asked for through this factory have their first list."""
-        return all(informer.has_synced() for informer in [*self._asked])
+        return all(informer.has_synced() for informer in self.asked)
 
     def wait_synced(self, timeout: float | None = None) -> bool:
         """Wait until `has_synced`, at most `timeout` seconds; tell whether it holds."""
         deadline = None if timeout is None else self._clock.monotonic() + timeout
-        for informer in [*self._asked]:
+        for informer in self.asked:
             left = None if deadline is None else max(0.0, deadline - self._clock.monotonic())
             if not informer.wait_synced(left):
                 return False

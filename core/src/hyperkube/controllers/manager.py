@@ -79,7 +79,6 @@ class ControllerManager:
         self._lock = threading.Lock()
         self._closed = False
         self._informers: InformerFactory | None = None
-        self._scopes: dict[str, InformerFactory] = {}
         self._host: PluginHost | None = None
         self._running: list[_Running] = []
         self._elector: LeaderElector | None = None
@@ -157,7 +156,6 @@ class ControllerManager:
 
     def _context(self, name: str) -> PluginContext:
         assert self._informers is not None  # noqa: S101  made by _run before any plugin
-        scope = self._scopes[name] = self._informers.scoped()
         return PluginContext(
             name=name,
             clock=self._clock,
@@ -165,7 +163,7 @@ class ControllerManager:
             gates=self._options.get("feature-gates") or {},
             options=self._options,
             client=self._client_of(name),
-            informers=scope,
+            informers=self._informers,
             metrics=self._metrics,
         )
 
@@ -185,7 +183,7 @@ class ControllerManager:
                 host.start()
                 for name, plugin in zip(host.names, host.plugins, strict=True):
                     built = plugin.controller_build()  # type: ignore[attr-defined]  # the family's only hook
-                    self._running.append(_Running(name, built, self._scopes[name]))
+                    self._running.append(_Running(name, built, plugin.informers))
             self._host = host
             self._informers.start()
             for entry in self._running:

@@ -42,7 +42,8 @@ class PluginContext:
         options: the host's own command-line options by flag name (``"service-cluster-ip-range"``), for plugins that
             a classic Kubernetes flag configures.
         client: acts as the plugin's own identity; None in hosts that have no API access (a storage tool).
-        informers: shared caches of the process; None likewise.
+        informers: shared caches of the process, in a scope of the plugin's own; None likewise. The host is not ready
+            before those that the plugin asks for in its constructor are filled.
         authorizer: answers "may this user do that"; None outside the API server.
         metrics: the host's own registry; None when metrics are off.
     """
@@ -102,7 +103,10 @@ class Plugin:
         """Begin background work; called once, after all plugins of the host were built."""
 
     def ready(self) -> bool:
-        """Tell whether the plugin can do its work; the host reports itself ready when all can."""
+        """Tell whether the plugin can do its work; the host reports itself ready when all can.
+
+        The informers that the plugin asked for when it was built need no word here: the host waits for them itself.
+        """
         return True
 
     def close(self) -> None:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from types import ModuleType
@@ -153,6 +154,12 @@ class PluginHost:
         """
         self.family = family
         self._plugins = tuple(plugins)
+        self._caches = [
+            informer
+            for _, plugin in self._plugins
+            if plugin.context.informers is not None
+            for informer in plugin.context.informers.asked
+        ]
         self._manager = _Manager(PROJECT)
         self._manager.add_hookspecs(specs)
         try:
@@ -198,8 +205,11 @@ class PluginHost:
             raise
 
     def ready(self) -> bool:
-        """Tell whether every plugin says it is ready."""
-        return all(plugin.ready() for plugin in self.plugins)
+        """Tell whether the caches that plugins asked for when they were built are filled, and every plugin is ready.
+
+        What a plugin asks for later, as requests or policies name it, is the plugin's own concern.
+        """
+        return all(cache.has_synced() for cache in self._caches) and all(plugin.ready() for plugin in self.plugins)
 
     def close(self) -> None:
         """Close all plugins, the last one first; the first failure is raised once all were closed."""
@@ -220,6 +230,8 @@ def load(
     context: Callable[[str], PluginContext],
 ) -> PluginHost:
     """Build the named plugins, in this order, each with the context that `context(name)` returns.
+
+    The informers of the context are scoped, so that the host knows which ones each plugin asks for.
 
     Args:
         family: the family's word, e.g. ``admission``; the entry-point group is ``hyperkube.<family>``.
@@ -245,12 +257,16 @@ def load(
     built: list[tuple[str, Plugin]] = []
     for name in names:
         try:
-            built.append((name, classes[name](context(name))))
+            built.append((name, classes[name](_with_own_scope(context(name)))))
         except UsageError:
             raise
         except Exception as error:
             raise PluginLoadFailed(f"{family} plugin {name!r} could not be built: {error}") from error
     return PluginHost(family, specs, built)
+
+
+def _with_own_scope(context: PluginContext) -> PluginContext:
+    return context if context.informers is None else replace(context, informers=context.informers.scoped())
 
 
 def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:

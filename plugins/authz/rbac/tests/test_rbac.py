@@ -4,10 +4,11 @@ from hyperkube_authz.rbac.policy import bootstrap_objects
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
+from hyperkube.hookspecs import authz as specs
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from hyperkube.machinery.users import UserInfo, component, service_account
-from hyperkube.plugin import PluginContext
+from hyperkube.plugin import PluginContext, PluginHost
 from hyperkube.testing.contracts.authz import AuthzContract
 
 BOB = UserInfo("bob", groups=("dev", "system:authenticated"))
@@ -156,10 +157,12 @@ def test_the_bootstrap_policy_lets_components_work(world):
     assert objects == world.plugin.authz_bootstrap_objects()
 
 
-def test_it_is_ready_when_all_caches_are(world):
-    assert not world.plugin.ready()
+def test_its_host_is_ready_when_all_caches_are(world):
+    host = PluginHost("authz", specs, [("RBAC", world.plugin)])
+
+    assert not host.ready()
     world.informers.refresh()
-    assert world.plugin.ready()
+    assert host.ready()
 
 
 class TestContract(AuthzContract):

@@ -56,10 +56,6 @@ class MutatingAdmissionPolicy(Plugin):
             _compile,
         )
 
-    def ready(self) -> bool:
-        """Tell whether policies and bindings are known."""
-        return self._policies.has_synced() and self._namespaces.informer.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Apply the mutations of the policies, in the order of their names."""

@@ -91,10 +91,6 @@ class PodSecurity(Plugin):
             raise UsageError(f"settings of plugin {context.name!r}: unknown exemption {min(unknown)!r}")
         self._namespaces = self.informers.informer(NAMESPACES)
 
-    def ready(self) -> bool:
-        """Tell whether the namespaces are known."""
-        return self._namespaces.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Refuse pods that break what is enforced, tell of the rest."""

@@ -42,10 +42,6 @@ class PodSecurityPolicy(Plugin):
             raise UsageError(f"admission plugin PodSecurityPolicy needs its API: {wanted}")
         self._policies = self.informers.informer(POLICIES)
 
-    def ready(self) -> bool:
-        """Tell whether the policies are known."""
-        return self._policies.has_synced()
-
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Complete a new pod by the policy that allows it; refuse nothing yet."""

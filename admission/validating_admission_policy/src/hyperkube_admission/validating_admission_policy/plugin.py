@@ -56,10 +56,6 @@ class ValidatingAdmissionPolicy(Plugin):
             _compile,
         )
 
-    def ready(self) -> bool:
-        """Tell whether policies and bindings are known."""
-        return self._policies.has_synced() and self._namespaces.informer.has_synced()
-
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Refuse, warn of or note what breaks a policy."""

@@ -176,10 +176,6 @@ class Node(Plugin):
         for informer in (self._pods, self._volumes, self._attachments):
             informer.add_handler(self._changed, self._updated, self._changed)
 
-    def ready(self) -> bool:
-        """Tell whether pods and volumes are known."""
-        return self._pods.has_synced() and self._volumes.has_synced() and self._attachments.has_synced()
-
     def _changed(self, _obj: Object) -> None:
         with self._lock:
             self._epoch += 1

@@ -46,11 +46,6 @@ class RBAC(Plugin):
         for bindings in (self._cluster_bindings, self._role_bindings):
             bindings.add_handler(self._bound, self._rebound, self._unbound)
 
-    def ready(self) -> bool:
-        """Tell whether all roles and bindings are known."""
-        informers = (self._cluster_roles, self._roles, self._cluster_bindings, self._role_bindings)
-        return all(informer.has_synced() for informer in informers)
-
     def _changed(self, _obj: Object) -> None:
         with self._lock:
             self._epoch += 1

@@ -164,10 +164,6 @@ class Policies(Generic[Evaluator]):
         """Whether there is nothing to ask."""
         return not len(self._policies) or not len(self._bindings)
 
-    def has_synced(self) -> bool:
-        """Tell whether all are known."""
-        return self._policies.has_synced() and self._bindings.has_synced()
-
     def invocations(self, request: AdmissionRequest) -> Iterator[Invocation[Evaluator] | Problem]:
         """Yield what is to be asked about a request, in the order of names."""
         for policy in sorted(self._policies.list(), key=name_of):

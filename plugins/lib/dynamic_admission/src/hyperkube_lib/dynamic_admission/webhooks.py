@@ -103,10 +103,6 @@ class Webhooks:
         self._caller: Caller | None = None
         self._compiled: dict[str, tuple[str, list[Conditions | None]]] = {}
 
-    def has_synced(self) -> bool:
-        """Tell whether all are known."""
-        return self._configurations.has_synced() and self._namespaces.informer.has_synced()
-
     def matching(self, request: AdmissionRequest) -> Iterator[Webhook]:
         """Yield the webhooks that are about a request, as it is when each one's turn comes.
 
