@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 import recordings
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.edge import Edge
 
-from hyperkube.apiserver.server import ApiServer
-from hyperkube.serving.edge import Edge
 from hyperkube.storage.memory import MemoryStore
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import orjson
 import yaml
+from hyperkube_testing.peers.ports import free_port
 
-from hyperkube.testing.ports import free_port
 from hyperkube.testing.waiting import eventually
 
 HYPERKUBE = Path(sys.executable).with_name("hyperkube")

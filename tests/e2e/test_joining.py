@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 from cryptography import x509
+from hyperkube_testing.peers.ports import free_port
 from local_cluster import HYPERKUBE, LocalCluster, eventually, run
-
-from hyperkube.testing.ports import free_port
 
 TOKEN_ID, TOKEN_SECRET = "abcdef", "0123456789abcdef"
 

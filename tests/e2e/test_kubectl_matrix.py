@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hyperkube_testing.peers.peer import Peer
 from kubectl_rows import MORE, ROWS, config_map
 from local_cluster import curl, pod, reading, run
-
-from hyperkube.testing.peer import Peer
 
 SENT = re.compile(r"round_trippers.go:\d+\] (\w+) https://[^/]+(\S*) (\d*)")
 METRICS = "metrics.k8s.io/v1beta1"

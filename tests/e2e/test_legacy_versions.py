@@ -6,9 +6,8 @@ import os
 import shutil
 
 import pytest
+from hyperkube_testing.cluster.cluster import ControlPlane
 from local_cluster import run
-
-from hyperkube.testing.cluster import ControlPlane
 
 MANIFEST = """
 apiVersion: extensions/v1beta1

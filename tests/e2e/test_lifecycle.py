@@ -220,7 +220,7 @@ def test_hollow_nodes_are_ready_and_take_pods(scratch):
 
 def test_five_processes_do_the_same_job(scratch, hello_file):
     with LocalCluster(scratch / "five", "--processes").running() as cluster:
-        servers = [line for line in processes_of(cluster.root).values() if "hyperkube.cli.main" in line]
+        servers = [line for line in processes_of(cluster.root).values() if "hyperkube.command.main" in line]
         assert len(servers) == 5, servers
 
         cluster.kubectl("apply", "-f", str(hello_file))
@@ -240,7 +240,9 @@ def test_five_processes_do_the_same_job(scratch, hello_file):
 def test_when_one_of_five_processes_ends_they_all_do_and_say_why(cluster):
     cluster.arguments = ("--processes",)
     cluster.start()
-    (scheduler,) = [pid for pid, line in processes_of(cluster.root).items() if "hyperkube.cli.main scheduler" in line]
+    (scheduler,) = [
+        pid for pid, line in processes_of(cluster.root).items() if "hyperkube.command.main scheduler" in line
+    ]
 
     os.kill(scheduler, signal.SIGKILL)
 

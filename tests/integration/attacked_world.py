@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.certificates import issue, make_ca, self_signed, signing_key
+from hyperkube_lib.serving.edge import Edge
+from hyperkube_lib.serving.tls import TlsFiles
 
-from hyperkube.apiserver.server import ApiServer
-from hyperkube.serving.certificates import issue, make_ca, self_signed, signing_key
-from hyperkube.serving.edge import Edge
-from hyperkube.serving.tls import TlsFiles
 from hyperkube.storage.memory import MemoryStore
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"

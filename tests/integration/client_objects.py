@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from hyperkube.testing.cluster import ControlPlane
+from hyperkube_testing.cluster.cluster import ControlPlane
 
 GROUP = "clients.example.com"
 

@@ -8,8 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import orjson
-
-from hyperkube.serving.certificates import issue, make_ca
+from hyperkube_lib.serving.certificates import issue, make_ca
 
 NAME = "extender.example.com"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from hyperkube_testing.scheduling.tables import node
+
 from hyperkube.kinds.resources import NODES, PODS, PRIORITY_CLASSES
-from hyperkube.testing.scheduling import node
 
 NO_ACCOUNTS = {"disable-admission-plugins": ("ServiceAccount",)}
 SECONDS = 60.0

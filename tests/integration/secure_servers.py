@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from hyperkube_lib.serving.certificates import issue, make_ca
+from hyperkube_testing.peers.ports import free_port
 from server_processes import BIN, ApiServer, Process, running
-
-from hyperkube.serving.certificates import issue, make_ca
-from hyperkube.testing.ports import free_port
 
 TOKENS = (
     "admin-token,admin,1,system:masters\nscrape-token,scraper,3\n"

@@ -16,8 +16,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from hyperkube_testing.peers.ports import free_port
 
-from hyperkube.testing.ports import free_port
 from hyperkube.testing.waiting import eventually  # noqa: F401 -- for the tests of these servers
 
 BIN = Path(sys.executable).parent

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import orjson
 import pytest
+from hyperkube_host.apiserver.routed_store import RoutedStore
 from hyperkube_storage.sqlite import SqliteStore
+from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, NODES, PODS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import NotFound
 from hyperkube.storage.memory import MemoryStore
-from hyperkube.storage.routed import RoutedStore
-from hyperkube.testing.cluster import ControlPlane
 
 OBJECTS = 200
 FORKS = 100

@@ -14,9 +14,10 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_host.controller_manager.manager import ControllerManager
+from hyperkube_lib.serving.certificates import make_ca, signing_key
 
-from hyperkube.apiserver.server import ApiServer
-from hyperkube.controllers.manager import ControllerManager
 from hyperkube.kinds.resources import (
     CERTIFICATE_SIGNING_REQUESTS,
     CONFIG_MAPS,
@@ -41,7 +42,6 @@ from hyperkube.kinds.resources import (
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import UserInfo
-from hyperkube.serving.certificates import make_ca, signing_key
 
 AUTOSCALERS = GroupVersionResource("autoscaling", "v2", "horizontalpodautoscalers")
 ADMIN = UserInfo("admin", "", ("system:masters", "system:authenticated"))

@@ -10,11 +10,11 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import NO_ACCOUNTS, add_node, add_pods, get, pod, remove, settled, wait_bound, wait_message
 
 from hyperkube.kinds.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.testing.cluster import ControlPlane
 
 TEMPLATES = GroupVersionResource("resource.k8s.io", "v1", "resourceclaimtemplates")
 DRIVER = "gpu.example.com"

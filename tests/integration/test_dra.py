@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import (
     NO_ACCOUNTS,
     add_node,
@@ -29,7 +30,6 @@ from scheduling_world import (
 
 from hyperkube.kinds.resources import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.testing.cluster import ControlPlane
 
 TEMPLATES = GroupVersionResource("resource.k8s.io", "v1", "resourceclaimtemplates")
 GPU = "example.com/gpu"

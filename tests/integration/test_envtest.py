@@ -19,9 +19,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from client_objects import GROUP, custom, definition, pod
+from hyperkube_testing.peers.ports import free_port
 from server_processes import BIN, Etcd, Process, eventually, need_etcd, running
-
-from hyperkube.testing.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.etcd]
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin.loader import installed
-from hyperkube.testing.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -61,12 +61,12 @@ class Site:
         self.run(UV, "pip", "uninstall", "--quiet", "--python", self.python, name.replace("_", "-"))
 
     def start(self, server: str, *flags: str, **environment: str) -> subprocess.Popen[str]:
-        command = [str(self.python), "-m", "hyperkube.cli.main", server, *flags]
+        command = [str(self.python), "-m", "hyperkube.command.main", server, *flags]
         with (self.folder / f"{server}.log").open("a") as log:
             return subprocess.Popen(command, stdout=log, stderr=log, text=True, env={**os.environ, **environment})
 
     def refusal(self, server: str, *flags: str) -> str:
-        command = [str(self.python), "-m", "hyperkube.cli.main", server, *flags]
+        command = [str(self.python), "-m", "hyperkube.command.main", server, *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
         assert done.returncode == 1, done
         return done.stderr.strip()

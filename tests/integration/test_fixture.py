@@ -7,11 +7,11 @@ import threading
 import urllib.request
 
 import pytest
+from hyperkube_testing.cluster.cluster import ControlPlane, NotInTime
 
 from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, NODES, PODS, REPLICA_SETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import AlreadyExists, Forbidden, NotFound, UsageError
-from hyperkube.testing.cluster import ControlPlane, NotInTime
 
 
 def config_map(name, namespace="default", **metadata):

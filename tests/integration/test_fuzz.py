@@ -24,13 +24,13 @@ from client_objects import definition
 from fuzz_cases import sound, wrong
 from fuzz_refusals import names_the_culprit
 from fuzz_requests import BODIES, BROKEN, CLUSTER, SOUND, place, shown, target
+from hyperkube_lib.serving.exchange import HttpRequest, Response, StreamResponse
+from hyperkube_testing.cluster.cluster import ADMIN, ControlPlane
 from hypothesis import HealthCheck, Phase, given, settings
 
 from hyperkube.machinery.clock import SystemClock
-from hyperkube.serving.exchange import HttpRequest, Response, StreamResponse
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import prefix_end
-from hyperkube.testing.cluster import ADMIN, ControlPlane
 
 CASES = int(os.environ.get("HYPERKUBE_FUZZ_CASES", "600"))
 QUIET = settings(

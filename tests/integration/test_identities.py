@@ -11,15 +11,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from hyperkube_authn.oidc import keys
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.certificates import issue, make_ca, self_signed
+from hyperkube_lib.serving.edge import Edge
+from hyperkube_lib.serving.tls import TlsFiles
+from hyperkube_testing.peers.openid_issuer import OpenIdIssuer
+from hyperkube_testing.peers.peer import Peer
 
-from hyperkube.apiserver.server import ApiServer
 from hyperkube.machinery.clock import SystemClock
-from hyperkube.serving.certificates import issue, make_ca, self_signed
-from hyperkube.serving.edge import Edge
-from hyperkube.serving.tls import TlsFiles
 from hyperkube.storage.memory import MemoryStore
-from hyperkube.testing.openid_issuer import OpenIdIssuer
-from hyperkube.testing.peer import Peer
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import orjson
 import pytest
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.exchange import HttpRequest
 
-from hyperkube.apiserver.server import ApiServer
 from hyperkube.client.client import APPLY_PATCH
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS
 from hyperkube.machinery.errors import Conflict
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
-from hyperkube.serving.exchange import HttpRequest
 from hyperkube.storage.memory import MemoryStore
 
 EXTENSIONS = GroupVersionResource("extensions", "v1beta1", "deployments")

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import orjson
 import pytest
+from hyperkube_testing.cluster.cluster import ControlPlane
+from hyperkube_testing.peers.webhook_server import WebhookServer
 
 from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.testing.cluster import ControlPlane
-from hyperkube.testing.webhook_server import WebhookServer
 
 GROUP = "admissionregistration.k8s.io"
 OLD_DEPLOYMENTS = GroupVersionResource("extensions", "v1beta1", "deployments")

@@ -1,8 +1,8 @@
 """Admission plugins of the 1.x line whose API is served again: policies and presets act on pods of a whole server."""
 
 import pytest
+from hyperkube_host.apiserver.server import ApiServer
 
-from hyperkube.apiserver.server import ApiServer
 from hyperkube.kinds.resources import PODS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.groups import GroupVersionResource

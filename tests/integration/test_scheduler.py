@@ -11,12 +11,13 @@ import pytest
 
 pytest.importorskip("numpy")
 
+from hyperkube_host.scheduler.server import Scheduler
+from hyperkube_testing.cluster.cluster import ControlPlane
+from hyperkube_testing.scheduling.tables import node
+
 from hyperkube.kinds.resources import EVENTS, NODES, PODS
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.users import component
-from hyperkube.scheduler.server import Scheduler
-from hyperkube.testing.cluster import ControlPlane
-from hyperkube.testing.scheduling import node
 
 STEPS = int(os.environ.get("HYPERKUBE_STORM", "500"))
 """Events of a storm; ``./dev properties`` makes it 5,000."""

@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import NO_ACCOUNTS, add_node, add_pods, node_of, pod, remove, settled, wait_bound, wait_message
 
 from hyperkube.kinds.resources import DEVICE_CLASSES, RESOURCE_CLAIMS, RESOURCE_SLICES
-from hyperkube.testing.cluster import ControlPlane
 
 DRIVER = "gpu.example.com"
 

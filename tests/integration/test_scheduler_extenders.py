@@ -14,6 +14,8 @@ pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
 from extender_server import NAME, ExtenderServer, names_in
+from hyperkube_lib.serving.certificates import issue
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import (
     NO_ACCOUNTS,
     SECONDS,
@@ -30,8 +32,6 @@ from scheduling_world import (
 )
 
 from hyperkube.kinds.resources import PODS
-from hyperkube.serving.certificates import issue
-from hyperkube.testing.cluster import ControlPlane
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import (
     NO_ACCOUNTS,
     SECONDS,
@@ -26,7 +27,6 @@ from scheduling_world import (
 )
 
 from hyperkube.kinds.resources import POD_GROUPS, PODS
-from hyperkube.testing.cluster import ControlPlane
 
 SERVED = {
     **NO_ACCOUNTS,

@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import NO_ACCOUNTS, add_node, add_pods, node_of, pod, remove, settled, wait_bound, wait_message
 
 from hyperkube.client.client import STRATEGIC_PATCH
 from hyperkube.kinds.resources import NODES, PODS
-from hyperkube.testing.cluster import ControlPlane
 
 ZONE = "topology.kubernetes.io/zone"
 

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import (
     NO_ACCOUNTS,
     SECONDS,
@@ -27,7 +28,6 @@ from scheduling_world import (
 )
 
 from hyperkube.kinds.resources import EVENTS, POD_DISRUPTION_BUDGETS, PODS, PRIORITY_CLASSES
-from hyperkube.testing.cluster import ControlPlane
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("numpy")
 sys.path.insert(0, str(Path(__file__).parent))
 
+from hyperkube_testing.cluster.cluster import ControlPlane
 from scheduling_world import (
     NO_ACCOUNTS,
     SECONDS,
@@ -30,7 +31,6 @@ from hyperkube.kinds.resources import (
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
 )
-from hyperkube.testing.cluster import ControlPlane
 
 LATE = "WaitForFirstConsumer"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -9,8 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from hyperkube_testing.peers.ports import free_port
 
-from hyperkube.testing.ports import free_port
 from hyperkube.testing.waiting import eventually
 
 BIN = Path(sys.executable).parent

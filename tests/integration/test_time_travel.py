@@ -6,11 +6,11 @@ import orjson
 import pytest
 import yaml
 from click.testing import CliRunner
+from hyperkube_command.at import command
+from hyperkube_testing.cluster.cluster import ControlPlane
 
-from hyperkube.cli.commands.at import command
 from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.cluster import ControlPlane
 
 
 @pytest.fixture(scope="module")

@@ -6,15 +6,15 @@ import socket
 
 import orjson
 import pytest
+from hyperkube_testing.cluster.cluster import ControlPlane
+from hyperkube_testing.peers.ports import free_port
+from hyperkube_testing.peers.webhook_server import WebhookServer
 
 from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, ENDPOINTS, EVENTS, NAMESPACES, PODS, SERVICES
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.storage.memory import MemoryStore
-from hyperkube.testing.cluster import ControlPlane
-from hyperkube.testing.ports import free_port
-from hyperkube.testing.webhook_server import WebhookServer
 
 CONFIGURATIONS = GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
 BREAK = "break-webhook-deadlocks"
@@ -124,7 +124,7 @@ def simulated_network(monkeypatch):
         host, port = address
         return connect((host if host.startswith("127.") else "127.0.0.1", port), *rest, **more)
 
-    monkeypatch.setattr("hyperkube.client.webhooks.socket.create_connection", lead)
+    monkeypatch.setattr("hyperkube_lib.webhooks.caller.socket.create_connection", lead)
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import orjson
 from bench_apiserver import POD, ROOT, named  # type: ignore[import-not-found]  # beside this file, not a package
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.exchange import HttpRequest, Response
 
-from hyperkube.apiserver.server import ApiServer
 from hyperkube.machinery.users import LOOPBACK, UserInfo
-from hyperkube.serving.exchange import HttpRequest, Response
 
 ROUNDS = 40
 WRITES, READS = 50, 2000

@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 from bench_storage import BareEngine, crowded  # type: ignore[import-not-found]  # beside this file, not a package
+from hyperkube_testing.peers.ports import free_port
 from servers_under_load import (  # type: ignore[import-not-found]  # the same
     TOKEN,
     Ask,
@@ -30,8 +31,6 @@ from servers_under_load import (  # type: ignore[import-not-found]  # the same
     install_uvicorn,
     running,
 )
-
-from hyperkube.testing.ports import free_port
 
 PODS, WATCHES, CREATES, STARTS = 1000, 500, 200, 10
 ROOT = "/api/v1/namespaces/default"

@@ -15,8 +15,8 @@ import threading
 import time
 from collections.abc import Callable
 
-from hyperkube.serving.edge import Edge
-from hyperkube.serving.exchange import Answer, HttpRequest, Response, StreamResponse
+from hyperkube_lib.serving.edge import Edge
+from hyperkube_lib.serving.exchange import Answer, HttpRequest, Response, StreamResponse
 
 SECONDS = 2.0
 WATCHERS = 1000

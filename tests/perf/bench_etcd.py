@@ -21,9 +21,9 @@ from pathlib import Path
 import grpc
 from hyperkube_storage.etcd import Access, EtcdStore
 from hyperkube_storage.etcd.etcdrpc import KVStub, rpc_pb2
+from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.storage.store import Compare, Put, StoreUnavailable
-from hyperkube.testing.ports import free_port
 
 SECONDS = 1.0
 ROUNDS = 7

@@ -12,16 +12,17 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hyperkube.apiserver.calls import ApiRequest
-from hyperkube.apiserver.flowcontrol.turns import FlowControl
-from hyperkube.apiserver.limits import InFlight, Limits
-from hyperkube.apiserver.request_info import parse
-from hyperkube.apiserver.server import ApiServer
+from hyperkube_host.apiserver.calls import ApiRequest
+from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
+from hyperkube_host.apiserver.limits import InFlight, Limits
+from hyperkube_host.apiserver.request_info import parse
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.serving.wire import complete
+
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.users import LOOPBACK, UserInfo
-from hyperkube.serving.exchange import HttpRequest
-from hyperkube.serving.wire import complete
 from hyperkube.storage.memory import MemoryStore
 
 MOST = 3.0

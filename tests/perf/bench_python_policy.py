@@ -12,10 +12,11 @@ import threading
 from itertools import count
 from pathlib import Path
 
+from hyperkube_testing.cluster.cluster import ControlPlane
+
 from hyperkube.kinds.resources import CONFIG_MAPS, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError
-from hyperkube.testing.cluster import ControlPlane
 
 RATE = 200.0
 SECONDS = 20.0

@@ -11,8 +11,9 @@ import sys
 import threading
 import time
 
+from hyperkube_testing.scheduling.tables import node
+
 from hyperkube.kinds.resources import NODES, PODS
-from hyperkube.testing.scheduling import node
 
 ZONES = 5
 
@@ -47,14 +48,15 @@ def mixed(pods, templates):
 
 def algorithm(nodes=5000, pods=10000, templates=50):
     """Decide and assume, nothing else, with the default profile; return decisions per second of CPU."""
+    from hyperkube_host.scheduler.cluster_state import ClusterState
+    from hyperkube_host.scheduler.explanation import Explanations
+    from hyperkube_host.scheduler.pod_info import QueuedPod, Templates
+    from hyperkube_host.scheduler.profiles import Profiles
+    from hyperkube_host.scheduler.sources import source_of
+
     from hyperkube.client.fake import FakeClient
     from hyperkube.client.informer import InformerFactory
     from hyperkube.machinery.clock import SystemClock
-    from hyperkube.scheduler.cluster_state import ClusterState
-    from hyperkube.scheduler.explanation import Explanations
-    from hyperkube.scheduler.pod_info import QueuedPod, Templates
-    from hyperkube.scheduler.profiles import Profiles
-    from hyperkube.scheduler.sources import source_of
 
     client, clock = FakeClient(), SystemClock()
     informers = InformerFactory(client, clock)
@@ -121,7 +123,7 @@ def plain_loop(nodes=5000, pods=200):
 
 def end_to_end(nodes, pods, clients=4):
     """Create pods by a few threads, count them bound as an outside watcher sees it."""
-    from hyperkube.testing.cluster import ControlPlane
+    from hyperkube_testing.cluster.cluster import ControlPlane
 
     with ControlPlane(controller_manager=None, apiserver={"disable-admission-plugins": ("ServiceAccount",)}) as cluster:
         client = cluster.client

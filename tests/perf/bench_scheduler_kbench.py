@@ -22,9 +22,8 @@ from http.client import HTTPSConnection
 from pathlib import Path
 
 import orjson
+from hyperkube_testing.peers.ports import free_port
 from servers_under_load import BIN, TOKEN, Served, api_server, running
-
-from hyperkube.testing.ports import free_port
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "bench"
 KUBE = {100: 390.0, 1000: 262.0, 5000: 243.0}

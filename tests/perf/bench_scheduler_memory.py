@@ -13,10 +13,10 @@ from pathlib import Path
 
 import orjson
 from bench_scheduler import a_node
+from hyperkube_host.scheduler.server import Scheduler
 
 from hyperkube.client.client import ObjectList
 from hyperkube.kinds.resources import NODES, PODS
-from hyperkube.scheduler.server import Scheduler
 
 TEMPLATES = 50
 MOMENT = "2026-01-01T00:00:00Z"

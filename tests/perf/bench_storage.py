@@ -20,16 +20,16 @@ from itertools import count
 from pathlib import Path
 
 import orjson
+from hyperkube_lib.watch_cache.cached_object import read_object
+from hyperkube_lib.watch_cache.object_table import by_owner
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube_storage.sqlite import SqliteStore
+from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.clock import SystemClock
-from hyperkube.storage.cached_object import read_object
 from hyperkube.storage.memory import MemoryStore
-from hyperkube.storage.object_table import by_owner
 from hyperkube.storage.store import Compare, Put
-from hyperkube.storage.watch_cache import StoreCache
-from hyperkube.testing.cluster import ControlPlane
 
 WRITERS = 16
 ROUNDS = 20

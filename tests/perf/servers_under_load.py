@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from hyperkube.testing.ports import free_port
+from hyperkube_testing.peers.ports import free_port
 
 BIN = Path(sys.executable).parent
 LOAD = Path(__file__).with_name("load.lua")

@@ -6,9 +6,8 @@ import re
 import sys
 
 import pytest
+from hyperkube_testing.peers.ports import free_port
 from servers_under_load import api_server, running
-
-from hyperkube.testing.ports import free_port
 
 CPU_SECONDS = 0.8
 STARTS = 3
@@ -43,5 +42,5 @@ def test_a_start_imports_nothing_heavy(tmp_path):
         said = server.said()
 
     imported = set(re.findall(r"\| +(\S+)$", said, re.MULTILINE))
-    assert "hyperkube.apiserver.server" in imported
+    assert "hyperkube_host.apiserver.server" in imported
     assert imported.isdisjoint(LATER), imported.intersection(LATER)

@@ -6,12 +6,13 @@ import statistics
 import subprocess
 import sys
 
+from hyperkube_testing.cluster.cluster import ControlPlane
+
 from hyperkube.machinery.clock import SystemClock
-from hyperkube.testing.cluster import ControlPlane
 
 COLD_SECONDS = 2.0
 WARM_SECONDS = 0.5
-SCRIPT = "from hyperkube.testing.cluster import ControlPlane\nwith ControlPlane(hollow_nodes=1):\n    pass\n"
+SCRIPT = "from hyperkube_testing.cluster.cluster import ControlPlane\nwith ControlPlane(hollow_nodes=1):\n    pass\n"
 
 
 def test_the_first_cluster_of_a_process_is_there_within_two_seconds():

@@ -11,6 +11,8 @@ pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
+from hyperkube_host.scheduler.node_table import Nodes
+from hyperkube_host.scheduler.pod_info import QueuedPod
 from references import labels
 from worlds import ZONE, World, a_node, a_pod
 
@@ -25,8 +27,6 @@ from hyperkube.kinds.resources import (
     STORAGE_CLASSES,
 )
 from hyperkube.plugin.loader import installed
-from hyperkube.scheduler.node_table import Nodes
-from hyperkube.scheduler.pod_info import QueuedPod
 
 CLUSTERS = int(os.environ.get("HYPERKUBE_CLUSTERS", "100"))
 DRIVER, EBS = "csi.example.com", "attachable-volumes-aws-ebs"

@@ -12,6 +12,8 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
 import old_references as plain
+from hyperkube_host.scheduler.node_table import Nodes
+from hyperkube_host.scheduler.pod_info import QueuedPod
 from worlds import World, a_node, a_pod
 
 from hyperkube.client.fake import FakeClient
@@ -19,8 +21,6 @@ from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.kinds.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, SERVICES, STATEFUL_SETS
 from hyperkube.plugin.loader import installed
-from hyperkube.scheduler.node_table import Nodes
-from hyperkube.scheduler.pod_info import QueuedPod
 
 CLUSTERS = int(os.environ.get("HYPERKUBE_CLUSTERS", "100"))
 SELECTORS = ({"app": "a"}, {"app": "b"}, {"app": "a", "tier": "x"}, {"tier": "y"})

@@ -12,13 +12,13 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
 import references as plain
+from hyperkube_host.scheduler.node_table import Nodes
+from hyperkube_host.scheduler.pod_info import QueuedPod
 from worlds import world
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import NodeFilter, NodeScore
 from hyperkube.plugin.loader import installed
-from hyperkube.scheduler.node_table import Nodes
-from hyperkube.scheduler.pod_info import QueuedPod
 
 CLUSTERS = int(os.environ.get("HYPERKUBE_CLUSTERS", "100"))
 RATIO = [{"utilization": 0, "score": 0}, {"utilization": 50, "score": 10}, {"utilization": 100, "score": 4}]

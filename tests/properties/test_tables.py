@@ -9,16 +9,16 @@ pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
+from hyperkube_host.scheduler.cycle import Algorithm
+from hyperkube_host.scheduler.node_table import Nodes
+from hyperkube_host.scheduler.pod_info import QueuedPod
+from hyperkube_host.scheduler.profile import build_profile
 from hyperkube_scheduler.default_provider import PROVIDER
 from worlds import DEVICE, DISK, HOST, ZONE, a_node, a_pod
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.machinery.clock import FakeClock
-from hyperkube.scheduler.cycle import Algorithm
-from hyperkube.scheduler.node_table import Nodes
-from hyperkube.scheduler.pod_info import QueuedPod
-from hyperkube.scheduler.profile import build_profile
 
 SEQUENCES = int(os.environ.get("HYPERKUBE_CLUSTERS", "100"))
 EVENTS = 40

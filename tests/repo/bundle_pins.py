@@ -12,11 +12,9 @@ PATH = ROOT / "plugins/bundle/default/pyproject.toml"
 
 def render() -> str:
     """Return the bundle's project file with current pins."""
-    members = [member for member in distributions() if member.family != "bundle"]
+    members = [member for member in distributions() if member.family not in {"bundle", "testing"}]
     pins = "".join(f'  "{member.name}=={member.project["version"]}",\n' for member in members)
-    sources = "".join(f"{member.name} = {{ workspace = true }}\n" for member in members)
-    text = re.sub(r"dependencies = \[.*?\]\n", f"dependencies = [\n{pins}]\n", PATH.read_text(), flags=re.DOTALL)
-    return re.sub(r"\[tool\.uv\.sources\]\n.*", f"[tool.uv.sources]\n{sources}", text, flags=re.DOTALL)
+    return re.sub(r"dependencies = \[.*?\]\n", f"dependencies = [\n{pins}]\n", PATH.read_text(), flags=re.DOTALL)
 
 
 if __name__ == "__main__":

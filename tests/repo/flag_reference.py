@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
 from workspace import ROOT
 
-from hyperkube.cli.flags.flag import BOOL, Flag
-from hyperkube.cli.main import SERVERS
+from hyperkube.command.flag import BOOL, Flag
+from hyperkube.command.main import server_command, servers
 
 PATH = ROOT / "docs" / "reference" / "flags.md"
 HEAD = """# Flags
 
-Generated from `hyperkube.cli.flags` by `./dev docs`; do not edit. An underscore in a flag's name counts as a dash, a boolean
+Generated from the tables of flags of the servers by `./dev docs`; do not edit. An underscore in a flag's name counts as a dash, a boolean
 needs no value, a list is comma-separated and ordered, and a repeated list flag adds to it. *Not built yet* means: accepted with a
 warning. *Refused until built* marks options that keep a cluster safe: ignoring one would leave it open, so it is an error.
 """
@@ -22,8 +21,9 @@ warning. *Refused until built* marks options that keep a cluster safe: ignoring 
 def render() -> str:
     """Return the page."""
     parts = [HEAD]
-    for word, name in SERVERS.items():
-        command = importlib.import_module(f"hyperkube.cli.servers.{word.replace('-', '_')}").COMMAND
+    for word in servers():
+        command = server_command(word)
+        name = command.name
         parts.append(f"\n## {name}\n\n{command.long}\n")
         for title in dict.fromkeys(flag.section for flag in command.flags):
             parts.append(f"\n### {name}: {title}\n\n| flag | default | |\n|---|---|---|\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 
@@ -10,7 +9,7 @@ import flag_reference
 import pytest
 from workspace import ROOT
 
-from hyperkube.cli.main import COMMANDS, SERVERS
+from hyperkube.command.main import commands, server_command, servers, subcommand
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*.md")])
 WRITTEN = [page for page in PAGES if page.parent != ROOT / "docs" / "reference"]
@@ -75,19 +74,18 @@ def known_command(words):
     """Return which of our commands a line runs, if any."""
     words = [word.removeprefix(".venv/bin/") for word in words]
     if words[:1] in (["./dev"], ["hyperkube"]) and len(words) > 1:
-        return words[1] if words[1] in {*COMMANDS, *SERVERS} else None
-    by_name = {name: word for word, name in SERVERS.items()}
+        return words[1] if words[1] in {*commands(), *servers()} else None
+    by_name = {entry.name: word for word, entry in servers().items()}
     return by_name.get(words[0]) if words else None
 
 
 def flags_of(word):
-    if word in SERVERS:
-        table = importlib.import_module(f"hyperkube.cli.servers.{word.replace('-', '_')}").COMMAND.flags
+    if word in servers():
+        table = server_command(word).flags
         return {f"--{name}" for flag in table for name in (flag.name, *flag.aliases)}
     import click
 
-    command = importlib.import_module(f"hyperkube.cli.commands.{word}").command
-    found, pending = {"--help"}, [command]
+    found, pending = {"--help"}, [subcommand(word)]
     while pending:
         current = pending.pop()
         pending += getattr(current, "commands", {}).values()

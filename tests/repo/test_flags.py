@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-
 import pytest
 
-from hyperkube.cli.main import SERVERS
+from hyperkube.command.main import server_command, servers
 
-COMMANDS = {
-    word: importlib.import_module(f"hyperkube.cli.servers.{word.replace('-', '_')}").COMMAND for word in SERVERS
-}
+SERVERS = tuple(servers())
+COMMANDS = {word: server_command(word) for word in SERVERS}
 FLAGS = [pytest.param(flag, id=f"{word}/{flag.name}") for word, command in COMMANDS.items() for flag in command.flags]
 
 

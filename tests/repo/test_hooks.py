@@ -17,7 +17,9 @@ HOOKS = [
     for name, function in inspect.getmembers(importlib.import_module(module), inspect.isfunction)
     if hasattr(function, "hyperkube_spec")
 ]
-CONTRACTS = {family: f"hyperkube.testing.contracts.{family}" for family in SPECIFICATIONS}
+CONTRACTS = {family: f"hyperkube.testing.contracts.{family}" for family in SPECIFICATIONS} | {
+    "scheduler": "hyperkube_testing.scheduling.scheduler",  # it needs numpy and a node table, which core does not have
+}
 
 
 @pytest.mark.parametrize(("family", "name", "function"), HOOKS)

@@ -11,7 +11,13 @@ from workspace import ROOT, Distribution, distributions
 MEMBERS = distributions()
 PLUGINS = [member for member in MEMBERS if member.family not in {"core", "bundle"}]
 CORE_ROOMS = {"machinery", "kinds", "hookspecs", "plugin", "client", "storage"}
+START_FAMILIES = {"host", "command", "lib"}
+"""Families that have a command line of their own, and what they share for it: they may import `hyperkube.command`."""
+ABOVE_HOSTS = {"command", "testing"}
+"""Families that may import hosts, and the testing kits."""
 """What a plugin may import of core; tests may import `hyperkube.testing` too."""
+GROUPS = {"host": "server"}
+"""Families whose entry points have another name: a host is what the command calls a server."""
 
 
 def ident(member: Distribution) -> str:
@@ -53,19 +59,20 @@ def test_its_wheel_holds_its_module(member):
     assert (member.source / named.replace(".", "/")).is_dir()
 
 
-@pytest.mark.parametrize("member", [each for each in PLUGINS if each.family != "lib"], ids=ident)
+@pytest.mark.parametrize("member", [each for each in PLUGINS if each.family not in {"lib", "testing"}], ids=ident)
 def test_its_entry_point_is_in_its_familys_group(member):
     groups = tomllib.loads((member.folder / "pyproject.toml").read_text())["project"].get("entry-points", {})
 
     if member.family == "api" and not groups:
         return  # groups that only hold types for others to refer to
-    assert list(groups) == [f"hyperkube.{member.family}"]
-    for value in groups[f"hyperkube.{member.family}"].values():
+    group = f"hyperkube.{GROUPS.get(member.family, member.family)}"
+    assert list(groups) == [group]
+    for value in groups[group].values():
         assert value.startswith(f"hyperkube_{member.family}.{member.snake}")
 
 
 @pytest.mark.parametrize("member", PLUGINS, ids=ident)
-def test_it_imports_no_host_and_no_sibling(member):
+def test_it_imports_only_what_its_layer_may(member):
     wrong = []
     for path in member.source.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -83,16 +90,28 @@ def allowed(name: str, member: Distribution) -> bool:
     """Tell whether a plugin may import a module."""
     top, _, rest = name.partition(".")
     if top == "hyperkube":
-        return rest.split(".")[0] in CORE_ROOMS or not rest
+        room = rest.split(".")[0]
+        return (
+            not rest
+            or room in CORE_ROOMS
+            or (room == "command" and member.family in START_FAMILIES | ABOVE_HOSTS)
+            or (room == "testing" and member.family == "testing")
+        )
     if not top.startswith("hyperkube_") or top == "hyperkube_lib":
         return True
     if top == "hyperkube_api" and member.family == "api":
+        return True
+    if top in {"hyperkube_host", "hyperkube_testing"} and member.family in ABOVE_HOSTS:
         return True
     return name.startswith(f"hyperkube_{member.family}.{member.snake}")
 
 
 def test_the_bundle_depends_on_every_distribution_with_an_exact_pin():
     bundle = next(member for member in MEMBERS if member.family == "bundle")
-    wanted = {f"{member.name}=={member.project['version']}" for member in MEMBERS if member is not bundle}
+    wanted = {
+        f"{member.name}=={member.project['version']}"
+        for member in MEMBERS
+        if member.family not in {"bundle", "testing"}
+    }
 
     assert set(bundle.project["dependencies"]) == wanted

@@ -1,11 +1,11 @@
 import pytest
 from hyperkube_admission.image_policy_webhook import ImagePolicyWebhook
+from hyperkube_testing.peers.peer import Failure, Peer
 
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.errors import Forbidden, UsageError
 from hyperkube.testing.admission_rig import AdmissionRig
 from hyperkube.testing.contracts.admission import AdmissionContract
-from hyperkube.testing.peer import Failure, Peer
 
 
 def pod(*images, annotations=None):

@@ -3,11 +3,11 @@ from base64 import b64encode
 import orjson
 import pytest
 from hyperkube_admission.mutating_admission_webhook import CONFIGURATIONS, MutatingAdmissionWebhook
+from hyperkube_testing.peers.webhook_server import WebhookServer
 
 from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError
 from hyperkube.testing.admission_rig import AdmissionRig
-from hyperkube.testing.webhook_server import WebhookServer
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ns"}}

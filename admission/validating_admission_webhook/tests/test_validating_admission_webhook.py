@@ -1,10 +1,10 @@
 import pytest
 from hyperkube_admission.validating_admission_webhook import CONFIGURATIONS, ValidatingAdmissionWebhook
+from hyperkube_testing.peers.webhook_server import WebhookServer
 
 from hyperkube.kinds.resources import CONFIG_MAPS, NAMESPACES
 from hyperkube.machinery.errors import ApiError, Forbidden, InternalError
 from hyperkube.testing.admission_rig import AdmissionRig
-from hyperkube.testing.webhook_server import WebhookServer
 
 RULE = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["configmaps"]}
 OBJECT = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "ns"}}

@@ -1,13 +1,13 @@
 import pytest
+from hyperkube_lib.watch_cache.cached_object import read_object
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import StorageReadError
-from hyperkube.storage.cached_object import read_object
 from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Compare, Delete, Put
 from hyperkube.storage.transformed import Unreadable, ValueForms, transformed
-from hyperkube.storage.watch_cache import StoreCache
 from hyperkube.testing.contracts.storage import StoreContract
 
 

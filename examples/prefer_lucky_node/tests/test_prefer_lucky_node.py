@@ -1,9 +1,8 @@
 from typing import ClassVar
 
+from hyperkube_testing.scheduling.algorithm_provider import ProviderContract
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
 from prefer_lucky_node import LuckyProvider, PreferLuckyNode
-
-from hyperkube.testing.contracts.algorithm_provider import ProviderContract
-from hyperkube.testing.contracts.scheduler import SchedulingContract
 
 
 class TestPlugin(SchedulingContract):

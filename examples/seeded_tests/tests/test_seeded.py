@@ -1,10 +1,10 @@
 """Tests that begin with a filled cluster: filled once, forked for each test, with a time of its own in each."""
 
 import pytest
+from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.kinds.resources import CONFIG_MAPS, CRON_JOBS, JOBS
 from hyperkube.machinery.clock import FakeClock
-from hyperkube.testing.cluster import ControlPlane
 
 
 @pytest.fixture(scope="session")

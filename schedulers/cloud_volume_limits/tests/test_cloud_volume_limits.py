@@ -9,10 +9,10 @@ from hyperkube_scheduler.cloud_volume_limits import (
     EBSLimits,
     GCEPDLimits,
 )
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 
 
 def disk(plugin, name):

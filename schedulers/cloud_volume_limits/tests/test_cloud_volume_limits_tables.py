@@ -13,12 +13,12 @@ from hyperkube_scheduler.cloud_volume_limits import (
     EBSLimits,
     GCEPDLimits,
 )
+from hyperkube_testing.scheduling.tables import node, pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import CSI_NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import node, pod_info, table, verdicts
 
 ALL = (EBSLimits, GCEPDLimits, AzureDiskLimits, CinderLimits)
 CLAIMS = {

@@ -1,9 +1,9 @@
 """The set names plugins that exist and carries its own name."""
 
 from hyperkube_scheduler.cluster_autoscaler_provider import ClusterAutoscalerProvider
+from hyperkube_testing.scheduling.algorithm_provider import ProviderContract
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.algorithm_provider import ProviderContract
 
 
 def test_it_offers_one_set_under_its_own_name():

@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import numpy as np
 from hyperkube_scheduler.default_preemption import DefaultPreemption, by_budget, victims_on
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.scheduling import Filtered, Nomination
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 
 def pod(name, priority, cpu=1, labels=None, **spec):

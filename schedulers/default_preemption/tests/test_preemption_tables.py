@@ -8,6 +8,7 @@ letter is its node, the priority, the size, and when it started; also ``foo`` fo
 import numpy as np
 import pytest
 from hyperkube_scheduler.default_preemption import Candidate, DefaultPreemption, victims_on
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.scheduling import Filtered, Nomination
@@ -15,7 +16,6 @@ from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import InternalError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 PRIORITIES = {"neg": -100, "low": 0, "mid": 100, "high": 1000, "top": 10000}
 SIZES = {"none": 0, "small": 100, "medium": 200, "large": 300, "huge": 500}

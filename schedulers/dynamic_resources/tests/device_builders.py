@@ -13,8 +13,7 @@ from hyperkube_scheduler.dynamic_resources.results import result
 from hyperkube_scheduler.dynamic_resources.selectors import Selectors
 from hyperkube_scheduler.dynamic_resources.slices import Slices
 from hyperkube_scheduler.dynamic_resources.usage import Usage
-
-from hyperkube.testing.scheduling import table
+from hyperkube_testing.scheduling.tables import table
 
 NODES = (
     {"name": "n1", "labels": {"region": "1", "planet": "earth"}},

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from device_builders import CLASSES, claim
 from hyperkube_scheduler.dynamic_resources import DynamicResources
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -14,7 +15,6 @@ from hyperkube.kinds.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RES
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.times import format_time
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 from hyperkube.testing.waiting import eventually
 
 FINALIZER = "resource.kubernetes.io/delete-protection"

@@ -30,8 +30,7 @@ from device_builders import (
 )
 from hyperkube_scheduler.dynamic_resources.features import Features
 from hyperkube_scheduler.dynamic_resources.requests import MOST_DEVICES, requests_of
-
-from hyperkube.testing.scheduling import table
+from hyperkube_testing.scheduling.tables import table
 
 NOTHING = "cannot allocate all claims"
 ONE = [rslice(dev())]

@@ -13,11 +13,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from device_builders import ask, claim, dev, first, rslice
 from hyperkube_scheduler.dynamic_resources.features import Features, Limits
+from hyperkube_testing.scheduling.tables import scores
 from plugin_world import USER, World, allocated, owned, pod
 
 from hyperkube.kinds.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.scheduling import scores
 from hyperkube.testing.waiting import eventually
 
 PENDING, OTHER = claim(ask()), claim(ask(), name="c1")

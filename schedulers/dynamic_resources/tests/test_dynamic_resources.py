@@ -15,12 +15,12 @@ from hyperkube_scheduler.dynamic_resources import DynamicResources
 from hyperkube_scheduler.dynamic_resources.claims import MOST_USERS, claim_names
 from hyperkube_scheduler.dynamic_resources.pools import DeviceId
 from hyperkube_scheduler.dynamic_resources.refusals import NoClaim
+from hyperkube_testing.scheduling.tables import pod_info, table
 from plugin_world import FINALIZER, USER, World, allocated, got, owned, pod
 
 from hyperkube.kinds.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
 from hyperkube.machinery.errors import InternalError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 PENDING, OTHER = claim(ask()), claim(ask(), name="c1")
 MADE = owned(PENDING)

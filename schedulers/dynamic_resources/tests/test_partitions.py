@@ -31,8 +31,7 @@ from hyperkube_scheduler.dynamic_resources import selectors
 from hyperkube_scheduler.dynamic_resources.features import Features
 from hyperkube_scheduler.dynamic_resources.requests import requests_of
 from hyperkube_scheduler.dynamic_resources.slices import Slices
-
-from hyperkube.testing.scheduling import table
+from hyperkube_testing.scheduling.tables import table
 
 NOTHING = "cannot allocate all claims"
 INVALID = "invalid resource pools were encountered"

@@ -10,11 +10,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import orjson
 import pytest
 from hyperkube_scheduler.extenders import Extenders
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.hookspecs.scheduling import Victims
 from hyperkube.machinery.errors import InternalError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 FAILED, HOPELESS = "FakeExtender: node {} failed", "FakeExtender: node {} failed and unresolvable"
 

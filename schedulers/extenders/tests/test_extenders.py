@@ -7,11 +7,11 @@ from typing import ClassVar
 import orjson
 import pytest
 from hyperkube_scheduler.extenders import Extenders
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.hookspecs.scheduling import Victims
 from hyperkube.machinery.errors import InternalError, UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 
 class Answers(BaseHTTPRequestHandler):

@@ -5,9 +5,9 @@ Cases: kubernetes ``gangscheduling/gangscheduling_test.go`` (TestGangSchedulingF
 
 import pytest
 from hyperkube_scheduler.gang_scheduling import TOO_FEW, TOO_FEW_PLACED, GangScheduling, min_count
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 
 class Hand:

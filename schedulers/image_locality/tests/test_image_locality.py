@@ -3,9 +3,8 @@
 import pytest
 from hyperkube_lib.scheduling.held_images import normalized
 from hyperkube_scheduler.image_locality import ImageLocality
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import node, pod_info, table
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import node, pod_info, table
 
 MB = 1024 * 1024
 

@@ -6,8 +6,7 @@ mounted as volumes count like those of containers, as Kubernetes mended it after
 
 import pytest
 from hyperkube_scheduler.image_locality import ImageLocality
-
-from hyperkube.testing.scheduling import node, pod_info, scores, table
+from hyperkube_testing.scheduling.tables import node, pod_info, scores, table
 
 MEBIBYTE = 1024 * 1024
 

@@ -11,11 +11,10 @@ from hyperkube_scheduler.inter_pod_affinity import (
     InterPodAffinity,
     InterPodAffinityPriority,
 )
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 
 KINDS = ("podAffinity", "podAntiAffinity")
 SERVICE = {"matchLabels": {"app": "web"}}

@@ -6,9 +6,9 @@ Source of the numbers: kubernetes 1.15 ``pkg/scheduler/algorithm/priorities/inte
 import numpy as np
 import pytest
 from hyperkube_scheduler.inter_pod_affinity import PREFERRED, REQUIRED, InterPodAffinityPriority
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 CHINA, INDIA, AZ1, AZ2 = {"region": "China"}, {"region": "India"}, {"az": "az1"}, {"az": "az2"}
 S1, S2 = {"security": "S1"}, {"security": "S2"}

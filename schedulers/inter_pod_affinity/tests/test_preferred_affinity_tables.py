@@ -7,12 +7,12 @@ skips the plugin, all nodes score alike here.
 import numpy as np
 import pytest
 from hyperkube_scheduler.inter_pod_affinity import PREFERRED, REQUIRED, InterPodAffinity
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import NAMESPACES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 TEAMS = {"subteam1.team1": "team1", "subteam2.team1": "team1", "subteam1.team2": "team2", "subteam2.team2": "team2"}
 

@@ -12,12 +12,12 @@ from hyperkube_scheduler.inter_pod_affinity import (
     REQUIRED,
     InterPodAffinity,
 )
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import NAMESPACES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 TEAMS = {"subteam1.team1": "team1", "subteam2.team1": "team1", "subteam1.team2": "team2", "subteam2.team2": "team2"}
 NOT_NEAR, FAR, UNWELCOME = f"! {AFFINITY_REASON}", ANTI_AFFINITY_REASON, EXISTING_REASON

@@ -6,9 +6,8 @@ Source of the numbers: kubernetes 1.16 ``pkg/scheduler/algorithm/priorities/even
 import numpy as np
 import pytest
 from hyperkube_scheduler.legacy_priorities import EvenPodsSpreadPriority
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 F, B, FB = {"foo": ""}, {"bar": ""}, {"foo": "", "bar": ""}
 ABXY = tuple({"node": f"node-{name}", "zone": zone} for name, zone in ("a1", "b1", "x2", "y2"))

@@ -17,9 +17,9 @@ from hyperkube_scheduler.legacy_priorities import (
     TaintTolerationPriority,
 )
 from hyperkube_scheduler.legacy_priorities.nodes import AVOID
+from hyperkube_testing.scheduling.tables import node, pod_info, table
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import node, pod_info, table
 
 MEBIBYTE = 2**20
 

@@ -2,9 +2,9 @@
 
 import pytest
 from hyperkube_scheduler import legacy_priorities as priorities
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
 
 from hyperkube.plugin.loader import installed
-from hyperkube.testing.contracts.scheduler import SchedulingContract
 
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 LIKES_DISKS = {"preferences": [{"label": "disk", "presence": True}]}

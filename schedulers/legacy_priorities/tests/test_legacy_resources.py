@@ -13,10 +13,10 @@ from hyperkube_scheduler.legacy_priorities import (
     RequestedToCapacityRatioPriority,
     ResourceLimitsPriority,
 )
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 CPU, BOTH, BIG = ((1000, 0), (2000, 0)), ((1000, 2000), (2000, 3000)), ((2000, 4000), (3000, 5000))
 EVEN, UNEVEN = ((4000, 10000),) * 2, ((4000, 10000), (6000, 10000))

@@ -10,13 +10,13 @@ from hyperkube_scheduler.legacy_priorities import (
     ServiceAntiAffinity,
     ServiceSpreadingPriority,
 )
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, SERVICES, STATEFUL_SETS
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 from hyperkube.testing.waiting import eventually
 
 HERE, DEFAULT, ONE, TWO = "here", "default", "ns1", "ns2"

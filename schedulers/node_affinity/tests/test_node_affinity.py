@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 from hyperkube_scheduler.node_affinity import REASON, NodeAffinity
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 
 def nodes():

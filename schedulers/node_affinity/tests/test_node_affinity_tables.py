@@ -12,11 +12,11 @@ from hyperkube_scheduler.node_affinity import (
     REQUIRED,
     NodeAffinity,
 )
+from hyperkube_testing.scheduling.tables import pod_info, scores, table, verdicts
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import PreFiltered
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.scheduling import pod_info, scores, table, verdicts
 
 REFUSED, ENFORCED, CONFLICT = f"! {REASON}", f"! {ENFORCED_REASON}", f"! {CONFLICT_REASON}"
 FOO = {"foo": "bar"}

@@ -6,9 +6,8 @@ Source of the rows: kubernetes ``pkg/scheduler/algorithm/predicates/predicates_t
 
 import pytest
 from hyperkube_scheduler import node_conditions as predicates
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import node, pod_info, table
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import node, pod_info, table
 
 READY, NOT_READY, LOST = {"Ready": "True"}, {"Ready": "False"}, {"Ready": "Unknown"}
 FULL, ROOMY = {"OutOfDisk": "True"}, {"OutOfDisk": "False"}

@@ -1,12 +1,12 @@
 """Pods that need a feature go where it is declared."""
 
 import pytest
+from hyperkube_host.scheduler.node_table import Nodes
 from hyperkube_scheduler.node_declared_features import REASON, NodeDeclaredFeatures, needed
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import node, pod_info
 
 from hyperkube.plugin import PluginContext
-from hyperkube.scheduler.node_table import Nodes
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import node, pod_info
 
 RULES = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}]
 NEEDY = {"spec": {"containers": [{"name": "c", "restartPolicyRules": RULES}]}}

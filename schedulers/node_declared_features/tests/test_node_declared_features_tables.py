@@ -7,9 +7,9 @@ Source of the cases: kubernetes
 import pytest
 from hyperkube_scheduler import node_declared_features
 from hyperkube_scheduler.node_declared_features import GATE, REASON, NodeDeclaredFeatures, needed
+from hyperkube_testing.scheduling.tables import node, pod_info, table, verdicts
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import node, pod_info, table, verdicts
 
 POD = {"spec": {"containers": [{"name": "c"}]}}
 

@@ -4,11 +4,11 @@ from types import MappingProxyType
 
 import pytest
 from hyperkube_scheduler.node_label import REASON, NodeLabel
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 
 NODES = ({"name": "a", "labels": {"ssd": ""}}, {"name": "b", "labels": {"ssd": "", "old": "yes"}}, {"name": "c"})
 

@@ -5,9 +5,9 @@ Source of the cases: kubernetes 1.20 ``pkg/scheduler/framework/plugins/nodelabel
 
 import pytest
 from hyperkube_scheduler.node_label import REASON, NodeLabel
+from hyperkube_testing.scheduling.tables import pod_info, scores, table, verdicts
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, scores, table, verdicts
 
 
 def build(present, absent, suffix=""):

@@ -5,9 +5,8 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/nodename/node_
 
 import pytest
 from hyperkube_scheduler.node_name import REASON, NodeNameFilter
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table, verdicts
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 
 @pytest.mark.parametrize(

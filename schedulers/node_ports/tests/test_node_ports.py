@@ -1,8 +1,7 @@
 """Host ports collide by protocol, port and address."""
 
 from hyperkube_scheduler.node_ports import REASON, NodePorts, conflicts
-
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 
 def web(name, node=None, port=80):

@@ -5,9 +5,8 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/nodeports/node
 
 import pytest
 from hyperkube_scheduler.node_ports import REASON, NodePorts, conflicts, lasting
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table, verdicts
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 
 def pod(*ports, on="", group="containers", **more):

@@ -2,9 +2,8 @@
 
 import orjson
 from hyperkube_scheduler.node_prefer_avoid_pods import ANNOTATION, NodePreferAvoidPods
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import node, pod_info, table
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import node, pod_info, table
 
 OWNER = {"kind": "ReplicaSet", "name": "web", "uid": "u1", "controller": True}
 

@@ -7,8 +7,7 @@ Source of the cases: kubernetes 1.20
 import orjson
 import pytest
 from hyperkube_scheduler.node_prefer_avoid_pods import ANNOTATION, NodePreferAvoidPods
-
-from hyperkube.testing.scheduling import node, pod_info, scores, table
+from hyperkube_testing.scheduling.tables import node, pod_info, scores, table
 
 RC = {"kind": "ReplicationController", "name": "foo", "uid": "abcdef123456"}
 RS = {"kind": "ReplicaSet", "name": "foo", "uid": "qwert12345"}

@@ -5,11 +5,11 @@ Source of the numbers: kubernetes 1.36 ``pkg/scheduler/framework/plugins/noderes
 
 import pytest
 from hyperkube_scheduler.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, scores, table
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, scores, table
 
 GPU = "nvidia.com/gpu"
 NAMES = ("cpu", "memory", GPU)

@@ -4,8 +4,7 @@ Source of the numbers: kubernetes ``pkg/scheduler/framework/plugins/noderesource
 """
 
 import pytest
-
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 CPU, MEMORY, MEBIBYTE = 100, 200 * 2**20, 2**20
 """What is assumed: milli-cpus and bytes; and one mebibyte."""

@@ -6,14 +6,14 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/noderesources/
 import random
 
 import pytest
+from hyperkube_host.scheduler.cycle import Algorithm
 from hyperkube_scheduler.node_resources_fit import GATE, NodeResourcesFit
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.kinds.resources import DEVICE_CLASSES
-from hyperkube.scheduler.cycle import Algorithm
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 from hyperkube.testing.waiting import eventually
 
 BACKED, PLUGGED, UNKNOWN = "extended.resource.dra.io/something", "example.com/aaa", "example.com/bbb"

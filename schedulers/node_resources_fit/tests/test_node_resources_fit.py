@@ -1,9 +1,8 @@
 """Nodes without room are refused, with each lacking resource as a reason."""
 
 from hyperkube_scheduler.node_resources_fit import NodeResourcesFit
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 
 def wants(cpu, memory="0"):

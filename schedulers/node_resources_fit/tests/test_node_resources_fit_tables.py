@@ -6,10 +6,10 @@ there: milli-cpus and bytes. A node has 10m, 20 bytes, 32 pods, 5 pieces, 20 byt
 
 import pytest
 from hyperkube_scheduler.node_resources_fit import NodeResourcesFit
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import Filtered
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 A, B = "example.com/aaa", "example.com/bbb"
 OURS, OURS_TOO = "kubernetes.io/something", "subdomain.kubernetes.io/something"

@@ -7,10 +7,10 @@ and so they are here.
 
 import pytest
 from hyperkube_scheduler.node_resources_fit import NodeResourcesFit
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.scheduling import pod_info, table
 
 BOTH = [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}]
 MEMORY_TWICE = [{"name": "memory", "weight": 2}, {"name": "cpu", "weight": 1}]

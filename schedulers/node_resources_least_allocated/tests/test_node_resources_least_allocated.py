@@ -6,11 +6,11 @@ Source of the numbers: kubernetes 1.22
 
 import pytest
 from hyperkube_scheduler.node_resources_least_allocated import NodeResourcesLeastAllocated
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, scores, table
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, scores, table
 
 DEVICE = "abc.com/xyz"
 MEMORY_TWICE = [{"name": "memory", "weight": 2}, {"name": "cpu", "weight": 1}]

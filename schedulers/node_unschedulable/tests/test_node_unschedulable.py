@@ -5,9 +5,8 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/nodeunschedula
 
 import pytest
 from hyperkube_scheduler.node_unschedulable import REASON, NodeUnschedulable
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table, verdicts
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 KEY = "node.kubernetes.io/unschedulable"
 

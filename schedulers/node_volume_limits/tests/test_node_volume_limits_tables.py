@@ -6,6 +6,7 @@ missing is called there as the test's own lister calls it, in the plural; here, 
 
 import pytest
 from hyperkube_scheduler.node_volume_limits import REASON, NodeVolumeLimits
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -18,7 +19,6 @@ from hyperkube.kinds.resources import (
     VOLUME_ATTACHMENTS,
 )
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 EBS, GCE, TREE, HOST = "ebs.csi.aws.com", "pd.csi.storage.gke.io", "kubernetes.io/aws-ebs", "kubernetes.io/hostpath"
 SHORT = {EBS: "ebs", GCE: "gce", TREE: "tree", HOST: "host"}

@@ -2,10 +2,10 @@
 
 import pytest
 from hyperkube_scheduler.pod_group_pods_count import PodGroupPodsCount
+from hyperkube_testing.scheduling.placements import PlacementContract
 
 from hyperkube.hookspecs.pod_groups import NoPlacement, Placement, PodGroupInfo
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.placements import PlacementContract
 
 PROPOSED = {"default/proposed-1": "node1", "default/proposed-2": "node2"}
 

@@ -5,11 +5,10 @@ import math
 import numpy as np
 import pytest
 from hyperkube_scheduler.pod_topology_spread import HARD, LABEL_REASON, REASON, SOFT, PodTopologySpread
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 
 WEB = {"app": "web"}
 

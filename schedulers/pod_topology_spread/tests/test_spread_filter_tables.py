@@ -17,12 +17,12 @@ from hyperkube_scheduler.pod_topology_spread import (
     like_pods,
     with_all_keys,
 )
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 NODE = re.compile(r"(\w)(?:@(\w+))?((?:\+[\w=]+)*)(?:-(\w+))?(!?)")
 POD = re.compile(r"(\w)(?:\*(\d))?(:[\w,=]*)?(?:/(\w+))?(~?)")

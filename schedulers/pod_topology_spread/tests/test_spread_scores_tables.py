@@ -10,12 +10,12 @@ import re
 import numpy as np
 import pytest
 from hyperkube_scheduler.pod_topology_spread import HARD, SOFT, PodTopologySpread, like_pods, with_all_keys
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import REPLICA_SETS, SERVICES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 HOST, SYSTEM_ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 NODE = re.compile(r"(\w)(\+\w+)?(-\w+)?(!?)(~?)")

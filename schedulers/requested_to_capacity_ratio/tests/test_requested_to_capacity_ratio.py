@@ -8,11 +8,11 @@ from types import MappingProxyType
 
 import pytest
 from hyperkube_scheduler.requested_to_capacity_ratio import RequestedToCapacityRatio
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, scores, table
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, scores, table
 
 FOO, BAR = "intel.com/foo", "intel.com/bar"
 ONE_KIND = [{"name": FOO, "weight": 1}]

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 from hyperkube_scheduler.selector_spread import SelectorSpread
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 
 WEB = {"app": "web"}
 ZONE = "topology.kubernetes.io/zone"

@@ -7,12 +7,12 @@ up to 1.27.
 import numpy as np
 import pytest
 from hyperkube_scheduler.selector_spread import SelectorSpread
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import REPLICA_SETS, REPLICATION_CONTROLLERS, SERVICES, STATEFUL_SETS
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 KINDS = {
     "rc": ("ReplicationController", "v1", REPLICATION_CONTROLLERS),

@@ -2,13 +2,13 @@
 
 import numpy as np
 from hyperkube_scheduler.service_affinity import REASON, SERVICE, ServiceAffinity
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 from hyperkube.testing.waiting import eventually
 
 WEB = {"app": "web"}

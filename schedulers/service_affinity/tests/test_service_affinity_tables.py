@@ -7,12 +7,12 @@ filter's are 1.15's ``pkg/scheduler/algorithm/predicates/predicates_test.go`` (T
 import numpy as np
 import pytest
 from hyperkube_scheduler.service_affinity import REASON, ServiceAffinity
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 HERE, DEFAULT, ONE, TWO = "here", "default", "ns1", "ns2"
 LIKE = {"foo": "bar"}

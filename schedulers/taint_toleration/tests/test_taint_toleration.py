@@ -2,9 +2,8 @@
 
 import numpy as np
 from hyperkube_scheduler.taint_toleration import REASON, TaintToleration
-
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 DEDICATED = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 SOFT = {"key": "soft", "effect": "PreferNoSchedule"}

@@ -5,9 +5,9 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/tainttoleratio
 
 import pytest
 from hyperkube_scheduler.taint_toleration import GATE, REASON, TaintToleration
+from hyperkube_testing.scheduling.tables import pod_info, scores, table, verdicts
 
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.testing.scheduling import pod_info, scores, table, verdicts
 
 HARD, SOFT = "NoSchedule", "PreferNoSchedule"
 REFUSED = f"! {REASON}"

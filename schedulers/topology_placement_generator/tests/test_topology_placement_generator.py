@@ -5,11 +5,11 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from hyperkube_scheduler.topology_placement_generator import TopologyPlacementGenerator, topology_key
+from hyperkube_testing.scheduling.placements import PlacementContract
+from hyperkube_testing.scheduling.tables import table
 
 from hyperkube.hookspecs.pod_groups import NoPlacement, Placement, PodGroupInfo
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.placements import PlacementContract
-from hyperkube.testing.scheduling import table
 
 
 def labelled(*values, key="topology", start=0):

@@ -9,6 +9,7 @@ from hyperkube_lib.scheduling.claims import Claims
 from hyperkube_scheduler.volume_binding import SELECTED_NODE, VolumeBinding
 from hyperkube_scheduler.volume_binding.plans import Plan
 from hyperkube_scheduler.volume_binding.progress import progress
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -23,7 +24,6 @@ from hyperkube.kinds.resources import (
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import Conflict
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table
 
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 HERE = {SELECTED_NODE: "node1"}

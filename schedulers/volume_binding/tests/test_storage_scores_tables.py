@@ -7,6 +7,7 @@ of volume_binding_test.go). Those of volumes that are to be made follow from the
 import pytest
 from hyperkube_scheduler.volume_binding import NO_VOLUME_REASON, VolumeBinding
 from hyperkube_scheduler.volume_binding.scoring import score_of
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -19,7 +20,6 @@ from hyperkube.kinds.resources import (
 )
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 FULL_FIRST = ((0, 0), (100, 100))
 STEEP = ((50, 0), (80, 30), (100, 50))

@@ -14,6 +14,8 @@ from hyperkube_scheduler.volume_binding import (
     VolumeBinding,
     fits_claim,
 )
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -26,8 +28,6 @@ from hyperkube.kinds.resources import (
 )
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 
 POD = {"spec": {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}}
 

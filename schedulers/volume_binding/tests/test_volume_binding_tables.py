@@ -14,6 +14,7 @@ from hyperkube_scheduler.volume_binding import (
     SELECTED_NODE,
     VolumeBinding,
 )
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
@@ -26,7 +27,6 @@ from hyperkube.kinds.resources import (
     STORAGE_CLASSES,
 )
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 KEY, PROVISIONER = "nodeKey", "test-provisioner"
 WAIT, NOW, MAKES, ELSEWHERE = "waitClass", "immediateClass", "waitClassWithProvisioner", "topoMismatchClass"

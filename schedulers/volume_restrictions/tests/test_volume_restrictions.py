@@ -2,13 +2,13 @@
 
 import pytest
 from hyperkube_scheduler.volume_restrictions import DISK_REASON, ONCE_REASON, VolumeRestrictions, conflict
+from hyperkube_testing.scheduling.scheduler import SchedulingContract
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.scheduler import SchedulingContract
-from hyperkube.testing.scheduling import pod_info, table
 
 DISK = {"name": "v", "gcePersistentDisk": {"pdName": "disk"}}
 READER = {"name": "v", "gcePersistentDisk": {"pdName": "disk", "readOnly": True}}

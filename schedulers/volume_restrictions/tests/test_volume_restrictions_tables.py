@@ -5,12 +5,12 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/volumerestrict
 
 import pytest
 from hyperkube_scheduler.volume_restrictions import DISK_REASON, ONCE_REASON, VolumeRestrictions
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 RBD, ISCSI = {"pool": "foo", "image": "bar", "fsType": "ext4"}, {"targetPortal": "127.0.0.1:3260", "lun": 0}
 DISKS = {

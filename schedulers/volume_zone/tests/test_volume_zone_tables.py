@@ -6,12 +6,12 @@ missing is called there as the test's own lister calls it, in the plural; here, 
 
 import pytest
 from hyperkube_scheduler.volume_zone import REASON, VolumeZone
+from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.scheduling import pod_info, table, verdicts
 
 NEW, OLD = "topology.kubernetes.io/", "failure-domain.beta.kubernetes.io/"
 ZONE, REGION, OLD_ZONE, OLD_REGION = f"{NEW}zone", f"{NEW}region", f"{OLD}zone", f"{OLD}region"

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
 
-from hyperkube.client.review import ReviewClient, WebhookFailed
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of

@@ -11,9 +11,10 @@ import threading
 from collections import defaultdict
 from functools import partial
 
+from hyperkube_lib.quota import applies, is_charged, lacking, relevant, usage
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
-from hyperkube.kinds.quota import applies, is_charged, lacking, relevant, usage
 from hyperkube.kinds.resource_lists import ResourceList, add, exceeded, mask, read, show, show_names, subtract, write
 from hyperkube.kinds.resources import RESOURCE_QUOTAS
 from hyperkube.machinery.errors import ApiError, Conflict, Forbidden, NotFound

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from functools import lru_cache
 from random import Random
 
+from hyperkube_lib.service_account_tokens import WARN_ONLY_SECONDS
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import containers, is_mirror, spec_of
 from hyperkube.kinds.resources import SERVICE_ACCOUNTS
-from hyperkube.kinds.service_account_tokens import WARN_ONLY_SECONDS
 from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.objects import Object, annotations_of, copy_object, name_of
 from hyperkube.machinery.random import suffix

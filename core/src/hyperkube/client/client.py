@@ -1,7 +1,7 @@
 """The Client protocol: the API as one identity sees it.
 
 Two transports implement it: `hyperkube.client.http.HttpClient` over HTTPS, and the API server's in-process one
-(`hyperkube.apiserver.inprocess.InProcessClient`), which goes through the same authentication, authorization, flow
+(the API server host's `InProcessClient`), which goes through the same authentication, authorization, flow
 control, admission and audit. Objects that come back belong to the caller.
 
 Every method raises `hyperkube.machinery.errors.ApiError` for a refusal and `ConnectionError` when there is no server.

@@ -1,6 +1,6 @@
 """What scheduling plugins see: the pod to be placed, and all nodes as a struct of arrays.
 
-The scheduler implements these protocols (`hyperkube.scheduler.node_table`); they stand apart from the extension points
+The scheduler host implements these protocols in its module ``node_table``; they stand apart from the extension points
 in `hyperkube.hookspecs.scheduling`, which re-exports them.
 """
 

@@ -269,6 +269,20 @@ def _with_own_scope(context: PluginContext) -> PluginContext:
     return context if context.informers is None else replace(context, informers=context.informers.scoped())
 
 
+def load_entry(family: str, entry: EntryPoint) -> Any:
+    """Return what an entry point names, for families that are no hooks: servers, subcommands.
+
+    Raises:
+        PluginLoadFailed: its module cannot be imported, or holds no such thing.
+    """
+    try:
+        return entry.load()
+    except UsageError:
+        raise
+    except Exception as error:
+        raise PluginLoadFailed(f"{family} {entry.name!r} of {_distribution(entry)}: {error}") from error
+
+
 def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
     """Import the plugins' classes through stevedore; nothing else of the family is imported.
 

@@ -4,8 +4,7 @@ from hyperkube_api.legacy_access.admissionregistration import LegacyAdmissionreg
 from hyperkube_api.legacy_access.apiextensions import LegacyApiextensionsApi
 from hyperkube_api.legacy_access.certificates import LegacyCertificatesApi
 from hyperkube_api.legacy_access.rbac import LegacyRbacApi
-
-from hyperkube.testing.contracts.legacy_api import LegacyApiContract, spec_named
+from hyperkube_testing.legacy_api import LegacyApiContract, spec_named
 
 PLUGINS = (LegacyAdmissionregistrationApi, LegacyApiextensionsApi, LegacyCertificatesApi, LegacyRbacApi)
 

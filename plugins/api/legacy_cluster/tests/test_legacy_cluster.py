@@ -4,8 +4,7 @@ from hyperkube_api.legacy_cluster.coordination import LegacyCoordinationApi
 from hyperkube_api.legacy_cluster.discovery import LegacyDiscoveryApi
 from hyperkube_api.legacy_cluster.scheduling import LegacySchedulingApi
 from hyperkube_api.legacy_cluster.storage import LegacyStorageApi
-
-from hyperkube.testing.contracts.legacy_api import LegacyApiContract, spec_named
+from hyperkube_testing.legacy_api import LegacyApiContract, spec_named
 
 PLUGINS = (LegacyCoordinationApi, LegacyDiscoveryApi, LegacySchedulingApi, LegacyStorageApi)
 

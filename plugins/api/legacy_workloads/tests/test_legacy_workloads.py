@@ -7,9 +7,9 @@ from hyperkube_api.legacy_workloads.batch import LegacyBatchApi
 from hyperkube_api.legacy_workloads.extensions import ExtensionsApi
 from hyperkube_api.legacy_workloads.networking import LegacyNetworkingApi
 from hyperkube_api.legacy_workloads.policy import LegacyPolicyApi
+from hyperkube_testing.legacy_api import LegacyApiContract, canonical, spec_named
 
 from hyperkube.machinery.objects import copy_object
-from hyperkube.testing.contracts.legacy_api import LegacyApiContract, canonical, spec_named
 
 PLUGINS = (LegacyAppsApi, LegacyAutoscalingApi, LegacyBatchApi, ExtensionsApi, LegacyNetworkingApi, LegacyPolicyApi)
 

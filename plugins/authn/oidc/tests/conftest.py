@@ -1,10 +1,10 @@
 """A clock that stands still and an issuer that these tests ask."""
 
 import pytest
+from hyperkube_testing.peers.openid_issuer import OpenIdIssuer
+from hyperkube_testing.peers.peer import Peer
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.testing.openid_issuer import OpenIdIssuer
-from hyperkube.testing.peer import Peer
 
 
 @pytest.fixture

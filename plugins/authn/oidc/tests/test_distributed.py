@@ -2,12 +2,12 @@
 
 import pytest
 from hyperkube_authn.oidc import OIDC
+from hyperkube_testing.peers.openid_issuer import OpenIdIssuer, signing_key
+from hyperkube_testing.peers.peer import Failure
 
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.errors import Unauthorized
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.openid_issuer import OpenIdIssuer, signing_key
-from hyperkube.testing.peer import Failure
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ import logging
 import pytest
 from hyperkube_authn.oidc import OIDC
 from hyperkube_authn.oidc.file import from_file
+from hyperkube_testing.peers.openid_issuer import OpenIdIssuer
 
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.openid_issuer import OpenIdIssuer
 
 
 def row(peer, source, /, **more):

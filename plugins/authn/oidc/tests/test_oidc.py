@@ -7,12 +7,12 @@ import jwt
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hyperkube_authn.oidc import OIDC
+from hyperkube_testing.peers.openid_issuer import OpenIdIssuer, jwk, signing_key
 
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.authn import AuthnContract
-from hyperkube.testing.openid_issuer import OpenIdIssuer, jwk, signing_key
 
 RSA_KEY = signing_key("r", "RS256")
 OTHER_RSA_KEY = signing_key("other", "RS256")

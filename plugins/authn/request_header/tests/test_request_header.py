@@ -1,11 +1,11 @@
 import pytest
 from hyperkube_authn.request_header import RequestHeader
+from hyperkube_testing.peers.certificates import issue
 
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import Unauthorized
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.certificates import issue
 from hyperkube.testing.contracts.authn import AuthnContract
 
 AUTHORITY = issue("proxy-ca", authority=True)

@@ -5,12 +5,12 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from hyperkube_authn.service_account import ServiceAccount
+from hyperkube_lib.service_account_tokens import TokenIssuer
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.kinds.resources import PODS, SECRETS, SERVICE_ACCOUNTS
-from hyperkube.kinds.service_account_tokens import TokenIssuer
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import Unauthorized
 from hyperkube.plugin import PluginContext

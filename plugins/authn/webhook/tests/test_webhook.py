@@ -2,13 +2,13 @@ from contextlib import ExitStack
 
 import pytest
 from hyperkube_authn.webhook import Webhook
+from hyperkube_testing.peers.peer import Failure, Peer
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.authn import AuthnContract
-from hyperkube.testing.peer import Failure, Peer
 
 ALICE = {"username": "alice", "uid": "7", "groups": ["dev"], "extra": {"Team": ["blue"]}}
 

@@ -2,12 +2,12 @@ from datetime import timedelta
 
 import pytest
 from hyperkube_authn.x509 import X509
+from hyperkube_testing.peers.certificates import issue
 
 from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.certificates import issue
 from hyperkube.testing.contracts.authn import AuthnContract
 
 AUTHORITY = issue("ca", authority=True, days=100)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from hyperkube_authz.webhook import Webhook
+from hyperkube_testing.peers.peer import Failure, Peer
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.hookspecs.authz import Attributes
@@ -13,7 +14,6 @@ from hyperkube.machinery.labels import parse_selector
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import PluginContext
 from hyperkube.testing.contracts.authz import AuthzContract
-from hyperkube.testing.peer import Failure, Peer
 
 ALICE = UserInfo("alice", "7", ("dev",), {"team": ("blue",)})
 BOB = UserInfo("bob")

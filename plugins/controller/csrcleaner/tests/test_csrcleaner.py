@@ -4,9 +4,9 @@ from base64 import b64encode
 
 import pytest
 from hyperkube_controller.csrcleaner import Csrcleaner
+from hyperkube_lib.serving.certificates import issue, make_ca
 
 from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
-from hyperkube.serving.certificates import issue, make_ca
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 

@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from hyperkube_controller.csrsigning import Csrsigning, authorities_of, life
+from hyperkube_lib.serving.certificates import make_ca
 
 from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
 from hyperkube.machinery.errors import UsageError
-from hyperkube.serving.certificates import make_ca
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 

@@ -2,9 +2,9 @@
 
 import pytest
 from hyperkube_controller.legacy_serviceaccount_token_cleaner import LegacyServiceaccountTokenCleaner, mounted_secrets
+from hyperkube_lib.service_account_tokens import INVALID_SINCE, LAST_USED, TRACKING
 
 from hyperkube.kinds.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from hyperkube.kinds.service_account_tokens import INVALID_SINCE, LAST_USED, TRACKING
 from hyperkube.machinery.errors import UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig

@@ -5,10 +5,10 @@ from base64 import b64decode
 import jwt
 import pytest
 from hyperkube_controller.serviceaccount_token import ServiceaccountToken
+from hyperkube_lib.serving.certificates import signing_key
 
 from hyperkube.kinds.resources import SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import UsageError
-from hyperkube.serving.certificates import signing_key
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 

@@ -2,8 +2,7 @@
 
 import pytest
 from hyperkube_lib.scheduling.group_victims import NO_VICTIMS, NOT_ENOUGH, choose, units_below
-
-from hyperkube.testing.scheduling import table
+from hyperkube_testing.scheduling.tables import table
 
 GROUPS = {
     ("default", "whole"): {"spec": {"disruptionMode": "PodGroup", "priority": 5}},

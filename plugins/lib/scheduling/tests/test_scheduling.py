@@ -6,12 +6,12 @@ from hyperkube_lib.scheduling.node_selectors import is_broken, required, term, t
 from hyperkube_lib.scheduling.owners import Owners
 from hyperkube_lib.scheduling.pod_counts import per_domain, per_node
 from hyperkube_lib.scheduling.resource_scores import by_shape, shape_of, weights_of
+from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.kinds.resources import REPLICA_SETS, SERVICES
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.scheduling import pod_info, table
 
 
 def pod(name, **labels):

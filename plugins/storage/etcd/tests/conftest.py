@@ -5,10 +5,10 @@ import subprocess
 
 import pytest
 from hyperkube_storage.etcd import Access, EtcdStore
+from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.storage.store import StoreUnavailable
-from hyperkube.testing.ports import free_port
 
 
 class EtcdServer:

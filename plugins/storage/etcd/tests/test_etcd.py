@@ -3,6 +3,8 @@ import threading
 
 import grpc
 import pytest
+from hyperkube_lib.watch_cache.cached_object import read_object
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube_storage.etcd import Access, Etcd, EtcdStore
 from hyperkube_storage.etcd.compaction import KEY, Compaction
 from hyperkube_storage.etcd.endpoints import CompactedAway, Endpoints, translate
@@ -11,7 +13,6 @@ from hyperkube_storage.etcd.store import trusts_progress
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.storage.cached_object import read_object
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import (
     Compacted,
@@ -22,7 +23,6 @@ from hyperkube.storage.store import (
     StoreFull,
     StoreUnavailable,
 )
-from hyperkube.storage.watch_cache import StoreCache
 
 
 class Refusal(grpc.RpcError):

@@ -7,6 +7,8 @@ import sys
 import threading
 
 import pytest
+from hyperkube_lib.watch_cache.cached_object import read_object
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube_storage.sqlite import Sqlite, SqliteStore
 from hyperkube_storage.sqlite.database import FORMAT
 from hyperkube_storage.sqlite.group_commit import GroupCommit
@@ -14,10 +16,8 @@ from hyperkube_storage.sqlite.group_commit import GroupCommit
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.storage.cached_object import read_object
 from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.store import Compacted, Compare, Delete, Put, StoreFull, StoreUnavailable
-from hyperkube.storage.watch_cache import StoreCache
 from hyperkube.testing.waiting import eventually as until
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote
 
+from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
-from hyperkube.machinery.client_certificates import CertificateAuthorities, CertificateRefused
 from hyperkube.machinery.errors import Unauthorized
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 from hyperkube.plugin import Plugin, PluginContext

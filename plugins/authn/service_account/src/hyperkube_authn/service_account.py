@@ -13,10 +13,7 @@ from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.authn import Authenticated, Credentials
-from hyperkube.kinds.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS
-from hyperkube.kinds.service_account_tokens import (
+from hyperkube_lib.service_account_tokens import (
     ALGORITHMS,
     INVALID_SINCE,
     LAST_USED,
@@ -27,6 +24,10 @@ from hyperkube.kinds.service_account_tokens import (
     key_id,
     load_public_keys,
 )
+
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.kinds.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, metadata, name_of, namespace_of, uid_of

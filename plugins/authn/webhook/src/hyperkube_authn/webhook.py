@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hyperkube.client.review import ReviewClient, WebhookFailed
+from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from hyperkube_lib.service_account_tokens import INVALID_SINCE, LAST_USED, TRACKING, TRACKING_KEY
+
 from hyperkube.client.actions import Action, Again, Delete, Patch, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import containers, spec_of
 from hyperkube.kinds.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
-from hyperkube.kinds.service_account_tokens import INVALID_SINCE, LAST_USED, TRACKING, TRACKING_KEY
 from hyperkube.machinery.errors import Conflict, NotFound, UsageError
 from hyperkube.machinery.objects import (
     Object,

@@ -1,7 +1,7 @@
 """resourcequota: what a namespace uses of its quotas, counted anew when something was deleted or has ended.
 
 Admission charges what is created; this controller sees what is given back, and fills in a new quota's usage. What an
-object uses is in `hyperkube.kinds.quota`, which both share.
+object uses is in `hyperkube_lib.quota`, which both share.
 Source: kubernetes ``pkg/controller/resourcequota``.
 """
 
@@ -11,13 +11,14 @@ import threading
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
+from hyperkube_lib import quota as quotas
+
 from hyperkube.client.actions import Action, Update, perform
 from hyperkube.client.discovery import discover
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds import quota as quotas
 from hyperkube.kinds import resource_lists
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import (

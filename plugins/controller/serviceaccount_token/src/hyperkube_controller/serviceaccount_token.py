@@ -11,12 +11,13 @@ from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
+from hyperkube_lib.service_account_tokens import LEGACY_ISSUER, TokenIssuer
+
 from hyperkube.client.actions import Action, Delete, Update, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import SECRETS, SERVICE_ACCOUNTS
-from hyperkube.kinds.service_account_tokens import LEGACY_ISSUER, TokenIssuer
 from hyperkube.machinery.errors import NotFound, UsageError
 from hyperkube.machinery.objects import Object, annotations_of, key_of, metadata, namespace_of, split_key, uid_of
 from hyperkube.plugin import Plugin

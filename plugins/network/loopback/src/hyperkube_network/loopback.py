@@ -12,10 +12,11 @@ import json
 import threading
 from pathlib import Path
 
+from hyperkube_lib.loopback_slices import HeldSlice, hold_slice, slices_folder
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.network import Network, NetworkFailed, PodNetwork, PodNetworkRequest
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.loopback_slices import HeldSlice, hold_slice, slices_folder
 from hyperkube.plugin import Plugin
 
 __all__ = ["Loopback"]

@@ -14,8 +14,8 @@ from typing import Any
 from hyperkube_api.apiextensions.rules import RULES, JsonSchema, MessageTooCostly, NotARule, Rule, environments
 from hyperkube_lib.cel import OBJECT_COST_BUDGET, CostExceeded, EvaluationError, NoSuchOverload
 from hyperkube_lib.cel.structural import converter
+from hyperkube_lib.structural_schema.former import Former, key_of, keyed
 
-from hyperkube.kinds.custom_objects.former import Former, key_of, keyed
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object
 

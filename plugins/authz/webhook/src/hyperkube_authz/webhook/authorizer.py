@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 from hyperkube_authz.webhook.reviews import review_of
 from hyperkube_authz.webhook.settings import from_flags, from_table
+from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
 
 from hyperkube.client.kubeconfig import in_cluster
-from hyperkube.client.review import ReviewClient, WebhookFailed
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
 from hyperkube.machinery.users import UserInfo

@@ -42,8 +42,7 @@ from hyperkube.machinery.objects import Object, name_of, resource_version_of
 
 if TYPE_CHECKING:
     from hyperkube_lib.dynamic_admission.evaluation import Conditions
-
-    from hyperkube.client.webhooks import Caller
+    from hyperkube_lib.webhooks.caller import Caller
 
 _DEFAULT_TIMEOUT = 10
 
@@ -169,7 +168,7 @@ class Webhooks:
 
     def answer(self, webhook: Webhook, request: AdmissionRequest, *, mutating: bool) -> Answer:
         """Ask a webhook and only that: safe to call for one request on many threads."""
-        from hyperkube.client.webhooks import Caller, CallFailed, NoAddress, Resolver
+        from hyperkube_lib.webhooks.caller import Caller, CallFailed, NoAddress, Resolver
 
         declared = webhook.declared
         if request.dry_run and declared.get("sideEffects") not in {"None", "NoneOnDryRun"}:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from hyperkube.kinds.custom_objects.embedded import embedded_errors
-from hyperkube.kinds.custom_objects.structure import EMBEDDED, OWN, prune
-from hyperkube.kinds.custom_objects.validation import validate
+from hyperkube_lib.structural_schema.embedded import embedded_errors
+from hyperkube_lib.structural_schema.structure import EMBEDDED, OWN, prune
+from hyperkube_lib.structural_schema.validation import validate
+
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object, copy_object

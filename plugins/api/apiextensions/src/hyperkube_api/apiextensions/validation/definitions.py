@@ -15,9 +15,9 @@ from hyperkube_api.apiextensions.validation.openapi import TYPES, Options
 from hyperkube_api.apiextensions.validation.schemas import SchemaOptions, validate_schema
 from hyperkube_api.apiextensions.validation.versions import columns, deprecation, selectable, subresources
 from hyperkube_api.meta.validation import unchanged
+from hyperkube_lib.structural_schema.approval import APPROVED, approval, is_protected
+from hyperkube_lib.structural_schema.structural_rules import unsupported, validate_structure
 
-from hyperkube.kinds.custom_objects.approval import APPROVED, approval, is_protected
-from hyperkube.kinds.custom_objects.structural_rules import unsupported, validate_structure
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object, annotations_of, name_of

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from hyperkube_api.apiextensions.validation.definitions import levels_of
 from hyperkube_api.apiextensions.validation.internal import internal
+from hyperkube_lib.structural_schema.formats import is_known
 
-from hyperkube.kinds.custom_objects.formats import is_known
 from hyperkube.machinery.objects import Object
 
 

@@ -14,8 +14,8 @@ from hyperkube_api.apiextensions.validation.defaults import validate_defaults
 from hyperkube_api.apiextensions.validation.internal import SCHEMA_MEMBERS, shown_schema
 from hyperkube_api.apiextensions.validation.openapi import Options, validate_openapi
 from hyperkube_api.apiextensions.validation.patterns import wrong_patterns
+from hyperkube_lib.structural_schema.structural_rules import unsupported, validate_structure
 
-from hyperkube.kinds.custom_objects.structural_rules import unsupported, validate_structure
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid
 from hyperkube.machinery.objects import Object
 

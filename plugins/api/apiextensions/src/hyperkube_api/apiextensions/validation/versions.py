@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hyperkube_api.apiextensions.validation.field_paths import NotAFieldPath, follow
+from hyperkube_lib.structural_schema.structural_rules import unsupported
 
-from hyperkube.kinds.custom_objects.structural_rules import unsupported
 from hyperkube.machinery.field import FieldError, Path, duplicate, invalid, required, too_many
 from hyperkube.machinery.objects import Object
 

@@ -23,7 +23,7 @@ SIGNER_OPTION = "service-account-signer"
 
 
 class Signer(Protocol):
-    """What issues the tokens: `hyperkube.kinds.service_account_tokens`."""
+    """What issues the tokens: `hyperkube_lib.service_account_tokens`."""
 
     def issue(self, **claims: Any) -> Any:
         """Return the token, and when it expires, for an account and what it is bound to."""

@@ -1,1 +1,0 @@
-"""The commands beside the servers: one file each, with a click command named `command`."""

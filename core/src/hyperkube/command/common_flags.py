@@ -1,0 +1,93 @@
+"""Options that every server has."""
+
+from hyperkube.command.flag import BOOL, DURATION, GATES, INT, LIST, STRING, Flag, section, unbuilt
+
+GLOBAL = section(
+    "Global",
+    Flag("help", BOOL, False, "print this help and exit", aliases=()),
+    Flag("version", BOOL, False, "print the version and exit"),
+    Flag("v", INT, 0, "log level: 0 what an operator must see, 2 the usual detail, 4 debugging"),
+    Flag("logtostderr", BOOL, True, "log to standard error", deprecated="logs always go to standard error"),
+    *unbuilt(
+        Flag("alsologtostderr", BOOL, False, "log to standard error as well as to files"),
+        Flag("log-dir", STRING, "", "folder for log files"),
+        Flag("log-flush-frequency", DURATION, "5s", "longest time between two flushes of the log"),
+        Flag("logging-format", STRING, "text", "text or json"),
+        Flag("stderrthreshold", STRING, "2", "log at and above this level goes to standard error"),
+        Flag("vmodule", STRING, "", "log levels per file pattern"),
+    ),
+    Flag("feature-gates", GATES, "", "feature=true|false pairs, comma-separated"),
+    Flag("plugin-config", STRING, "", "YAML file with one table of settings per plugin (admission.LimitRanger: …)"),
+)
+
+DEBUGGING = section(
+    "Debugging",
+    Flag("profiling", BOOL, True, "serve profiles under /debug/pprof/", accepted=True),
+    Flag("contention-profiling", BOOL, False, "profile lock contention too", accepted=True),
+)
+
+PROFILING = section(
+    "Debugging",
+    Flag("profiling", BOOL, True, "serve profiles under /debug/pprof/"),
+    *unbuilt(Flag("contention-profiling", BOOL, False, "profile lock contention too")),
+)
+
+API_CLIENT = section(
+    "API client",
+    Flag("kubeconfig", STRING, "", "file with the API server's address and this process's credentials"),
+    Flag("master", STRING, "", "the API server's address; overrides the kubeconfig's"),
+    *unbuilt(
+        Flag("kube-api-content-type", STRING, "application/vnd.kubernetes.protobuf", "content type of requests"),
+        Flag("kube-api-qps", STRING, "50", "requests per second to the API server"),
+        Flag("kube-api-burst", INT, 100, "burst of requests to the API server"),
+    ),
+)
+
+LEADER_ELECTION = section(
+    "Leader election",
+    Flag("leader-elect", BOOL, True, "let only one of several processes work; the others wait"),
+    Flag("leader-elect-lease-duration", DURATION, "15s", "how long others wait before they take over"),
+    Flag("leader-elect-renew-deadline", DURATION, "10s", "the leader gives up when it could not renew for so long"),
+    Flag("leader-elect-retry-period", DURATION, "2s", "pause between two tries"),
+    Flag("leader-elect-resource-lock", STRING, "leases", "kind of the lock object: leases"),
+    Flag("leader-elect-resource-name", STRING, "", "name of the lock object; the server's own name unless given"),
+    Flag("leader-elect-resource-namespace", STRING, "kube-system", "namespace of the lock object"),
+)
+
+TLS_FILES = (
+    Flag("tls-cert-file", STRING, "", "certificate of the HTTPS port; self-signed unless given"),
+    Flag("tls-private-key-file", STRING, "", "its private key"),
+)
+
+UNBUILT_SERVING = unbuilt(
+    Flag("tls-cipher-suites", LIST, "", "cipher suites, comma-separated"),
+    Flag("tls-min-version", STRING, "", "VersionTLS12 or VersionTLS13"),
+    Flag("http2-max-streams-per-connection", INT, 0, "limit of HTTP/2 streams (HTTP/1.1 is spoken)"),
+    Flag("permit-port-sharing", BOOL, False, "listen with SO_REUSEPORT"),
+    Flag("permit-address-sharing", BOOL, False, "listen with SO_REUSEADDR"),
+)
+
+SECURE_SERVING = section(
+    "Secure serving",
+    *TLS_FILES,
+    Flag("cert-dir", STRING, "", "folder for generated certificates"),
+    *UNBUILT_SERVING,
+)
+
+
+def delegated_auth(*, tolerant: bool) -> tuple[Flag, ...]:
+    """Return the options of a server that asks the API server about its clients.
+
+    Args:
+        tolerant: the default of ``--authentication-tolerate-lookup-failure``.
+    """
+    return section(
+        "Delegated authentication",
+        Flag("authentication-kubeconfig", STRING, "", "credentials to ask the API server who a client is"),
+        Flag("authentication-skip-lookup", BOOL, False, "do not look the clients' CA up in the cluster"),
+        Flag("authentication-tolerate-lookup-failure", BOOL, tolerant, "go on without it when that look-up fails"),
+        Flag("authorization-kubeconfig", STRING, "", "credentials to ask the API server what a client may do"),
+        Flag("authorization-always-allow-paths", LIST, "/healthz,/readyz,/livez", "paths open to everybody"),
+        Flag("client-ca-file", STRING, "", "CA of the clients' certificates; looked up in the cluster unless given"),
+        *unbuilt(Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy")),
+    )

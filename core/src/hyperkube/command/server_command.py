@@ -1,0 +1,173 @@
+"""A server's command line: its table of flags as a click command that reads and prints like Kubernetes' own.
+
+An underscore in a flag's name counts as a dash, a boolean needs no value, help comes by section, and a mistake is one
+clear line and exit code 1.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from hyperkube.command.flag import BOOL, LIST, REPEATED, Flag, by_name
+from hyperkube.command.lifecycle import end_with_parent
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.release import GIT_VERSION
+
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """One of the five servers: its names, its text, its options and what runs it."""
+
+    word: str
+    name: str
+    long: str
+    example: str
+    flags: tuple[Flag, ...]
+    run: Callable[[Options], None]
+
+    def main(self, args: Sequence[str]) -> None:
+        """Parse `args`, then print help or the version, or run the server until it ends.
+
+        Raises:
+            UsageError: an unknown flag, a bad value, or whatever the server finds wrong with its options.
+        """
+        options = parse(self, args)
+        if options["help"]:
+            click.echo(self.help())
+            return
+        if options["version"]:
+            click.echo(version_line())
+            return
+        set_up_logging(int(options["v"]))
+        end_with_parent()
+        self.run(options)
+
+    def help(self) -> str:
+        """Return the long text, usage, an example, and all flags by section, wrapped to the terminal."""
+        width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 120))
+        lines = [*textwrap.wrap(self.long, width), "", "Usage:", f"  {self.name} [flags]", "", "Example:"]
+        lines += [f"  {self.example}"]
+        for title in dict.fromkeys(flag.section for flag in self.flags):
+            lines += ["", f"{title} flags:", ""]
+            for flag in (flag for flag in self.flags if flag.section == title):
+                lines += _flag_help(flag, width)
+        return "\n".join(lines)
+
+
+def _flag_help(flag: Flag, width: int) -> list[str]:
+    kind = f" {flag.kind.name}" if flag.kind is not BOOL else ""
+    default = f" (default {_shown(flag.default)})" if flag.default not in ("", False, 0) else ""
+    alias = f" (also --{', --'.join(flag.aliases)})" if flag.aliases else ""
+    state = " (not built yet)" if flag.idle == "not built yet" else ""
+    state += f" (deprecated: {flag.deprecated})" if flag.deprecated else ""
+    head = f"  -{flag.name}, --{flag.name}{kind}" if len(flag.name) == 1 else f"      --{flag.name}{kind}"
+    indent = " " * 16
+    return [
+        head,
+        *textwrap.wrap(flag.help + alias + state + default, width, initial_indent=indent, subsequent_indent=indent),
+    ]
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) and "," in value else str(value)
+
+
+def parse(command: ServerCommand, args: Sequence[str]) -> Options:
+    """Return every flag's value by name, defaults filled in, warnings printed.
+
+    The key ``given`` holds the set of names that were on the command line.
+
+    Raises:
+        UsageError: one line that says what is wrong.
+    """
+    known = by_name(command.flags)
+    given: dict[str, Any] = {}
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        name, equals, text = _split(command, word)
+        flag = known.get(name)
+        if flag is None:
+            raise UsageError(f"unknown flag: --{name} (see {command.name} --help)")
+        if not equals:
+            if flag.kind is BOOL:
+                text = "true"
+            elif rest:
+                text = rest.pop(0)
+            else:
+                raise UsageError(f"flag needs an argument: --{name}")
+        value = _convert(flag, name, text)
+        adds = flag.kind in (LIST, REPEATED) and flag.name in given
+        given[flag.name] = (*given[flag.name], *value) if adds else value
+        _comment(flag, name)
+    options = {flag.name: flag.kind.convert(flag.default, None, None) for flag in command.flags}
+    options.update(given)
+    options["given"] = frozenset(given)
+    return options
+
+
+def _split(command: ServerCommand, word: str) -> tuple[str, str, str]:
+    if word in {"-h", "help"}:
+        return "help", "", ""
+    if not word.startswith("-") or word in {"-", "--"}:
+        raise UsageError(f"unknown argument {word!r} (see {command.name} --help)")
+    name, equals, text = word.lstrip("-").partition("=")
+    return name.replace("_", "-"), equals, text
+
+
+def _convert(flag: Flag, name: str, text: str) -> Any:
+    try:
+        return flag.kind.convert(text, None, None)
+    except click.BadParameter as error:
+        raise UsageError(f"invalid argument {text!r} for --{name}: {error.message}") from error
+
+
+def _comment(flag: Flag, name: str) -> None:
+    if flag.refused:
+        raise UsageError(f"--{name} is a security option that is not built yet, and ignoring it would be unsafe")
+    if flag.accepted:
+        why = f"has {flag.help}" if flag.idle == "no effect" else "its behaviour is not built yet"
+        click.echo(f"warning: --{name} is accepted, but {why}", err=True)
+    elif flag.deprecated:
+        click.echo(f"warning: --{name} is deprecated: {flag.deprecated}", err=True)
+
+
+def version_line() -> str:
+    """Return the line that ``--version`` prints."""
+    from hyperkube import __version__
+
+    return f"Kubernetes {GIT_VERSION} (hyperkube {__version__})"
+
+
+def set_up_logging(verbosity: int) -> None:
+    """Log to standard error with klog's header, more of it with a higher verbosity."""
+    level = logging.WARNING if verbosity < 1 else logging.INFO if verbosity < 4 else logging.DEBUG
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_KlogFormatter())
+    root = logging.getLogger("hyperkube")
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    root.propagate = False
+
+
+class _KlogFormatter(logging.Formatter):
+    """``I0917 15:04:05.000000 PID file:line] text``, as klog writes it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        letter = {"WARNING": "W", "ERROR": "E", "CRITICAL": "F"}.get(record.levelname, "I")
+        moment = self.formatTime(record, "%m%d %H:%M:%S")
+        head = f"{letter}{moment}.{int(record.msecs * 1000):06d} {record.process:7d} {record.filename}:{record.lineno}]"
+        text = f"{head} {record.getMessage()}"
+        return f"{text}\n{self.formatException(record.exc_info)}" if record.exc_info else text

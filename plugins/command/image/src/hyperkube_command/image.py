@@ -1,0 +1,50 @@
+"""hyperkube image: load images into a node's runtime and list them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+
+from hyperkube.hookspecs import runtime as specs
+from hyperkube.hookspecs.runtime import Runtime
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import PluginContext, load
+
+
+@click.group()
+def command() -> None:
+    """Look at, and add to, the images of the node."""
+
+
+def _runtime(name: str, data_dir: Path) -> Runtime:
+    options = {"root-dir": str(Layout(data_dir.absolute()).kubelet)}
+    host = load("runtime", [name], specs, lambda plugin: PluginContext(name=plugin, options=options))
+    runtime: Runtime = host.hook.runtime_build()
+    return runtime
+
+
+@command.command("ls")
+@click.option("--runtime", default="process", show_default=True, help="the node's runtime plugin")
+@click.option("--data-dir", type=click.Path(path_type=Path), default=default_data_dir, help="the cluster's data folder")
+def list_images(runtime: str, data_dir: Path) -> None:
+    """List the images on the node."""
+    rows = [("IMAGE", "ID", "SIZE")]
+    rows += [
+        (tag, image.id[:19], str(image.size)) for image in _runtime(runtime, data_dir).images() for tag in image.tags
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    for row in rows:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+@command.command("load")
+@click.argument("archive", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--runtime", default="process", show_default=True, help="the node's runtime plugin")
+def load_image(archive: Path, runtime: str) -> None:
+    """Load images from a docker-archive or OCI-archive file into the node's runtime."""
+    raise UsageError(
+        f"runtime {runtime!r} keeps no images, so {str(archive)!r} cannot be loaded"
+        " (the process runtime runs commands of this machine: set image: host)"
+    )

@@ -1,0 +1,41 @@
+"""What nothing acts on: kinds of the API whose controller is not installed here, or switched off.
+
+The API server takes such an object, as Kubernetes does, and nothing ever happens; so it is told which they are and says
+so in a warning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from hyperkube_host.controller_manager.names import chosen
+
+ACTED_ON_BY = {
+    "certificatesigningrequests.certificates.k8s.io": "csrsigning",
+    "cronjobs.batch": "cronjob",
+    "daemonsets.apps": "daemonset",
+    "deployments.apps": "deployment",
+    "horizontalpodautoscalers.autoscaling": "horizontalpodautoscaling",
+    "jobs.batch": "job",
+    "persistentvolumeclaims": "persistentvolume-binder",
+    "poddisruptionbudgets.policy": "disruption",
+    "replicasets.apps": "replicaset",
+    "replicationcontrollers": "replicationcontroller",
+    "resourcequotas": "resourcequota",
+    "statefulsets.apps": "statefulset",
+}
+"""Resource → the controller without which an object of it is a mere note."""
+
+
+def unattended(installed: Iterable[str], controllers: Sequence[str] = ("*",)) -> list[str]:
+    """Return the resources that no controller acts on, as ``resource.group``.
+
+    Args:
+        installed: names of the installed controllers.
+        controllers: the parts of ``--controllers``.
+
+    Raises:
+        UsageError: `controllers` names one that is not installed.
+    """
+    running = set(chosen(installed, controllers))
+    return [resource for resource, controller in ACTED_ON_BY.items() if controller not in running]

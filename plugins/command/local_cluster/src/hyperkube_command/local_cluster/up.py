@@ -1,0 +1,285 @@
+"""hyperkube up: a local cluster, all five servers, without root and without anything to download."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from hyperkube_command.local_cluster.arguments import ANYWHERE, Wishes
+from hyperkube_command.local_cluster.loopback_slice import locked_slice
+from hyperkube_command.local_cluster.storage_class import ensure_storage_class
+from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+
+from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
+from hyperkube.command.server_command import set_up_logging
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import ApiError, UsageError
+
+if TYPE_CHECKING:
+    from hyperkube.client.client import Client
+
+NODE_READY_SECONDS = 60.0
+EXAMPLE = """
+\b
+Examples:
+  hyperkube up
+  hyperkube up --data-dir /tmp/demo --secure-port 7443 --nodes 3
+  hyperkube up --apiserver-arg admission-control=AlwaysAdmit
+  hyperkube up --scheduler-arg algorithm-provider=ClusterAutoscalerProvider
+"""
+
+
+@click.command(
+    epilog=EXAMPLE,
+    context_settings={
+        "token_normalize_func": lambda name: name.replace("_", "-"),
+        "help_option_names": ["-h", "--help"],
+    },
+)
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    default=default_data_dir,
+    show_default="XDG data folder",
+    help="folder for the store, certificates and pods",
+)
+@click.option("--bind-address", default="127.0.0.1", show_default=True, help="address to listen on")
+@click.option(
+    "--secure-port", type=click.IntRange(1, 65535), default=6443, show_default=True, help="port of the API server"
+)
+@click.option(
+    "--kubelet-port",
+    type=click.IntRange(0, 65535),
+    default=10250,
+    show_default=True,
+    help="port of the kubelet's API; the next free one if it is taken",
+)
+@click.option(
+    "--token-auth-file", type=click.Path(exists=True, dir_okay=False), help="static tokens: token,user,uid[,groups]"
+)
+@click.option("--runtime", default="process", show_default=True, help="container runtime plugin of the node")
+@click.option(
+    "--node-name", default=lambda: socket.gethostname().lower(), show_default="host name", help="name of the node"
+)
+@click.option(
+    "--nodes", type=click.IntRange(0, 10000), default=0, show_default=True, help="simulated nodes beside the real one"
+)
+@click.option("--processes", is_flag=True, help="each server as a process of its own, over HTTPS")
+@click.option(
+    "--service-cluster-ip-range",
+    "service_range",
+    default="",
+    show_default="a slice of 127.0.0.0/8",
+    help="addresses of services",
+)
+@click.option(
+    "--service-node-port-range",
+    "node_port_range",
+    default="30000-32767",
+    show_default=True,
+    help="ports for NodePort services",
+)
+@click.option("--enable-admission-plugins", default="", help="admission plugins to enable beside the default ones")
+@click.option("--merge-kubeconfig", is_flag=True, help="also merge the cluster into ~/.kube/config and select it")
+@click.option(
+    "--apiserver-arg", multiple=True, metavar="FLAG[=VALUE]", help="a further flag of the API server; repeatable"
+)
+@click.option("--controller-manager-arg", multiple=True, metavar="FLAG[=VALUE]", help="of the controller manager")
+@click.option("--scheduler-arg", multiple=True, metavar="FLAG[=VALUE]", help="of the scheduler")
+@click.option("--kubelet-arg", multiple=True, metavar="FLAG[=VALUE]", help="of the kubelet")
+@click.option("--proxy-arg", multiple=True, metavar="FLAG[=VALUE]", help="of the proxy")
+@click.option("--v", "-v", "verbosity", type=int, default=0, help="log level")
+def command(
+    data_dir: Path, bind_address: str, secure_port: int, kubelet_port: int, token_auth_file: str | None, runtime: str,
+    node_name: str, nodes: int, processes: bool, service_range: str, node_port_range: str,
+    enable_admission_plugins: str, merge_kubeconfig: bool,
+    apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
+    scheduler_arg: tuple[str, ...], kubelet_arg: tuple[str, ...], proxy_arg: tuple[str, ...], verbosity: int,
+) -> None:  # fmt: skip
+    """Start a local Kubernetes cluster and run it until Ctrl-C.
+
+    Everything is kept in the data folder: the next start finds it again.
+    """
+    extra = {
+        "apiserver": _flags(apiserver_arg),
+        "controller-manager": _flags(controller_manager_arg),
+        "scheduler": _flags(scheduler_arg),
+        "kubelet": _flags(kubelet_arg),
+        "proxy": _flags(proxy_arg),
+    }
+    if enable_admission_plugins:
+        extra["apiserver"] += (f"--enable-admission-plugins={enable_admission_plugins}",)
+    wishes = Wishes(
+        layout=Layout(data_dir.absolute()),
+        node_name=node_name,
+        bind_address=bind_address,
+        secure_port=secure_port,
+        kubelet_port=kubelet_port,
+        token_auth_file=str(Path(token_auth_file).absolute()) if token_auth_file else "",
+        runtime=runtime,
+        hollow_nodes=nodes,
+        service_range=service_range,
+        node_port_range=node_port_range,
+        verbosity=verbosity,
+        extra=extra,
+    )
+    set_up_logging(verbosity)
+    refuse_bad_words(wishes)
+    bring_up(wishes, processes=processes, merge=merge_kubeconfig)
+
+
+def _flags(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(word if word.startswith("-") else f"--{word}" for word in words)
+
+
+def refuse_bad_words(wishes: Wishes) -> None:
+    """Find what is wrong with the words of the command line before anything is touched.
+
+    Raises:
+        UsageError: one line that says what is wrong.
+    """
+    from hyperkube.command.flag import CIDRS
+    from hyperkube.machinery.names import dns1123_subdomain
+
+    for error in dns1123_subdomain(wishes.node_name):
+        raise UsageError(f"{wishes.node_name!r} cannot be a node's name: {error} (choose another with --node-name)")
+    try:
+        CIDRS.convert(wishes.service_range, None, None)
+    except click.BadParameter as error:
+        raise UsageError(f"invalid argument for --service-cluster-ip-range: {error.message}") from error
+
+
+def bring_up(wishes: Wishes, *, processes: bool, merge: bool) -> None:
+    """Run the cluster until a signal.
+
+    Raises:
+        UsageError: the data folder or a port is taken, or an option is wrong; nothing was started. Or one of several
+            server processes ended on its own; the others were ended then.
+    """
+    losses: list[str] = []
+    layout = wishes.layout
+    begun = SystemClock().now().replace(microsecond=0)
+    layout.create()
+    with layout.locked(), prepared(wishes) as ready_wishes, stop_signal() as stopped, Lifecycle() as life:
+        if processes:
+            from hyperkube_command.local_cluster.processes import start as start_processes
+
+            def lost(what: str) -> None:
+                losses.append(what)
+                stopped.set()
+
+            client = start_processes(life, ready_wishes, lost)
+        else:
+            from hyperkube_command.local_cluster.in_process import start as start_in_process
+
+            _spare_memory()
+            with start_up():
+                client = start_in_process(life, ready_wishes)
+        ensure_storage_class(client)
+        _wait_for_node(client, wishes.node_name, stopped, begun)
+        layout.write_state({"pid": os.getpid(), "server": ready_wishes.server, "processes": processes})
+        life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
+        if not stopped.is_set():
+            _announce(ready_wishes, merge=merge)
+        stopped.wait()
+        print("stopping", file=sys.stderr)
+        if losses:
+            raise UsageError(losses[0])
+
+
+@contextlib.contextmanager
+def prepared(wishes: Wishes) -> Iterator[Wishes]:
+    """Choose addresses and ports, make certificates and kubeconfigs; give the completed wishes."""
+    from hyperkube_command.local_cluster.certificates import write_credentials
+
+    _refuse_taken_port(wishes.bind_address, wishes.secure_port)
+    layout = wishes.layout
+    (layout.root / "manifests").mkdir(mode=0o700, exist_ok=True)
+    with locked_slice(layout.root / "slice") as addresses:
+        port = _free_port(wishes.bind_address, wishes.kubelet_port)
+        kubelet = (f"--pod-cidr={addresses.pods}", *wishes.extra.get("kubelet", ()))
+        complete = replace(
+            wishes,
+            kubelet_port=port,
+            service_range=wishes.service_range or addresses.services,
+            extra={**wishes.extra, "kubelet": kubelet},
+        )
+        write_credentials(complete)
+        yield complete
+
+
+def _refuse_taken_port(address: str, port: int) -> None:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((address, port))
+        except OSError as error:
+            raise UsageError(
+                f"cannot listen on {address} port {port}: {error.strerror} (choose another with --secure-port)"
+            ) from error
+
+
+def _free_port(address: str, wanted: int) -> int:
+    """Return `wanted` if it can be bound, else a port the kernel picks."""
+    for port in (wanted, 0):
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            with contextlib.suppress(OSError):
+                probe.bind((address, port))
+                return int(probe.getsockname()[1])
+    raise UsageError(f"cannot listen on {address}")
+
+
+def _spare_memory() -> None:
+    """Keep glibc from giving each thread an arena of its own: threads here allocate little and live long."""
+    import ctypes
+
+    m_arena_max = -8
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(m_arena_max, 2)
+
+
+def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: datetime) -> None:
+    """Wait until the node says, not before `since`, that it is ready: an earlier run's word does not count."""
+    from hyperkube.kinds.resources import NODES
+    from hyperkube.machinery.times import format_time
+
+    moment = format_time(since)
+
+    clock = SystemClock()
+    deadline = clock.monotonic() + NODE_READY_SECONDS
+    while not stopped.is_set():
+        with contextlib.suppress(ApiError, OSError):
+            conditions = client.get(NODES, name).get("status", {}).get("conditions", [])
+            ready = [row for row in conditions if row["type"] == "Ready" and row["status"] == "True"]
+            if any(row.get("lastHeartbeatTime", "") >= moment for row in ready):
+                return
+        if clock.monotonic() > deadline:
+            raise UsageError(f"node {name!r} was not Ready within {NODE_READY_SECONDS:.0f} s (see the log with -v 2)")
+        stopped.wait(0.02)
+
+
+def _announce(wishes: Wishes, *, merge: bool) -> None:
+    print("Local Kubernetes cluster is running. Press Ctrl-C to shut it down.")
+    print()
+    print(f"  server: {wishes.server}    node: {wishes.node_name}    data: {wishes.layout.root}")
+    if wishes.runtime == "process":
+        print("  pods run as processes of this user: creating a pod equals being this user")
+    if wishes.bind_address in ANYWHERE:
+        print("  listening on every address of this machine")
+    if merge:
+        from hyperkube_command.local_cluster.kubeconfig import merge_into_default
+
+        print(f"  merged into {merge_into_default(wishes.layout)} as context 'hyperkube'")
+    print("To start using your cluster, run:")
+    print(f"  export KUBECONFIG={wishes.layout.admin_kubeconfig}")
+    sys.stdout.flush()

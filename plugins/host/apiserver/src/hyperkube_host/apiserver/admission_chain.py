@@ -1,0 +1,164 @@
+"""The admission host: calls the enabled plugins and words their refusals.
+
+A plugin refuses with a bare message; what was refused is added here, as Kubernetes adds it around its plugins. Who
+refused, and on demand who changed what, is kept for those who ask later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import orjson
+from hyperkube_host.apiserver.explain.records import Explanations, Step
+
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.authz import Attributes, Authorizer
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import ApiError, Forbidden
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.users import UserInfo
+
+Hook = Callable[..., object]
+_MEMORY = "hyperkube.explain"
+
+
+class UserMay:
+    """Asks the authorizers about one user (`hyperkube.hookspecs.admission.Authorizes`)."""
+
+    __slots__ = ("_authorizer", "_user")
+
+    def __init__(self, authorizer: Authorizer, user: UserInfo) -> None:
+        self._authorizer = authorizer
+        self._user = user
+
+    def __call__(
+        self, verb: str, resource: GroupVersionResource, *, subresource: str = "", namespace: str = "", name: str = ""
+    ) -> bool:
+        """Tell whether the user of this request may do that."""
+        asked = Attributes(
+            self._user, verb, resource.group, resource.version, resource.resource, subresource, namespace, name
+        )
+        return self._authorizer.authorize(asked).allowed
+
+
+class AdmissionChain:
+    """The enabled plugins' hooks, in order; without plugins everything is admitted.
+
+    Args:
+        mutators: the ``admission_mutate`` functions in the order of the chain.
+        validators: the ``admission_validate`` functions likewise.
+        explanations: where refusals and, if it records them, changes are kept.
+    """
+
+    def __init__(
+        self,
+        mutators: Sequence[Hook] = (),
+        validators: Sequence[Hook] = (),
+        explanations: Explanations | None = None,
+    ) -> None:
+        self._mutators = tuple(mutators)
+        self._validators = tuple(validators)
+        self._explanations = explanations
+        self._monotonic = explanations.clock.monotonic if explanations is not None else SystemClock().monotonic
+        self._watched = [(plugin_of(step), step) for step in self._mutators]
+        self._records_changes = explanations is not None and explanations.records_changes
+
+    @property
+    def mutates(self) -> bool:
+        """Whether any plugin may change objects."""
+        return bool(self._mutators)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no plugin at all."""
+        return not self._mutators and not self._validators
+
+    def mutate(self, request: AdmissionRequest) -> None:
+        """Let the plugins change the object; all of them once more when one of them asks for it.
+
+        Raises:
+            ApiError: a plugin refuses.
+        """
+        run = self._run_watched if self._records_changes and request.object is not None else self._run
+        run(self._mutators, request)
+        if request.wants_reinvocation and not request.is_reinvocation:
+            request.is_reinvocation = True
+            run(self._mutators, request)
+
+    def validate(self, request: AdmissionRequest) -> None:
+        """Let the plugins refuse.
+
+        Raises:
+            ApiError: a plugin refuses.
+        """
+        self._run(self._validators, request)
+        steps = request.memory.get(_MEMORY)
+        if steps and self._explanations is not None:
+            self._explanations.changed(request, steps)
+
+    def _run(self, steps: Sequence[Hook], request: AdmissionRequest) -> None:
+        step: Hook | None = None
+        try:
+            for step in steps:
+                step(request=request)
+        except ApiError as error:
+            shown = self._refused(error, request, plugin_of(step))
+            if shown is error:
+                raise
+            raise shown from error
+
+    def _run_watched(self, _steps: Sequence[Hook], request: AdmissionRequest) -> None:
+        """Run the mutators; take the object's JSON after each, and the time."""
+        told: list[Step] = request.memory.setdefault(_MEMORY, [])
+        monotonic, dumps = self._monotonic, orjson.dumps
+        plugin, before, began = "", dumps(request.object), monotonic()
+        try:
+            for plugin, step in self._watched:
+                step(request=request)
+                ended = monotonic()
+                after = dumps(request.object)
+                if after != before:
+                    told.append(Step(plugin, ended - began, before, after))
+                    before = after
+                began = monotonic()
+        except ApiError as error:
+            shown = self._refused(error, request, plugin)
+            if shown is error:
+                raise
+            raise shown from error
+
+    def _refused(self, error: ApiError, request: AdmissionRequest, plugin: str) -> ApiError:
+        """Give back what was charged; return the refusal as the client sees it."""
+        undo(request)
+        shown = error
+        if isinstance(error, Forbidden) and not (error.details.get("kind") or error.details.get("name")):
+            shown = _worded(error, request)
+        if self._explanations is not None:
+            self._explanations.refused(request, plugin, shown)
+        return shown
+
+
+def plugin_of(hook: Hook | None) -> str:
+    """Return the name of the plugin whose hook it is."""
+    context = getattr(getattr(hook, "__self__", None), "context", None)
+    return str(getattr(context, "name", "") or getattr(hook, "__qualname__", "unknown"))
+
+
+def _worded(error: Forbidden, request: AdmissionRequest) -> Forbidden:
+    name = request.name or (name_of(request.object) if request.object else "") or _generated(request.object)
+    worded = Forbidden.about(request.resource.group_resource, name, error.message)
+    worded.details = {**worded.details, **error.details}
+    return worded
+
+
+def _generated(obj: Object | None) -> str:
+    """Return what a name that is not generated yet will begin with."""
+    return str(((obj or {}).get("metadata") or {}).get("generateName") or "")
+
+
+def undo(request: AdmissionRequest) -> None:
+    """Give back what the plugins charged: the write was refused or failed."""
+    for give_back in reversed(request.on_failure):
+        give_back()
+    request.on_failure.clear()

@@ -1,0 +1,235 @@
+"""Follows APIServices: asks whether their servers are there and what they serve, and registers what this one gains.
+
+Source: kubernetes kube-aggregator ``pkg/controllers/{status/remote,autoregister}``,
+``pkg/controlplane/controller/crdregistration``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
+from hyperkube_host.apiserver.aggregation.fetch import fetch
+from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes, remote_of
+from hyperkube_host.apiserver.aggregation.resources import ACCEPT, is_whole, rows_of_version, rows_of_whole
+from hyperkube_host.apiserver.aggregation.route import Routes, Unreachable
+from hyperkube_host.apiserver.follower import Follower
+from hyperkube_host.apiserver.registry import Registry
+from hyperkube_lib.serving.exchange import Response
+
+from hyperkube.client.client import Client
+from hyperkube.kinds.resources import API_SERVICES
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound, UsageError
+from hyperkube.machinery.objects import Object, copy_object, labels_of, name_of
+from hyperkube.machinery.times import format_time
+from hyperkube.machinery.users import UserInfo
+
+AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
+_AGGREGATOR = UserInfo("system:kube-aggregator", "", ("system:masters",))
+_AGAIN_SECONDS, _RETRY_SECONDS = 30.0, 1.0
+_GROUP_PRIORITY, _VERSION_PRIORITY = 1000, 100
+
+
+class Registrations:
+    """Two threads: one follows the APIServices, one asks their servers and registers custom group versions."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        remotes: Remotes,
+        routes: Routes,
+        described: RemoteOpenApi,
+        client: Client,
+        clock: Clock,
+        logger: logging.Logger,
+    ) -> None:
+        self._described = described
+        self._registry = registry
+        self._remotes = remotes
+        self._routes = routes
+        self._client = client
+        self._clock = clock
+        self._logger = logger
+        self._registered: set[tuple[str, str]] = set()
+        self._pauses: dict[str, float] = {}
+        self._wake = threading.Event()
+        self._follower = Follower(
+            API_SERVICES,
+            client,
+            name="api-services",
+            listed=self._listed,
+            changed=self._note,
+            gone=self._gone,
+        )
+        self._asking: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to follow and to ask."""
+        if self._registry.find(API_SERVICES) is None:
+            return
+        self._follower.start()
+        self._registry.on_change(self._wake.set)
+        self._wake.set()
+        self._asking = threading.Thread(target=self._work, name="api-services-check", daemon=True)
+        self._asking.start()
+
+    def close(self) -> None:
+        """Follow no more; idempotent."""
+        self._follower.close()
+        self._wake.set()
+        if self._asking is not None:
+            self._asking.join()
+
+    # following
+
+    def _listed(self, registrations: Sequence[Object]) -> None:
+        for registration in registrations:
+            self._note(registration)
+            if labels_of(registration).get(AUTOMANAGED) == "true":
+                spec = registration["spec"]
+                self._registered.add((spec.get("group") or "", spec.get("version") or ""))
+
+    def _note(self, registration: Object) -> None:
+        remote = remote_of(registration)
+        if remote is None:
+            self._remotes.drop(name_of(registration))
+            return
+        known = self._remotes.find(remote.group, remote.version)
+        if known is not None:
+            remote = replace(remote, resources=known.resources)
+        if known != remote:
+            self._remotes.put(remote)
+            self._wake.set()
+
+    def _gone(self, name: str) -> None:
+        self._remotes.drop(name)
+        self._wake.set()
+
+    # asking
+
+    def _work(self) -> None:
+        while True:
+            self._wake.clear()
+            if self._follower.stopped.is_set():  # asked after clearing, so that the call to stop is not lost
+                return
+            try:
+                self._register_custom()
+            except ApiError as error:
+                self._logger.warning("custom group versions could not be registered: %s", error)
+            for remote in self._remotes.all():
+                self._check(remote)
+            self._described.keep(remote.name for remote in self._remotes.all())
+            self._clock.wait(self._wake, self._pause())
+
+    def _pause(self) -> float | None:
+        remotes = self._remotes.all()
+        if not remotes:
+            return None
+        return min(self._pauses.get(one.name, _RETRY_SECONDS) for one in remotes)
+
+    def _check(self, remote: Remote) -> None:
+        resources = remote.resources
+        try:
+            resources = self._ask(remote)
+            status, reason, message = "True", "Passed", "all checks passed"
+            self._pauses[remote.name] = _AGAIN_SECONDS
+        except Unreachable as error:
+            status, reason, message = "False", error.reason, str(error)
+            before = self._pauses.get(remote.name, 0.0) if not remote.available else 0.0
+            self._pauses[remote.name] = min(max(before * 2, _RETRY_SECONDS), _AGAIN_SECONDS)
+        self._remotes.renew(replace(remote, available=status == "True", resources=resources))
+        try:
+            self._tell(remote.name, status, reason, message)
+        except (NotFound, Conflict):
+            return  # it is gone, or a newer version of it is on its way and wakes us
+        if status == "True":
+            self._described.refresh(remote)
+
+    def _ask(self, remote: Remote) -> tuple[Object, ...]:
+        """Return the resources that the server says it has.
+
+        Raises:
+            Unreachable: it cannot be reached or does not serve the group version.
+        """
+        path = f"/apis/{remote.group}/{remote.version}"
+        answer, url = self._get(remote, path, "application/json")
+        if not 200 <= answer.status < 300:
+            text = f"failing or missing response from {url}: bad status from {url}: {answer.status}"
+            raise Unreachable("FailedDiscoveryCheck", text)
+        whole, _ = self._get(remote, "/apis", ACCEPT)
+        if not is_whole(whole):
+            return rows_of_version(answer.body)
+        try:
+            return rows_of_whole(whole.body, remote.group, remote.version)
+        except (ValueError, TypeError, AttributeError) as error:
+            self._logger.warning("%s lists its groups in a form that cannot be read: %s", remote.name, error)
+            return rows_of_version(answer.body)
+
+    def _get(self, remote: Remote, path: str, accept: str) -> tuple[Response, str]:
+        """Return an answer, and the URL that gave it.
+
+        Raises:
+            Unreachable: there is none.
+        """
+        relay = self._routes.relay(remote, path, _AGGREGATOR)
+        url = f"https://{relay.host}:{relay.port}{path}"
+        try:
+            return fetch(relay, headers={"Host": relay.server_name, "Accept": accept}), url
+        except (OSError, UsageError) as error:
+            text = f"failing or missing response from {url}: Get {url!r}: {error}"
+            raise Unreachable("FailedDiscoveryCheck", text) from error
+
+    def _tell(self, name: str, status: str, reason: str, message: str) -> None:
+        registration = self._client.get(API_SERVICES, name)
+        conditions = (registration.get("status") or {}).get("conditions") or []
+        old = next((one for one in conditions if one["type"] == "Available"), None)
+        if old is not None and (old["status"], old.get("reason"), old.get("message")) == (status, reason, message):
+            return
+        moment = format_time(self._clock.now())
+        if old is not None and old["status"] == status:
+            moment = old["lastTransitionTime"]
+        new = {
+            "type": "Available",
+            "status": status,
+            "lastTransitionTime": moment,
+            "reason": reason,
+            "message": message,
+        }
+        others = [one for one in conditions if one["type"] != "Available"]
+        changed = {**copy_object(registration), "status": {"conditions": [*others, new]}}
+        self._client.update(API_SERVICES, changed, subresource="status")
+
+    # registering
+
+    def _register_custom(self) -> None:
+        wanted = {(one.group, one.version) for one in self._registry.versions() if one.custom}
+        for group, version in wanted - self._registered:
+            self._register(group, version)
+        for group, version in self._registered - wanted:
+            self._unregister(f"{version}.{group}")
+        self._registered = wanted
+
+    def _register(self, group: str, version: str) -> None:
+        spec = {
+            "group": group,
+            "version": version,
+            "groupPriorityMinimum": _GROUP_PRIORITY,
+            "versionPriority": _VERSION_PRIORITY,
+        }
+        meta = {"name": f"{version}.{group}", "labels": {AUTOMANAGED: "true"}}
+        made = {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService", "metadata": meta, "spec": spec}
+        try:
+            self._client.create(API_SERVICES, made)
+        except AlreadyExists:
+            return
+
+    def _unregister(self, name: str) -> None:
+        try:
+            if labels_of(self._client.get(API_SERVICES, name)).get(AUTOMANAGED) == "true":
+                self._client.delete(API_SERVICES, name)
+        except NotFound:
+            return

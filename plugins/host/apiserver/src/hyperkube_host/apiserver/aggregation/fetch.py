@@ -1,0 +1,41 @@
+"""Asks another server and waits for the answer: for whoever in this process is no client behind the edge."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Mapping
+
+from hyperkube_lib.serving.exchange import RelayUpgrade, Response
+from hyperkube_lib.serving.tls import client_context
+
+TIMEOUT_SECONDS = 5.0
+
+
+def fetch(
+    relay: RelayUpgrade, method: str = "GET", headers: Mapping[str, str] | None = None, body: bytes = b""
+) -> Response:
+    """Return the answer of the server at the end of a relay; blocks for up to `TIMEOUT_SECONDS` per step.
+
+    Raises:
+        OSError: it cannot be reached, or proves not to be who it should be.
+        UsageError: a certificate file cannot be used.
+    """
+    connection = http.client.HTTPConnection(relay.host, relay.port, timeout=TIMEOUT_SECONDS)
+    plain = socket.create_connection((relay.host, relay.port), TIMEOUT_SECONDS)
+    try:
+        context = client_context(relay.ca_file, relay.certificate_file, relay.key_file, ca_data=relay.ca_data)
+        connection.sock = (
+            context.wrap_socket(plain, server_hostname=relay.server_name or relay.host) if relay.tls else plain
+        )
+        connection.putrequest(method, relay.path)
+        for name, value in [*(headers or {}).items(), *relay.headers, ("Content-Length", str(len(body)))]:
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        answer = connection.getresponse()
+        return Response(status=answer.status, headers=answer.getheaders(), body=answer.read())
+    except http.client.HTTPException as error:
+        raise OSError(f"no HTTP answer from {relay.host}:{relay.port}: {error!r}") from error
+    finally:
+        connection.close()
+        plain.close()

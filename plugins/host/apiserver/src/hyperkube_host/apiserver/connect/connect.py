@@ -1,0 +1,58 @@
+"""Connects a request to what answers it instead of the API server, after admission has seen it.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/rest.go`` (ConnectResource).
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.calls import ApiRequest, Raw, Target
+from hyperkube_host.apiserver.connect.pods import log, stream
+from hyperkube_host.apiserver.connect.proxy import proxy
+from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.rest.services import Services
+
+from hyperkube.hookspecs.api import Subresource
+from hyperkube.machinery.errors import MethodNotAllowed
+from hyperkube.machinery.objects import Object
+
+_STREAMS = frozenset({"exec", "attach", "portforward"})
+_FLAGS = ("stdin", "stdout", "stderr", "tty")
+
+
+def connect(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Raw:
+    """Answer a request to a subresource that connects.
+
+    Raises:
+        MethodNotAllowed: nothing is known of that subresource.
+    """
+    if sub.name == "log":
+        return Raw(log(services, request, target))
+    call = services.call(request, target, verb="connect")
+    admission = services.admission_request(
+        call, target, "CONNECT", obj=_options(request, sub), annotations=request.annotations
+    )
+    services.admission.mutate(admission)
+    services.admission.validate(admission)
+    if sub.name in _STREAMS:
+        return Raw(stream(services, request, target, sub.name))
+    if sub.name == "proxy":
+        return Raw(proxy(services, request, target))
+    raise MethodNotAllowed.about(target.served.group_resource, request.info.verb)
+
+
+def _options(request: ApiRequest, sub: Subresource) -> Object:
+    """Return the request's query as the options object that admission plugins see."""
+    options: Object = {"kind": sub.kind.kind, "apiVersion": sub.kind.api_version}
+    for name in _FLAGS:
+        if flag(request.query, name):
+            options[name] = True
+    if request.param("container"):
+        options["container"] = request.param("container")
+    if request.query.get("command"):
+        options["command"] = list(request.query["command"])
+    ports = [int(port) for port in request.query.get("ports") or [] if port.isdigit()]
+    if ports:
+        options["ports"] = ports
+    if sub.name == "proxy" and request.info.rest:
+        options["path"] = request.info.rest
+    return options

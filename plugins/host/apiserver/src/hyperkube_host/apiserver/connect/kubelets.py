@@ -1,0 +1,86 @@
+"""Where a node's kubelet is and how the API server proves itself to it.
+
+Source: kubernetes ``pkg/kubelet/client/kubelet_client.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import orjson
+from hyperkube_lib.serving.exchange import RelayUpgrade, Response
+
+from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, NotFound
+from hyperkube.machinery.objects import Object
+
+DEFAULT_PORT = 10250
+_ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+
+
+def address_of(node: Object, preferred: Sequence[str]) -> str:
+    """Return the address by which the API server reaches a node.
+
+    Raises:
+        InternalError: the node has none of the preferred types.
+    """
+    addresses = (node.get("status") or {}).get("addresses") or []
+    for kind in preferred:
+        for entry in addresses:
+            if entry.get("type") == kind and entry.get("address"):
+                return str(entry["address"])
+    listed = " ".join(f"{{{entry.get('type')} {entry.get('address')}}}" for entry in addresses)
+    raise InternalError.because(f"no preferred addresses found; known addresses: [{listed}]")
+
+
+def port_of(node: Object, default: int = DEFAULT_PORT) -> int:
+    """Return the port of a node's kubelet: the one it published, or the default."""
+    endpoints = (node.get("status") or {}).get("daemonEndpoints") or {}
+    return int((endpoints.get("kubeletEndpoint") or {}).get("Port") or default)
+
+
+def relay_to(
+    node: Object,
+    path: str,
+    options: Mapping[str, Any],
+    *,
+    headers: Sequence[tuple[str, str]] = (),
+    refusal: Callable[[int, bytes], Response] | None = None,
+) -> RelayUpgrade:
+    """Return the answer that passes a request on to a node's kubelet.
+
+    Raises:
+        InternalError: the node has no usable address.
+    """
+    preferred = options.get("kubelet-preferred-address-types") or _ADDRESS_TYPES
+    return RelayUpgrade(
+        host=address_of(node, preferred),
+        port=port_of(node, int(options.get("kubelet-port") or DEFAULT_PORT)),
+        path=path,
+        ca_file=str(options.get("kubelet-certificate-authority") or ""),
+        certificate_file=str(options.get("kubelet-client-certificate") or ""),
+        key_file=str(options.get("kubelet-client-key") or ""),
+        headers=list(headers),
+        refusal=refusal,
+    )
+
+
+def as_status(code: int, body: bytes) -> Response:
+    """Return a kubelet's plain refusal as a Status.
+
+    Source: kubernetes apiserver ``pkg/registry/generic/rest/response_checker.go``.
+    """
+    text = body.decode("utf-8", "replace")
+    error: ApiError
+    if code == 400:
+        error = BadRequest(text)
+    elif code == 404:
+        error = NotFound(text or "the server could not find the requested resource")
+    elif code == 500:
+        error = InternalError.because(text)
+    else:
+        error = ApiError(text)
+        error.status_code = code
+    return Response(
+        status=error.status_code, headers=[("Content-Type", "application/json")], body=orjson.dumps(error.status())
+    )

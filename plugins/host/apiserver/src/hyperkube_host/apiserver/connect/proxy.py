@@ -1,0 +1,123 @@
+"""Proxies: ``nodes/N/proxy``, ``pods/P/proxy`` and ``services/S/proxy``, with the ``scheme:name:port`` form of names.
+
+Source: kubernetes ``pkg/registry/core/{node,pod,service}`` (ResourceLocation),
+apimachinery ``pkg/util/net/port_split.go``.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from hyperkube_host.apiserver.calls import ApiRequest, Target
+from hyperkube_host.apiserver.connect.kubelets import relay_to
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
+
+from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, PODS, SERVICES
+from hyperkube.machinery.errors import BadRequest, NotFound, ServiceUnavailable
+from hyperkube.machinery.objects import Object, labels_of
+
+_SCHEMES = frozenset({"", "http", "https"})
+_SERVICE_LABEL = "kubernetes.io/service-name"
+
+
+def split_name(name: str) -> tuple[str, str, str]:
+    """Return (scheme, name, port) of ``name``, ``name:port`` or ``scheme:name:port``.
+
+    Raises:
+        BadRequest: it has another form.
+    """
+    parts = name.split(":")
+    scheme, plain, port = "", name, ""
+    if len(parts) == 2:
+        plain, port = parts
+    elif len(parts) == 3:
+        scheme, plain, port = parts
+    if len(parts) > 3 or not plain or scheme not in _SCHEMES:
+        raise BadRequest(f'invalid service request "{name}"')
+    return scheme, plain, port
+
+
+def _path(request: ApiRequest) -> str:
+    tail = "/" + quote(request.info.rest, safe="/:@!$&'()*+,;=~")
+    if request.path.endswith("/") and not tail.endswith("/"):
+        tail += "/"
+    query = urlencode([(name, value) for name, values in request.query.items() for value in values])
+    return f"{tail}?{query}" if query else tail
+
+
+def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
+    """Pass a request on to a node's kubelet, a pod, or an endpoint of a service."""
+    resource = target.served.spec.resource
+    if resource == NODES:
+        _, name, _ = split_name(target.name)
+        return relay_to(services.objects.get(NODES, name), _path(request), services.options)
+    if resource == PODS:
+        return _pod(services, request, target)
+    return _service(services, request, target)
+
+
+def _relay(host: str, port: int, request: ApiRequest, *, tls: bool) -> RelayUpgrade:
+    return RelayUpgrade(host=host, port=port, path=_path(request), tls=tls)
+
+
+def _pod(services: Services, request: ApiRequest, target: Target) -> Answer:
+    scheme, name, port = split_name(target.name)
+    pod = services.objects.get(PODS, name, target.namespace)
+    address = (pod.get("status") or {}).get("podIP")
+    if not address:
+        raise BadRequest("address not allowed")
+    ports = [
+        entry.get("containerPort")
+        for container in (pod.get("spec") or {}).get("containers") or []
+        for entry in container.get("ports") or []
+    ]
+    chosen = (
+        int(port) if port.isdigit() else next((entry for entry in ports if entry), 443 if scheme == "https" else 80)
+    )
+    return _relay(address, int(chosen), request, tls=scheme == "https")
+
+
+def _service(services: Services, request: ApiRequest, target: Target) -> Answer:
+    scheme, name, port = split_name(target.name)
+    service = services.objects.get(SERVICES, name, target.namespace)
+    port_name = _port_name(service, name, port)
+    found = False
+    for candidate in services.objects.list(ENDPOINT_SLICES, target.namespace):
+        if labels_of(candidate).get(_SERVICE_LABEL) != name:
+            continue
+        found = True
+        location = _location(candidate, port_name)
+        if location is not None:
+            return _relay(*location, request, tls=scheme == "https")
+    if not found:
+        raise NotFound.about(target.served.group_resource, name)
+    raise ServiceUnavailable(f'no endpoints available for service "{name}"')
+
+
+def _port_name(service: Object, name: str, port: str) -> str:
+    """Return the name of the service port that a request names by name or number.
+
+    Raises:
+        ServiceUnavailable: the service has no such port.
+    """
+    ports = (service.get("spec") or {}).get("ports") or []
+    if not port and len(ports) == 1:
+        return str(ports[0].get("name", ""))
+    for entry in ports:
+        if port and (entry.get("name") == port or str(entry.get("port")) == port):
+            return str(entry.get("name", ""))
+    if not port:
+        return ""
+    raise ServiceUnavailable(f'no service port {port} found for service "{name}"')
+
+
+def _location(candidate: Object, port_name: str) -> tuple[str, int] | None:
+    for entry in candidate.get("ports") or []:
+        if (entry.get("name") or "") != port_name:
+            continue
+        for endpoint in candidate.get("endpoints") or []:
+            ready = (endpoint.get("conditions") or {}).get("ready")
+            if ready is not False and endpoint.get("addresses"):
+                return endpoint["addresses"][0], int(entry["port"])
+    return None

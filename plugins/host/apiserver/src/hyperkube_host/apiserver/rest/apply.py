@@ -1,0 +1,146 @@
+"""Server-side apply: creates what is not there, merges by field ownership what is.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/patch.go`` (applyPatcher).
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.decode import check_size, parsed, validation_mode
+from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.rest import stored
+from hyperkube_host.apiserver.rest.change import Change, change
+from hyperkube_host.apiserver.rest.create import place, store_new
+from hyperkube_host.apiserver.rest.options import create_options, refuse
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.rest.update import check_name
+
+from hyperkube.machinery.codecs.document import Document, as_warnings, read_yaml
+from hyperkube.machinery.codecs.yaml import YamlError
+from hyperkube.machinery.errors import BadRequest, NotFound
+from hyperkube.machinery.field import Path, required
+from hyperkube.machinery.groups import GroupVersionKind
+from hyperkube.machinery.objects import Object, copy_object
+
+
+def apply(services: Services, request: ApiRequest, target: Target) -> Single:
+    """Answer an apply patch of an object or of a part of it."""
+    options = create_options(request, "PatchOptions")
+    force = flag(request.query, "force")
+    _insist_on_manager(request)
+    document = _read(request)
+    served = target.served
+    _check(served.kind, document)
+    if stored.read(services.store, served, target.namespace, target.name) is None:
+        if target.sub is not None:
+            raise NotFound.about(served.group_resource, target.name)
+        return _create(services, request, target, document, options)
+    call = services.call(request, target)
+
+    def produce(old: Object) -> Object:
+        new = _merge(services, request, target, old, document, force=force)
+        place(new, target)
+        check_name(new, target.name)
+        return new
+
+    return change(
+        services,
+        Change(
+            request=request,
+            target=target,
+            call=call,
+            produce=produce,
+            options=options,
+            unconditional=True,
+            track=False,
+        ),
+    )
+
+
+def read_applied(request: ApiRequest, kind: GroupVersionKind) -> Object:
+    """Return the configuration of an apply to a part that has a kind of its own (``/scale``).
+
+    Raises:
+        BadRequest: it is of another kind.
+        Invalid: the request names no field manager.
+    """
+    _insist_on_manager(request)
+    document = _read(request)
+    _check(kind, document)
+    applied: Object = document.value
+    return applied
+
+
+def _insist_on_manager(request: ApiRequest) -> None:
+    if not request.param("fieldManager"):
+        refuse("PatchOptions", [required(Path("fieldManager"), "is required for apply patch")])
+
+
+def _read(request: ApiRequest) -> Document:
+    if request.content is not None:
+        return parsed(copy_object(request.content))
+    check_size(request.body)
+    try:
+        document = read_yaml(request.body)
+    except YamlError as error:
+        raise BadRequest(f"error decoding YAML: {error}") from error
+    if not isinstance(document.value, dict):
+        raise BadRequest("error decoding YAML: the patch is no object")
+    return document
+
+
+def _check(expected: GroupVersionKind, document: Document) -> None:
+    """Refuse what needs no current object to be known as wrong.
+
+    Raises:
+        BadRequest: the document is of another kind, or does not say of which.
+    """
+    applied: Object = document.value
+    api_version, kind = applied.get("apiVersion"), applied.get("kind")
+    if not api_version or not kind:
+        missing = "Kind" if not kind else "apiVersion"
+        raise BadRequest(f"Object '{missing}' is missing in '{_text(applied)}'")
+    if (api_version, kind) != (expected.api_version, expected.kind):
+        got = f"{api_version}, Kind={kind}" if "/" in api_version else f"/{api_version}, Kind={kind}"
+        wanted = f"{expected.group}/{expected.version}, Kind={expected.kind}"
+        raise BadRequest(f"Invalid value: the applied object has kind {got}, expected {wanted}")
+    applied.setdefault("metadata", {})
+
+
+def _merge(
+    services: Services, request: ApiRequest, target: Target, old: Object | None, document: Document, *, force: bool
+) -> Object:
+    """Return what applying the document makes of `old`.
+
+    Only then its duplicate keys are told: a field that the schema does not have fails the merge itself, in every mode.
+
+    Raises:
+        BadRequest: keys are duplicate where that is strictly forbidden.
+    """
+    new = services.ownership.apply(request, target, old, copy_object(document.value), force=force)
+    mode = validation_mode(request)
+    duplicates = document.yaml_errors if mode != "Ignore" else []
+    if duplicates and mode == "Strict":
+        raise BadRequest(f"error strict decoding YAML: {duplicates[0]}")
+    for text in as_warnings(duplicates):
+        request.warn(text)
+    return new
+
+
+def _text(obj: Object) -> str:
+    import json
+
+    return json.dumps(obj, separators=(",", ":"))
+
+
+def _create(services: Services, request: ApiRequest, target: Target, document: Document, options: Object) -> Single:
+    served = target.served
+    meta = document.value["metadata"]
+    meta.setdefault("name", target.name)
+    check_name(document.value, target.name)
+    if meta.get("resourceVersion"):
+        raise NotFound.about(served.group_resource, target.name)
+    new = _merge(services, request, target, None, document, force=False)
+    place(new, target)
+    call = services.call(request, target, body=new, verb="create")
+    return store_new(services, request, target, call, new, options={**options, "kind": "PatchOptions"})

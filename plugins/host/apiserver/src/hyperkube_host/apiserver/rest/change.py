@@ -1,0 +1,247 @@
+"""Change: the compare-and-swap that updates, patches and writes to parts of an object go through.
+
+Every attempt starts from what is stored and runs the whole sequence again: produce the new object, mutate, default,
+prepare, validate. Source of the order: kubernetes apiserver ``pkg/registry/generic/registry/store.go`` (Update),
+``pkg/registry/rest/update.go`` (BeforeUpdate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hyperkube_host.apiserver.admission_chain import undo
+from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.rest import metadata, stored
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.rest.stored import Current
+from hyperkube_lib.structured_merge import managed_fields
+
+from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.errors import ApiError, Conflict, Invalid, NotFound, ServerTimeout
+from hyperkube.machinery.field import Path, invalid
+from hyperkube.machinery.groups import GroupKind
+from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.storage.store import Compare, Delete, Put
+
+_ATTEMPTS = 50
+
+Produce = Callable[[Object], Object]
+"""Gets a copy of the current object and returns the new one, in canonical form and defaulted by its schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One write to an existing object.
+
+    Attributes:
+        produce: see `Produce`; called once per attempt.
+        options: the request's UpdateOptions or PatchOptions.
+        keeps: whether `produce` leaves what it gets alone, so that it needs no copy.
+        unconditional: whether the new object may lack a resourceVersion although the resource demands one (patches).
+        admit: whether admission plugins see the change.
+        prepare: whether the strategy prepares and validates the new object; else it is stored as produced.
+        track: whether the change of ownership is tracked (server-side apply has done it itself).
+    """
+
+    request: ApiRequest
+    target: Target
+    call: Call
+    produce: Produce
+    options: Object
+    keeps: bool = False
+    unconditional: bool = False
+    admit: bool = True
+    prepare: bool = True
+    track: bool = True
+
+
+def change(services: Services, write: Change, current: Current | None = None) -> Single:
+    """Carry out a write.
+
+    Args:
+        services: the server's.
+        write: what to do.
+        current: the object as it was read a moment ago, for the first attempt.
+
+    Raises:
+        NotFound: there is no such object.
+        ServerTimeout: others were faster in too many attempts.
+    """
+    target = write.target
+    for _ in range(_ATTEMPTS):
+        current = current or stored.read(services.store, target.served, target.namespace, target.name)
+        if current is None:
+            raise NotFound.about(target.served.group_resource, target.name)
+        outcome = _attempt(services, write, current)
+        if outcome is not None:
+            return outcome
+        current = None
+    raise ServerTimeout(
+        f"The {write.call.verb} operation against {target.served.group_resource} could not be completed at this "
+        "time, please try again."
+    )
+
+
+def _attempt(services: Services, write: Change, current: Current) -> Single | None:
+    """Return the outcome, or None when somebody else changed the object meanwhile."""
+    old, target = current.obj, write.target
+    new = write.produce(old if write.keeps else copy_object(old))
+    check_version(write, new, old)
+    metadata.keep_system_fields(new["metadata"], old["metadata"])
+    target.served.default(new)
+    if write.track:
+        services.ownership.update(write.request, target, old, new)
+    admission = services.admission_request(
+        write.call, target, "UPDATE", obj=new, old=old, options=write.options, annotations=write.request.annotations
+    )
+    if write.admit:
+        services.admission.mutate(admission)
+    try:
+        new = admission.written()
+        if write.prepare:
+            new = _prepare(target, write.call, new, old)
+            _refuse_invalid(target, write.call, new, old)
+        else:
+            new = target.served.canonical_change(new, old)
+        if write.admit:
+            admission.object = new
+            services.admission.validate(admission)
+        outcome = _store(services, write, current, new)
+    except ApiError:
+        undo(admission)
+        raise
+    if outcome is None or write.call.dry_run:
+        undo(admission)
+    return outcome
+
+
+def check_version(write: Change, new: Object, old: Object) -> None:
+    """Compare the resourceVersion and uid that a client expects with what is stored.
+
+    Raises:
+        Conflict: they differ.
+        Invalid: the resource insists on a resourceVersion and there is none.
+    """
+    target, meta, before = write.target, new.setdefault("metadata", {}), old["metadata"]
+    expected = meta.get("resourceVersion") or ""
+    if not expected and not (target.served.strategy.allow_unconditional_update or write.unconditional):
+        error = invalid(Path("metadata").child("resourceVersion"), 0, "must be specified for an update")
+        kind = GroupKind(target.served.group_resource.group, target.served.group_resource.resource)
+        raise Invalid.about(kind, target.name, [error])
+    if expected and expected not in {before["resourceVersion"], "0"}:
+        raise Conflict.about(target.served.group_resource, target.name)
+    uid = meta.get("uid")
+    if uid and uid != before.get("uid") and not write.unconditional:
+        raise uid_conflict(target, uid, before.get("uid", ""))
+    meta["resourceVersion"] = before["resourceVersion"]
+
+
+def uid_conflict(target: Target, expected: str, actual: str) -> Conflict:
+    """Return the error for an update that names another object's uid."""
+    key = target.served.stored().key(target.namespace, target.name)
+    why = (
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition "
+        f"failed: UID in precondition: {expected}, UID in object meta: {actual}"
+    )
+    return Conflict.about(target.served.group_resource, target.name, why)
+
+
+def _strategy(target: Target) -> Strategy:
+    sub = target.sub
+    return sub.strategy if sub is not None and sub.strategy is not None else target.served.strategy
+
+
+def _prepare(target: Target, call: Call, new: Object, old: Object) -> Object:
+    """Return the new object in canonical form with everything that the server decides."""
+    served, strategy = target.served, target.served.strategy
+    served.default(new)
+    if target.sub is None:
+        if strategy.status_subresource:
+            _restore(new, old, "status")
+        strategy.prepare_update(call, new, old)
+    elif target.sub.name == "status":
+        for name in [name for name in (*new, *old) if name not in {"kind", "apiVersion", "metadata", "status"}]:
+            _restore(new, old, name)
+        _strategy(target).prepare_status_update(call, new, old)
+    else:
+        _strategy(target).prepare_update(call, new, old)
+    prepared = served.canonical_change(new, old)
+    is_status = target.sub is not None and target.sub.name == "status"
+    if strategy.generation and not is_status and _counts(strategy, prepared) != _counts(strategy, old):
+        prepared["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+    return prepared
+
+
+def _counts(strategy: Strategy, obj: Object) -> Object:
+    """Return the part of an object of which ``metadata.generation`` counts the changes."""
+    apart = {"metadata", "kind", "apiVersion", *(("status",) if strategy.status_subresource else ())}
+    return {name: value for name, value in obj.items() if name not in apart}
+
+
+def _restore(new: Object, old: Object, name: str) -> None:
+    if name in old:
+        new[name] = copy_object(old[name]) if isinstance(old[name], dict) else old[name]
+    else:
+        new.pop(name, None)
+
+
+def _refuse_invalid(target: Target, call: Call, new: Object, old: Object) -> None:
+    strategy, served = _strategy(target), target.served
+    errors = metadata.validate_update(new, old, own=served.custom, plain=served.strategy.plain_finalizers)
+    is_status = target.sub is not None and target.sub.name == "status"
+    validate = strategy.validate_status_update if is_status else strategy.validate_update
+    errors += validate(call, new, old)
+    if errors:
+        raise Invalid.about(served.kind.group_kind, new["metadata"].get("name") or "", errors)
+    for text in [] if is_status else strategy.warnings(call, new, old):
+        if text not in call.warnings:
+            call.warnings.append(text)
+
+
+def ends(strategy: Strategy, obj: Object) -> bool:
+    """Tell whether an object that is being deleted has nothing left to wait for."""
+    meta = obj["metadata"]
+    return bool(
+        meta.get("deletionTimestamp")
+        and not meta.get("finalizers")
+        and not meta.get("deletionGracePeriodSeconds")
+        and not strategy.blocks_deletion(obj)
+    )
+
+
+def _is_written_anyway(services: Services, target: Target) -> bool:
+    """Tell whether an update that changes nothing is stored all the same: once, for some resources."""
+    if not target.served.strategy.rewritten_once:
+        return False
+    item = services.store.get(target.served.stored().key(target.namespace, target.name))
+    return item is not None and item.version == 1
+
+
+def _store(services: Services, write: Change, current: Current, new: Object) -> Single | None:
+    target = write.target
+    served, old = target.served, current.obj
+    managed_fields.keep_times_of(old, new)
+    gone = ends(served.strategy, new)
+    if new == old and not gone and not current.stale and not _is_written_anyway(services, target):
+        return Single(served, stored.with_version(new, current.revision) if new is not old else old)
+    if write.call.dry_run:
+        return Single(served, new)
+    key = served.stored().key(target.namespace, target.name)
+    finish = served.strategy.begin_update(write.call, new, old)
+    written = False
+    try:
+        value = stored.encode(served, new)
+        operation = Delete(key) if gone else Put(key, value, current.lease)
+        result = services.store.txn([Compare(key, current.revision)], [operation])
+        written = result.succeeded
+    finally:
+        if finish is not None:
+            finish(written)
+    if not written:
+        return None
+    if gone:
+        served.strategy.after_delete(write.call, new)
+        return Single(served, new)
+    body = stored.answer_bytes(served, value, result.revision)
+    return Single(served, stored.answered(served, new, value, result.revision), body=body)

@@ -1,0 +1,194 @@
+"""Create: from a decoded body to a stored object.
+
+Source of the order: kubernetes apiserver ``pkg/endpoints/handlers/create.go``,
+``pkg/registry/generic/registry/store.go``.
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.admission_chain import undo
+from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.rest import metadata, stored
+from hyperkube_host.apiserver.rest.options import create_options
+from hyperkube_host.apiserver.rest.services import Services
+
+from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.api import Call
+from hyperkube.machinery.errors import AlreadyExists, ApiError, BadRequest, Invalid
+from hyperkube.machinery.groups import GroupKind
+from hyperkube.machinery.objects import Object, is_being_deleted
+from hyperkube.machinery.random import generate_name, unique_id
+from hyperkube.machinery.times import format_time
+from hyperkube.storage.store import Compare, LeaseNotFound, Put
+
+_NAME_ATTEMPTS = 8
+
+
+def create(services: Services, request: ApiRequest, target: Target) -> Single:
+    """Answer a POST to a collection."""
+    options = create_options(request, "CreateOptions")
+    served = target.served
+    obj = services.decoder.decode(request, served.kind, served.codec)
+    place(obj, target)
+    served.default(obj)
+    call = services.call(request, target, body=obj)
+    services.ownership.update(request, target, None, obj)
+    return store_new(services, request, target, call, obj, options=options)
+
+
+def place(obj: Object, target: Target) -> None:
+    """Put the object into the namespace of the path.
+
+    Raises:
+        BadRequest: it says it belongs into another one.
+    """
+    meta = obj.setdefault("metadata", {})
+    own = meta.get("namespace") or ""
+    if not target.namespace:
+        meta.pop("namespace", None)
+    elif own and own != target.namespace:
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    else:
+        meta["namespace"] = target.namespace
+
+
+def store_new(
+    services: Services,
+    request: ApiRequest,
+    target: Target,
+    call: Call,
+    obj: Object,
+    *,
+    options: Object,
+    admit: bool = True,
+) -> Single:
+    """Admit (unless told not to), complete, validate and store a new object; retry when a generated name is taken."""
+    template = obj if obj["metadata"].get("name") else None
+    for attempt in range(1, _NAME_ATTEMPTS + 1):
+        try:
+            return _attempt(services, request, target, call, obj, options=options, admit=admit)
+        except AlreadyExists:
+            if template is not None or attempt == _NAME_ATTEMPTS:
+                raise
+            obj["metadata"].pop("name", None)
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _attempt(
+    services: Services, request: ApiRequest, target: Target, call: Call, obj: Object, *, options: Object, admit: bool
+) -> Single:
+    served = target.served
+    admission = services.admission_request(
+        call,
+        Target(served, target.namespace, target.name or obj["metadata"].get("name") or ""),
+        "CREATE",
+        obj=obj,
+        options=options,
+        annotations=request.annotations,
+    )
+    if admit:
+        services.admission.mutate(admission)
+    try:
+        served.default(obj)
+        obj = prepare(services, target, call, admission.written())
+        _refuse_invalid(target, obj, call)
+        admission.object, admission.name = obj, obj["metadata"]["name"]
+        if admit:
+            services.admission.validate(admission)
+        return _store(services, target, call, obj)
+    except ApiError:
+        undo(admission)
+        raise
+
+
+def prepare(services: Services, target: Target, call: Call, obj: Object) -> Object:
+    """Return the object with everything that the server sets on creation."""
+    served, strategy = target.served, target.served.strategy
+    meta = obj["metadata"]
+    if meta.get("resourceVersion"):
+        raise ApiError("resourceVersion should not be set on objects to be created")
+    for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+        meta.pop(member, None)
+    if strategy.generation:
+        meta["generation"] = 1
+    meta["uid"] = unique_id(services.random)
+    meta["creationTimestamp"] = format_time(services.clock.now())
+    if meta.get("generateName") and not meta.get("name"):
+        meta["name"] = generate_name(services.random, meta["generateName"])
+    if strategy.status_subresource and not strategy.keeps_status_on_create:
+        obj.pop("status", None)
+    strategy.prepare_create(call, obj)
+    return served.canonical(obj)
+
+
+def _refuse_invalid(target: Target, obj: Object, call: Call) -> None:
+    served, strategy = target.served, target.served.strategy
+    errors = metadata.validate_create(obj, namespaced=served.spec.namespaced, strategy=strategy)
+    errors += strategy.validate(call, obj)
+    if errors:
+        kind = GroupKind(served.kind.group, obj.get("kind") or served.kind.kind)
+        raise Invalid.about(kind, obj["metadata"].get("name") or "", errors)
+    for text in [*strategy.warnings(call, obj, None), *_unattended(target, call)]:
+        if text not in call.warnings:
+            call.warnings.append(text)
+
+
+def _unattended(target: Target, call: Call) -> list[str]:
+    """Say so when nothing will ever act on the object: ``--unattended-resources`` lists what has no controller."""
+    resource = target.served.spec.resource.group_resource
+    if str(resource) not in (call.options.get("unattended-resources") or ()):
+        return []
+    return [f"no controller for {resource.resource} is installed: nothing will act on this object"]
+
+
+def _store(services: Services, target: Target, call: Call, obj: Object) -> Single:
+    served = target.served
+    storage = served.stored()
+    name = obj["metadata"]["name"]
+    key = storage.key(target.namespace, name)
+    if call.dry_run:
+        if services.store.get(key) is not None:
+            raise _taken(services, target, name)
+        return Single(served, obj, status=201)
+    finish = served.strategy.begin_create(call, obj)
+    written = False
+    try:
+        value = stored.encode(served, obj)
+        result = services.store.txn([Compare(key, 0)], [Put(key, value, _lease(services, target))])
+        if not result.succeeded:
+            raise _taken(services, target, name)
+        written = True
+    except LeaseNotFound as error:
+        services.leases.forget(error)
+        raise
+    finally:
+        if finish is not None:
+            finish(written)
+    body = stored.answer_bytes(served, value, result.revision)
+    return Single(served, stored.answered(served, obj, value, result.revision), status=201, body=body)
+
+
+def _lease(services: Services, target: Target) -> int:
+    lifetime = target.served.spec.ttl_seconds
+    return services.leases.lease(lifetime(services.options)) if lifetime is not None else 0
+
+
+def _taken(services: Services, target: Target, name: str) -> AlreadyExists:
+    resource = target.served.group_resource
+    error = AlreadyExists.about(resource, name)
+    current = stored.read(services.store, target.served, target.namespace, name)
+    if current is not None and is_being_deleted(current.obj):
+        return AlreadyExists(f"object is being deleted: {error.message}", details=error.details)
+    return error
+
+
+def admit_virtual(services: Services, call: Call, target: Target, obj: Object, options: Object) -> AdmissionRequest:
+    """Let the admission plugins see the creation of a virtual resource or the use of a subresource."""
+    admission = services.admission_request(call, target, "CREATE", obj=obj, options=options)
+    services.admission.mutate(admission)
+    try:
+        services.admission.validate(admission)
+    except ApiError:
+        undo(admission)
+        raise
+    return admission

@@ -1,0 +1,29 @@
+"""Delete of a collection: one deletion after the other, answered with the list as it was.
+
+Source: kubernetes apiserver ``pkg/registry/generic/registry/store.go`` (DeleteCollection).
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.calls import ApiRequest, Page, Target
+from hyperkube_host.apiserver.rest.delete import delete_one
+from hyperkube_host.apiserver.rest.delete_options import delete_options
+from hyperkube_host.apiserver.rest.read import list_objects
+from hyperkube_host.apiserver.rest.services import Services
+
+from hyperkube.machinery.errors import NotFound
+
+
+def delete_collection(services: Services, request: ApiRequest, target: Target) -> Page:
+    """Answer a DELETE of a collection."""
+    options = delete_options(services, request)
+    page = list_objects(services, request, target)
+    for cached in page.objects:
+        one = Target(target.served, cached.namespace, cached.name)
+        call = services.call(request, one, body=options)
+        call.dry_run = bool(options.get("dryRun"))
+        try:
+            delete_one(services, request, one, call, dict(options))
+        except NotFound:
+            continue  # somebody else deleted it first
+    return page

@@ -1,0 +1,75 @@
+"""DeleteOptions: from the body of a DELETE or from its query.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/delete.go``, apimachinery ``pkg/apis/meta/v1/validation``.
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.calls import ApiRequest
+from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.rest.options import META_GROUP, dry_run_errors, integer, refuse
+from hyperkube_host.apiserver.rest.services import Services
+
+from hyperkube.machinery.field import Path, invalid, not_supported
+from hyperkube.machinery.groups import GroupVersionKind
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema import CompiledSchema, compile_schema
+
+META_MODULE = "hyperkube_api.meta.v1"
+"""Where the schemas of the types that every group shares are found; named as text, like every schema."""
+_POLICIES = ("Foreground", "Background", "Orphan", "nil")
+
+
+def meta_schema(kind: str) -> CompiledSchema:
+    """Return the compiled schema of a type that all groups share."""
+    return compile_schema(f"{META_MODULE}:{kind}")
+
+
+def delete_options(services: Services, request: ApiRequest) -> Object:
+    """Return the options of a deletion.
+
+    Raises:
+        BadRequest: the body or a number in the query cannot be read.
+        Invalid: an option has a wrong value.
+    """
+    options = _from_body(services, request) if request.body or request.content else _from_query(request)
+    _check(options)
+    grace = options.get("gracePeriodSeconds")
+    if grace is not None and grace < 0:
+        options["gracePeriodSeconds"] = 1
+    return options
+
+
+def _from_body(services: Services, request: ApiRequest) -> Object:
+    kind = GroupVersionKind(META_GROUP, "v1", "DeleteOptions")
+    options = services.decoder.decode_shared(request, kind, meta_schema("DeleteOptions"))
+    dry_run = [value for value in request.query.get("dryRun") or [] if value]
+    if dry_run and not options.get("dryRun"):
+        options["dryRun"] = dry_run
+    return options
+
+
+def _from_query(request: ApiRequest) -> Object:
+    options: Object = {"kind": "DeleteOptions", "apiVersion": f"{META_GROUP}/v1"}
+    grace = request.param("gracePeriodSeconds")
+    if grace:
+        options["gracePeriodSeconds"] = integer(grace)
+    if request.query.get("orphanDependents"):
+        options["orphanDependents"] = flag(request.query, "orphanDependents")
+    if request.param("propagationPolicy"):
+        options["propagationPolicy"] = request.param("propagationPolicy")
+    dry_run = [value for value in request.query.get("dryRun") or [] if value]
+    if dry_run:
+        options["dryRun"] = dry_run
+    return options
+
+
+def _check(options: Object) -> None:
+    policy = options.get("propagationPolicy")
+    errors = []
+    if policy is not None and options.get("orphanDependents") is not None:
+        text = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid(Path("propagationPolicy"), policy, text))
+    if policy is not None and policy not in _POLICIES[:3]:
+        errors.append(not_supported(Path("propagationPolicy"), policy, _POLICIES))
+    refuse("DeleteOptions", errors + dry_run_errors(options.get("dryRun") or []))

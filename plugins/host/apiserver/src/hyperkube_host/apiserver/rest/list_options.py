@@ -1,0 +1,170 @@
+"""The options of lists and watches: resource versions, pages and how they may be combined.
+
+Source: kubernetes apimachinery ``pkg/apis/meta/internalversion/validation``, apiserver ``pkg/storage/continue.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from hyperkube_host.apiserver.calls import ApiRequest
+from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.rest.options import integer, refuse
+
+from hyperkube.machinery.errors import ApiError, BadRequest
+from hyperkube.machinery.field import FieldError, Path, forbidden, not_supported
+
+_MATCH = Path("resourceVersionMatch")
+_INITIAL = Path("sendInitialEvents")
+_LONGEST_VERSION = 20
+_TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 -- the version of a token, no secret
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """How a list is read.
+
+    Attributes:
+        version: None for a consistent read, 0 for anything that is cached.
+        exact: whether it shall be the state of exactly that version.
+        start: the key below the resource's prefix to go on from.
+    """
+
+    version: int | None = None
+    exact: bool = False
+    limit: int = 0
+    start: str = ""
+
+
+def list_options(request: ApiRequest, prefix: str) -> ListOptions:
+    """Return the options of a list.
+
+    Args:
+        request: the list.
+        prefix: below the resource's own prefix: what the keys of all selected objects start with.
+
+    Raises:
+        BadRequest: a number or the continue token cannot be read.
+        Invalid: the options do not go together.
+    """
+    check(request, watch=False)
+    token, limit = request.param("continue"), max(0, number(request, "limit"))
+    number(request, "timeoutSeconds")
+    version = resource_version(request)
+    if token:
+        if request.param("resourceVersion") not in {"", "0"}:
+            raise BadRequest("specifying resource version is not allowed when using continue")
+        start, revision = decode_token(token, prefix)
+        return ListOptions(revision if revision > 0 else None, revision > 0, limit, start)
+    match = request.param("resourceVersionMatch")
+    exact = match == "Exact" or (bool(limit) and bool(version) and not match)
+    if version == 0:
+        limit = 0
+    return ListOptions(version, exact, limit)
+
+
+def number(request: ApiRequest, name: str) -> int:
+    """Return a number from the query, 0 when it is not given.
+
+    Raises:
+        BadRequest: it is no number.
+    """
+    text = request.param(name)
+    return integer(text) if text else 0
+
+
+def resource_version(request: ApiRequest) -> int | None:
+    """Return the resourceVersion of a read, None when it is not given.
+
+    Raises:
+        ApiError: it is no number.
+    """
+    text = request.param("resourceVersion")
+    if not text:
+        return None
+    problem, digits = "", text.lstrip("0") or "0"
+    if not text.isascii() or not text.isdigit():
+        problem = "invalid syntax"
+    elif len(digits) > _LONGEST_VERSION or int(digits) >= 1 << 64:
+        problem = "value out of range"
+    if problem:
+        raise ApiError(f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": {problem}')
+    return int(digits)
+
+
+def check(request: ApiRequest, *, watch: bool) -> None:
+    """Refuse options that do not go together.
+
+    Raises:
+        Invalid: they do not.
+    """
+    match = request.param("resourceVersionMatch")
+    initial = bool(request.query.get("sendInitialEvents"))
+    if not match and not initial:
+        return
+    errors = _watch_errors(match, initial=initial) if watch else _list_errors(request, match, initial=initial)
+    refuse("ListOptions", errors)
+
+
+def _watch_errors(match: str, *, initial: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if initial:
+        if match != "NotOlderThan":
+            errors.append(forbidden(_MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+        if match and match != "NotOlderThan":
+            errors.append(not_supported(_MATCH, match, ["NotOlderThan"]))
+        return errors
+    return [forbidden(_MATCH, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")]
+
+
+def _list_errors(request: ApiRequest, match: str, *, initial: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    version = request.param("resourceVersion")
+    if initial:
+        errors.append(forbidden(_INITIAL, "sendInitialEvents is forbidden for list"))
+    if not match:
+        return errors
+    if not version:
+        errors.append(forbidden(_MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+    if request.param("continue"):
+        errors.append(forbidden(_MATCH, "resourceVersionMatch is forbidden when continue is provided"))
+    if match not in {"Exact", "NotOlderThan"}:
+        errors.append(not_supported(_MATCH, match, ["Exact", "NotOlderThan", ""]))
+    if match == "Exact" and version == "0":
+        errors.append(forbidden(_MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    return errors
+
+
+def wants_initial_events(request: ApiRequest) -> bool | None:
+    """Return the request's ``sendInitialEvents``, None when it is not given."""
+    if not request.query.get("sendInitialEvents"):
+        return None
+    return flag(request.query, "sendInitialEvents")
+
+
+def encode_token(start: str, prefix: str, revision: int) -> str:
+    """Return the continue token for the page that begins at `start`."""
+    token = {"v": _TOKEN_VERSION, "rv": revision, "start": start.removeprefix(prefix)}
+    return base64.urlsafe_b64encode(orjson.dumps(token)).rstrip(b"=").decode()
+
+
+def decode_token(token: str, prefix: str) -> tuple[str, int]:
+    """Return the start below the resource's prefix and the revision of a continue token.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    try:
+        content: Any = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        version, revision, start = content["v"], int(content["rv"]), str(content["start"])
+    except (ValueError, TypeError, KeyError, OverflowError, binascii.Error) as error:
+        raise BadRequest(f"continue key is not valid: {error}") from error
+    if version != _TOKEN_VERSION or not start:
+        raise BadRequest("continue key is not valid: server does not recognize this encoded version")
+    if start.startswith("/") or "../" in start:
+        raise BadRequest("continue key is not valid: invalid start")
+    return prefix + start, revision

@@ -1,0 +1,97 @@
+"""The options of a request: read from its query (and, for deletions, its body), and checked.
+
+Source: kubernetes apimachinery ``pkg/apis/meta/v1/validation/validation.go``,
+``pkg/apis/meta/internalversion/validation``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hyperkube_host.apiserver.calls import ApiRequest
+from hyperkube_host.apiserver.rest.ownership import MANAGER_MAX
+
+from hyperkube.machinery.errors import BadRequest, Invalid
+from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, too_long
+from hyperkube.machinery.groups import GroupKind
+from hyperkube.machinery.objects import Object
+
+META_GROUP = "meta.k8s.io"
+_INTEGER = re.compile("[+-]?[0-9]+", re.ASCII)
+_LONGEST_INTEGER = 100
+_VALIDATION_MODES = ("Ignore", "Strict", "Warn")
+
+
+def integer(text: str) -> int:
+    """Return a number from the query, of 64 bits.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if not _INTEGER.fullmatch(text):
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    value = int(text) if len(text) < _LONGEST_INTEGER else 1 << 64
+    if not -(1 << 63) <= value < 1 << 63:
+        raise BadRequest(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return value
+
+
+def dry_run_errors(values: list[str]) -> list[FieldError]:
+    """Return what is wrong with ``dryRun``."""
+    if any(value != "All" for value in values):
+        return [FieldError("FieldValueNotSupported", Path("dryRun"), values, 'supported values: "All"')]
+    return []
+
+
+def manager_errors(manager: str) -> list[FieldError]:
+    """Return what is wrong with ``fieldManager``."""
+    path = Path("fieldManager")
+    errors = [too_long(path, MANAGER_MAX)] if len(manager.encode()) > MANAGER_MAX else []
+    for index, char in enumerate(manager):
+        if not char.isprintable():
+            text = (
+                f"invalid character U+{ord(char):04X} (at position {index}): should only contain printable characters"
+            )
+            errors.append(invalid(path, manager, text))
+            break
+    return errors
+
+
+def field_validation_errors(mode: str) -> list[FieldError]:
+    """Return what is wrong with ``fieldValidation``."""
+    if mode and mode not in _VALIDATION_MODES:
+        return [not_supported(Path("fieldValidation"), mode, ("", *_VALIDATION_MODES))]
+    return []
+
+
+def create_options(request: ApiRequest, kind: str) -> Object:
+    """Return the Create-, Update- or PatchOptions of a request as an object.
+
+    Raises:
+        Invalid: an option has a wrong value.
+    """
+    dry_run = list(request.query.get("dryRun") or [])
+    dry_run = [value for value in dry_run if value]
+    manager, mode = request.param("fieldManager"), request.param("fieldValidation")
+    if not (dry_run or manager or mode):
+        return {"kind": kind, "apiVersion": f"{META_GROUP}/v1"}
+    errors = manager_errors(manager) + dry_run_errors(dry_run) + field_validation_errors(mode)
+    refuse(kind, errors)
+    options: Object = {"kind": kind, "apiVersion": f"{META_GROUP}/v1"}
+    if dry_run:
+        options["dryRun"] = dry_run
+    if manager:
+        options["fieldManager"] = manager
+    if mode:
+        options["fieldValidation"] = mode
+    return options
+
+
+def refuse(kind: str, errors: list[FieldError]) -> None:
+    """Refuse options with errors.
+
+    Raises:
+        Invalid: there are any.
+    """
+    if errors:
+        raise Invalid.about(GroupKind(META_GROUP, kind), "", errors)

@@ -1,0 +1,97 @@
+"""Who owns which field: keeps ``metadata.managedFields`` up to date with every write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hyperkube_host.apiserver.calls import ApiRequest, Target
+from hyperkube_lib.structured_merge import field_sets, managed_fields
+from hyperkube_lib.structured_merge.apply import apply_configuration
+from hyperkube_lib.structured_merge.field_sets import FieldSet
+from hyperkube_lib.structured_merge.managed_fields import FieldScope
+
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.objects import Object
+
+MANAGER_MAX = 128
+
+
+def manager_of(request: ApiRequest) -> str:
+    """Return the name of a request's field manager: as given, or the first word of the User-Agent.
+
+    Source: kubernetes apiserver ``pkg/endpoints/handlers/create.go`` (managerOrUserAgent).
+    """
+    given = request.param("fieldManager")
+    if given:
+        return given
+    agent = request.headers.get("user-agent", "").partition("/")[0]
+    printable = "".join(char for char in agent if char.isprintable())
+    return printable.encode()[:MANAGER_MAX].decode("utf-8", "ignore") or "unknown"
+
+
+def scope_of(target: Target) -> FieldScope:
+    """Return what field management must know about the place of a write."""
+    served = target.served
+    codec, api_version = served.codec, served.kind.api_version
+    return FieldScope(
+        info=codec.type,
+        api_version=api_version,
+        kind=served.kind.kind,
+        subresource=target.sub.name if target.sub is not None else "",
+        ignored=_ignored(target),
+        zero=lambda: codec.decode(None)[0],
+        convert=served.in_version,
+    )
+
+
+def _ignored(target: Target) -> Mapping[str, FieldSet]:
+    place = target.sub.name if target.sub is not None else ""
+    served = target.served
+    if not served.converts and len(served.versions()) == 1:
+        paths = served.strategy.reset_fields.get(place, ())
+        return _reset(served.kind.api_version, tuple(paths)) if paths else {}
+    ignored: dict[str, FieldSet] = {}
+    for version in served.versions():
+        paths = version.strategy.reset_fields.get(place, ())
+        ignored |= _reset(version.kind.api_version, tuple(paths)) if paths else {}
+    return ignored
+
+
+@lru_cache(maxsize=512)
+def _reset(api_version: str, paths: tuple[str, ...]) -> Mapping[str, FieldSet]:
+    """Return reset fields as field management has them; there is one for each strategy."""
+    return {api_version: field_sets.from_paths([tuple(path.split(".")) for path in paths])}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldOwnership:
+    """Tracks the owners of fields through updates, and merges server-side apply."""
+
+    clock: Clock
+
+    def update(self, request: ApiRequest, target: Target, old: Object | None, new: Object) -> None:
+        """Note in `new` that the request's manager set what differs from `old`, in place."""
+        shown = target.served.blanks.shown
+        seen = shown(new)
+        managed_fields.track_update(scope_of(target), old and shown(old), seen, manager_of(request), self.clock.now())
+        if seen is not new:
+            new["metadata"] = seen["metadata"]
+
+    def apply(self, request: ApiRequest, target: Target, old: Object | None, applied: Object, *, force: bool) -> Object:
+        """Return the object that applying `applied` makes of `old` (None: it is new).
+
+        Raises:
+            ApplyConflict: other managers own fields that would change, and `force` is not set.
+            BadRequest: the configuration has another version, or carries managedFields.
+        """
+        served = target.served
+        old = old and served.blanks.shown(old)
+        merged = apply_configuration(
+            scope_of(target), old, applied, manager=manager_of(request), force=force, now=self.clock.now()
+        )
+        obj, _ = served.codec.decode(merged, report=False)
+        obj["kind"], obj["apiVersion"] = served.kind.kind, served.kind.api_version
+        served.codec.default(obj)
+        return obj

@@ -1,0 +1,180 @@
+"""Patch: JSON patch, merge patch, strategic merge patch and server-side apply.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/patch.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hyperkube_host.apiserver import negotiation
+from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.decode import check_size, unregistered, validation_mode
+from hyperkube_host.apiserver.rest import stored
+from hyperkube_host.apiserver.rest.apply import apply
+from hyperkube_host.apiserver.rest.change import Change, change
+from hyperkube_host.apiserver.rest.create import place
+from hyperkube_host.apiserver.rest.options import create_options, refuse
+from hyperkube_host.apiserver.rest.patch_text import converter_text, go_text, touched
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.rest.update import check_name
+from hyperkube_host.apiserver.served import Codec
+
+from hyperkube.machinery.codecs.json import JsonError, duplicate_fields, loads, may_have_duplicates
+from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
+from hyperkube.machinery.field import Path, forbidden, invalid
+from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind
+from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.patch.json_patch import apply_json_patch
+from hyperkube.machinery.patch.merge import apply_merge_patch
+from hyperkube.machinery.patch.refusal import shown
+from hyperkube.machinery.patch.strategic import apply_strategic_patch
+from hyperkube.machinery.schema import DecodeError
+
+JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH = negotiation.PATCH_TYPES
+_CUSTOM_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+_OPERATION_MEMBERS = frozenset({"op", "path", "from", "value"})
+
+
+def patch(services: Services, request: ApiRequest, target: Target) -> Single:
+    """Answer a PATCH of an object or of a part of it."""
+    patch_type = type_of(request, target)
+    if patch_type == APPLY_PATCH:
+        return apply(services, request, target)
+    options = create_options(request, "PatchOptions")
+    if request.query.get("force"):
+        refuse("PatchOptions", [forbidden(Path("force"), "may not be specified for non-apply patch")])
+    served = target.served
+    current = stored.read(services.store, served, target.namespace, target.name)
+    if current is None:
+        raise NotFound.about(served.group_resource, target.name)
+    content = read_patch(request)
+    call = services.call(request, target)
+
+    def produce(old: Object) -> Object:
+        new = patched(services, request, target, served.codec, patch_type, content, served.blanks.shown(old))
+        place(new, target)
+        check_name(new, target.name)
+        return new
+
+    write = Change(
+        request=request, target=target, call=call, produce=produce, options=options, keeps=True, unconditional=True
+    )
+    return change(services, write, current)
+
+
+def type_of(request: ApiRequest, target: Target) -> str:
+    """Return the media type of a request's patch; custom resources know no strategic one."""
+    allowed = _CUSTOM_TYPES if target.served.custom else negotiation.PATCH_TYPES
+    return negotiation.patch_type(request.headers.get("content-type", ""), allowed)
+
+
+def read_patch(request: ApiRequest) -> Any:
+    """Return the patch as JSON.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if request.content is not None:
+        return request.content
+    check_size(request.body)
+    try:
+        return loads(request.body)
+    except JsonError as error:
+        raise BadRequest(f"error decoding patch: {error}") from error
+
+
+def patched(
+    services: Services, request: ApiRequest, target: Target, codec: Codec, patch_type: str, content: Any, old: Object
+) -> Object:
+    """Return the object that a patch makes of `old`, decoded, in canonical form and defaulted."""
+    complaints = _duplicates(request, content)
+    if patch_type == JSON_PATCH:
+        complaints = [f"json patch {text}" for text in complaints] + _operation_complaints(content)
+        document = apply_json_patch(old, content)
+    elif patch_type == MERGE_PATCH:
+        document = apply_merge_patch(old, content)
+    else:
+        document = apply_strategic_patch(old, content, codec.type)
+
+    def describe() -> str:
+        if patch_type == STRATEGIC_PATCH:
+            return shown(content)
+        return go_text(document, None if target.served.custom else touched(patch_type, content))
+
+    if isinstance(document, dict):
+        _check_kind(services, target, document, describe)
+    words = converter_text if patch_type == STRATEGIC_PATCH else str
+    return decode_patched(request, codec, document, complaints, describe, words)
+
+
+def _check_kind(services: Services, target: Target, document: Object, describe: Callable[[], str]) -> None:
+    """Refuse a patch that changes what kind of object it is: by what comes of reading it as that."""
+    kind = target.kind
+    name, api_version = document.get("kind") or kind.kind, document.get("apiVersion") or kind.api_version
+    if (name, api_version) == (kind.kind, kind.api_version) or target.served.custom:
+        return
+    try:
+        version = GroupVersion.parse(str(api_version))
+    except ValueError as error:
+        raise _rejected(describe(), str(error)) from error
+    other = services.registry.by_kind(GroupVersionKind(version.group, version.version, str(name)))
+    if other is None:
+        raise _rejected(describe(), unregistered(GroupVersionKind(version.group, version.version, str(name))))
+    try:
+        other.codec.decode(copy_object(document), report=False)
+    except DecodeError as error:
+        raise _rejected(describe(), str(error)) from error
+    raise _rejected(describe(), f"unable to convert a {name} to a {kind.kind}")
+
+
+def _rejected(described: str, why: str) -> Invalid:
+    return Invalid.about(GroupKind("", ""), "", [invalid(Path("patch"), described, why)])
+
+
+def decode_patched(
+    request: ApiRequest,
+    codec: Codec,
+    document: Any,
+    complaints: list[str],
+    describe: Callable[[], str],
+    words: Callable[[DecodeError], str] = str,
+) -> Object:
+    """Return a patched document as an object; what a patch brought that does not fit is refused in its own words.
+
+    Raises:
+        Invalid: the document does not decode, or has unknown fields where that is strictly forbidden.
+    """
+    mode = validation_mode(request)
+    try:
+        obj, unknown = codec.decode(copy_object(document), report=mode != "Ignore")
+    except DecodeError as error:
+        raise _rejected(describe(), words(error)) from error
+    complaints = [*complaints, *unknown]
+    if complaints and mode == "Strict":
+        raise _rejected(describe(), f"strict decoding error: {', '.join(complaints)}")
+    for text in complaints if mode == "Warn" else ():
+        request.warn(text)
+    codec.default(obj)
+    return obj
+
+
+def _duplicates(request: ApiRequest, content: Any) -> list[str]:
+    """Return the texts for duplicate members of a patch."""
+    if request.content is not None or validation_mode(request) == "Ignore":
+        return []
+    return duplicate_fields(request.body) if may_have_duplicates(request.body, content) else []
+
+
+def _operation_complaints(content: Any) -> list[str]:
+    """Return the texts for unknown members of the operations of a JSON patch."""
+    if not isinstance(content, list):
+        return []
+    return [
+        f'json patch unknown field "[{index}].{member}"'
+        for index, operation in enumerate(content)
+        if isinstance(operation, dict)
+        for member in operation
+        if member not in _OPERATION_MEMBERS
+    ]

@@ -1,0 +1,119 @@
+"""Reads: get, list and watch, all answered from the watch cache's bytes.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/get.go``, ``pkg/storage/cacher``.
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.calls import ApiRequest, Doorbell, Page, Single, Target, Watching
+from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.rest.list_options import (
+    check,
+    encode_token,
+    list_options,
+    number,
+    resource_version,
+    wants_initial_events,
+)
+from hyperkube_host.apiserver.rest.selection import select
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_lib.watch_cache.listing import ListResult
+
+from hyperkube.machinery.errors import Expired, NotFound
+from hyperkube.machinery.objects import Object
+
+_MIN_WATCH_SECONDS = 1800
+
+
+def get(services: Services, request: ApiRequest, target: Target) -> Single:
+    """Answer a GET of an object.
+
+    Raises:
+        NotFound: there is none.
+    """
+    served = target.served
+    if served.spec.read is not None:
+        call = services.call(request, target, verb="get")
+        return Single(served, served.spec.read(call))
+    version = resource_version(request)
+    cached = served.stored().cache.get(target.namespace, target.name, resource_version=version)
+    if cached is None:
+        raise NotFound.about(served.group_resource, target.name)
+    return Single(served, cached=cached)
+
+
+def list_objects(services: Services, request: ApiRequest, target: Target) -> Page:
+    """Answer a GET of a collection."""
+    served = target.served
+    if served.spec.read is not None:
+        answer: Object = served.spec.read(services.call(request, target, verb="list"))
+        return Page(served, (), 0, computed=answer.get("items") or [])
+    selection = select(request, target)
+    prefix = f"{selection.namespace}/" if selection.namespace else ""
+    options = list_options(request, prefix)
+    cache = served.stored().cache
+    try:
+        result: ListResult = cache.list(
+            namespace=selection.namespace,
+            index=selection.index,
+            matches=selection.matches,
+            limit=options.limit,
+            start=options.start,
+            resource_version=options.version,
+            exact=options.exact,
+        )
+    except Expired as error:
+        raise _expired(error, request, options.start, prefix) from error
+    token = encode_token(result.next_start, prefix, result.revision) if result.next_start else ""
+    return Page(served, result.objects, result.revision, token, result.remaining if selection.is_whole else None)
+
+
+class ExpiredPage(Expired):
+    """A page of a list that is not retained any more; the Status carries a token to go on without consistency."""
+
+    def __init__(self, fresh_token: str) -> None:
+        super().__init__(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list "
+            "without the continue parameter, or use the continue token in this response to retrieve the remainder of "
+            "the results. Continuing with the provided token results in an inconsistent list - objects that were "
+            "created, modified, or deleted between the time the first chunk was returned and now may show up in the "
+            "list."
+        )
+        self.fresh_token = fresh_token
+
+    def status(self) -> Object:
+        """Return the Status, with the token in its metadata."""
+        return {**super().status(), "metadata": {"continue": self.fresh_token}}
+
+
+def _expired(error: Expired, request: ApiRequest, start: str, prefix: str) -> Expired:
+    if not request.param("continue"):
+        return error
+    return ExpiredPage(encode_token(start, prefix, -1))
+
+
+def watch(services: Services, request: ApiRequest, target: Target) -> Watching:
+    """Answer a watch of a collection."""
+    check(request, watch=True)
+    selection = select(request, target)
+    version = resource_version(request)
+    seconds = number(request, "timeoutSeconds")
+    if not seconds:
+        least = int(services.options.get("min-request-timeout") or _MIN_WATCH_SECONDS)
+        seconds = int(least * (1 + services.random.random()))
+    initial = wants_initial_events(request)
+    name = selection.name or (target.name if target.name and not request.param("fieldSelector") else "")
+    bell, bookmarks = Doorbell(), flag(request.query, "allowWatchBookmarks")
+    try:
+        opened = target.served.stored().cache.watch(
+            namespace=selection.namespace,
+            name=name,
+            index=selection.index,
+            matches=selection.matches,
+            resource_version=version,
+            initial_events=initial,
+            notify=bell,
+        )
+    except Expired as error:
+        return Watching(target.served, None, bell, bookmarks, float(seconds), error)
+    return Watching(target.served, opened, bell, bookmarks, float(seconds))

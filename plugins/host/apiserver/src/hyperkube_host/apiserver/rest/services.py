@@ -1,0 +1,138 @@
+"""What every verb works with: the parts of one server, bound together once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from hyperkube_host.apiserver.admission_chain import AdmissionChain, UserMay
+from hyperkube_host.apiserver.calls import ApiRequest, Target
+from hyperkube_host.apiserver.decode import BodyDecoder
+from hyperkube_host.apiserver.equivalents import ServedVersions
+from hyperkube_host.apiserver.registry import Registry
+from hyperkube_host.apiserver.rest.ownership import FieldOwnership
+
+from hyperkube.hookspecs.admission import AdmissionRequest, Operation
+from hyperkube.hookspecs.api import Call, Objects
+from hyperkube.hookspecs.authz import Authorizer
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.objects import Object
+from hyperkube.storage.store import LeaseNotFound, Store
+
+LEASE_REUSE_SECONDS = 60
+
+
+class LeasePool:
+    """Leases that objects of one lifetime share for a while, so that each event does not cost one.
+
+    Source of the idea: kubernetes apiserver ``pkg/storage/etcd3/lease_manager.go``.
+
+    Args:
+        store: grants them.
+        clock: for the while.
+        reuse: seconds that a lease is given to further objects.
+    """
+
+    def __init__(self, store: Store, clock: Clock, reuse: int = LEASE_REUSE_SECONDS) -> None:
+        self._store = store
+        self._clock = clock
+        self._reuse = reuse
+        self._lock = threading.Lock()
+        self._current: dict[int, tuple[int, float]] = {}
+
+    def lease(self, seconds: int) -> int:
+        """Return a lease that lasts at least `seconds` and at most the time of reuse longer."""
+        now = self._clock.monotonic()
+        with self._lock:
+            lease, until = self._current.get(seconds, (0, 0.0))
+            if now >= until:
+                lease = self._store.grant_lease(seconds + self._reuse)
+                self._current[seconds] = (lease, now + self._reuse)
+            return lease
+
+    def forget(self, error: LeaseNotFound) -> None:
+        """Drop all leases after one turned out to be gone."""
+        with self._lock:
+            self._current.clear()
+        logging.getLogger("hyperkube.apiserver").warning("a lease was lost: %s", error)
+
+
+@dataclass(slots=True, kw_only=True)
+class Services:
+    """The parts of one server that verbs use."""
+
+    registry: Registry
+    store: Store
+    clock: Clock
+    random: Random
+    authorizer: Authorizer
+    admission: AdmissionChain
+    decoder: BodyDecoder
+    objects: Objects
+    ownership: FieldOwnership
+    leases: LeasePool
+    logger: logging.Logger
+    options: Mapping[str, Any] = field(default_factory=dict)
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+    def call(self, request: ApiRequest, target: Target, *, body: Object | None = None, verb: str = "") -> Call:
+        """Return the request as strategies and handlers see it."""
+        return Call(
+            user=request.user,
+            verb=verb or request.info.verb,
+            resource=target.served.spec.resource,
+            namespace=target.namespace,
+            name=target.name,
+            subresource=target.sub.name if target.sub is not None else "",
+            body=body,
+            dry_run=is_dry_run(request),
+            field_manager=request.param("fieldManager"),
+            query={name: values[0] for name, values in request.query.items() if values},
+            objects=self.objects,
+            clock=self.clock,
+            authorizer=self.authorizer,
+            options=self.options,
+            gates=self.gates,
+            warnings=request.warnings,
+            audit_id=request.audit_id,
+        )
+
+    def admission_request(
+        self,
+        call: Call,
+        target: Target,
+        operation: Operation,
+        *,
+        obj: Object | None = None,
+        old: Object | None = None,
+        options: Object | None = None,
+        annotations: dict[str, str] | None = None,
+    ) -> AdmissionRequest:
+        """Return a write as admission plugins see it."""
+        return AdmissionRequest(
+            operation=operation,
+            resource=target.served.spec.resource,
+            kind=target.kind,
+            namespace=target.namespace,
+            name=target.name,
+            subresource=call.subresource,
+            user=call.user,
+            object=obj,
+            old_object=old,
+            options=options or {},
+            dry_run=call.dry_run,
+            may=UserMay(self.authorizer, call.user),
+            annotations=annotations if annotations is not None else {},
+            warnings=call.warnings,
+            versions=ServedVersions(target),
+            audit_id=call.audit_id,
+        )
+
+
+def is_dry_run(request: ApiRequest) -> bool:
+    """Tell whether nothing may be stored."""
+    return bool(request.param("dryRun"))

@@ -1,0 +1,110 @@
+"""Objects on their way into and out of the store: how they are keyed, encoded, and compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+from hyperkube_host.apiserver.served import ServedResource
+from hyperkube_lib.watch_cache.cached_object import CachedObject, with_resource_version
+from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
+
+from hyperkube.machinery.errors import StorageReadError
+from hyperkube.machinery.objects import Object
+from hyperkube.storage.store import KeyValue, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """An object as it is stored now; `obj` is shared among a write's steps, so copy it before changing it.
+
+    `stale` asks for a write even if nothing changes: the form in which it is stored is not written any more.
+    """
+
+    obj: Object
+    revision: int
+    lease: int = 0
+    stale: bool = False
+
+
+def read(store: Store, served: ServedResource, namespace: str, name: str) -> Current | None:
+    """Return an object as the store has it, None when there is none.
+
+    A store of this process has told the watch cache of every write that was answered, so that the cache's copy will do:
+    who compares with it and is late, writes nothing. Only leases are not in it, and what is not shown.
+    """
+    storage = served.stored()
+    if storage.is_local and storage.cache.loaded and served.spec.ttl_seconds is None and not served.blanks:
+        cached = storage.cache.get(namespace, name, resource_version=ANY_REVISION)
+        return _from_cache(served, cached) if cached is not None else None
+    item = store.get(served.stored().key(namespace, name))
+    return current(served, item) if item is not None else None
+
+
+def current(served: ServedResource, item: KeyValue) -> Current:
+    """Return a stored value as an object of the served version.
+
+    Raises:
+        StorageReadError: it cannot be decoded.
+    """
+    if item.unreadable:
+        raise StorageReadError(f'unable to transform key "{item.key}": {item.unreadable}')
+    try:
+        obj: Object = orjson.loads(item.value)
+        obj["metadata"] = _with_version(obj["metadata"], item.mod_revision)
+    except (ValueError, TypeError, KeyError) as error:
+        raise StorageReadError(f"unable to decode the value of key {item.key!r}: {error!r}") from error
+    return Current(served.from_storage(obj), item.mod_revision, item.lease, item.stale or _is_outdated(served, obj))
+
+
+def _from_cache(served: ServedResource, cached: CachedObject) -> Current:
+    obj: Object = orjson.loads(cached.body)
+    obj["metadata"] = _with_version(obj["metadata"], cached.revision)
+    return Current(served.from_storage(obj), cached.revision, stale=_is_outdated(served, obj))
+
+
+def _is_outdated(served: ServedResource, obj: Object) -> bool:
+    """Tell whether a custom object is stored in a version that is not the storage version any more."""
+    kind = served.spec.storage_kind
+    return served.custom and served.converts and kind is not None and obj.get("apiVersion") != kind.api_version
+
+
+def _with_version(meta: Object, revision: int) -> Object:
+    """Return metadata with a resourceVersion, where canonical objects have it: behind the uid."""
+    versioned: Object = {}
+    for name, value in meta.items():
+        if name != "resourceVersion":
+            versioned[name] = value
+        if name == "uid":
+            versioned["resourceVersion"] = str(revision)
+    versioned["resourceVersion"] = str(revision)
+    return versioned
+
+
+def encode(served: ServedResource, obj: Object) -> bytes:
+    """Return the value to store for an object: in the storage version, without its resourceVersion."""
+    stored = served.to_storage(obj)
+    meta = {name: value for name, value in stored["metadata"].items() if name != "resourceVersion"}
+    head = {"kind": stored["kind"], "apiVersion": stored["apiVersion"], "metadata": meta}
+    return orjson.dumps(head | {name: value for name, value in stored.items() if name not in head})
+
+
+def answer_bytes(served: ServedResource, value: bytes, revision: int) -> bytes:
+    """Return what clients get for a value that was just stored; empty when it has to be converted first."""
+    return b"" if served.converts else with_resource_version(served.blanks.shown_body(value), revision)
+
+
+def answered(served: ServedResource, obj: Object, value: bytes, revision: int) -> Object:
+    """Return what clients get for an object, changed in place, whose `value` was just stored.
+
+    An object of another version comes back from the stored one: what that does not have is gone.
+    """
+    if not served.converts or (served.is_stored and value.startswith(served.type_prefix)):
+        return with_version(obj, revision)
+    return served.from_storage(orjson.loads(with_resource_version(value, revision)))
+
+
+def with_version(obj: Object, revision: int) -> Object:
+    """Return the object, changed in place, with a resourceVersion."""
+    obj["metadata"]["resourceVersion"] = str(revision)
+    return obj

@@ -1,0 +1,126 @@
+"""Subresources that are actions or computed views: answered by their handlers; and virtual resources.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/{create,update,patch}.go`` for named creates and for ``/scale``.
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.rest.apply import read_applied
+from hyperkube_host.apiserver.rest.create import admit_virtual, place
+from hyperkube_host.apiserver.rest.options import create_options
+from hyperkube_host.apiserver.rest.patch import APPLY_PATCH, patched, read_patch, type_of
+from hyperkube_host.apiserver.rest.scale import ScaledObjects, applied_scale, unset_scale
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.rest.update import check_name
+from hyperkube_lib.structured_merge.managed_fields import Managed
+
+from hyperkube.hookspecs.api import Subresource, SubresourceHandler
+from hyperkube.machinery.errors import BadRequest, InternalError, MethodNotAllowed
+from hyperkube.machinery.objects import Object
+
+
+def create_virtual(services: Services, request: ApiRequest, target: Target) -> Single:
+    """Answer a POST to a resource that is not stored.
+
+    Raises:
+        MethodNotAllowed: nothing serves it.
+    """
+    served = target.served
+    handler = served.spec.create
+    if handler is None:
+        raise MethodNotAllowed.about(served.group_resource, "create")
+    options = create_options(request, "CreateOptions")
+    obj = services.decoder.decode(request, served.kind, served.codec)
+    place(obj, target)
+    call = services.call(request, target, body=obj)
+    admission = admit_virtual(services, call, target, obj, options)
+    call.body = admission.written()
+    return _created(target, handler(call))
+
+
+def serve(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Single:
+    """Answer a request to a subresource that has a handler."""
+    handler = sub.handler
+    if handler is None:
+        raise MethodNotAllowed.about(target.served.group_resource, request.info.verb)
+    verb = request.info.verb
+    if verb == "get":
+        return Single(target.served, handler(services.call(request, target)))
+    if verb == "create":
+        return _post(services, request, target, sub, handler)
+    if verb == "update":
+        body = services.decoder.decode(request, sub.kind, target.served.codec_of(sub))
+        place(body, target)
+        check_name(body, target.name)
+        return _put(services, request, target, handler, body, "UpdateOptions")
+    return _patch(services, request, target, sub, handler)
+
+
+def _post(
+    services: Services, request: ApiRequest, target: Target, sub: Subresource, handler: SubresourceHandler
+) -> Single:
+    options = create_options(request, "CreateOptions")
+    body = services.decoder.decode(request, sub.kind, target.served.codec_of(sub), also=sub.also_accepts)
+    place(body, target)
+    name = (body.get("metadata") or {}).get("name")
+    if name and name != target.name:
+        raise BadRequest(f"name in URL does not match name in {sub.kind.kind} object")
+    call = services.call(request, target, body=body)
+    admission = admit_virtual(services, call, target, body, options)
+    call.body = admission.written()
+    return _created(target, handler(call))
+
+
+def _created(target: Target, answer: Object) -> Single:
+    if answer.get("kind") == "Status" and "code" not in answer:
+        answer = {**answer, "code": 201}
+    return Single(target.served, answer, status=201)
+
+
+def _put(
+    services: Services,
+    request: ApiRequest,
+    target: Target,
+    handler: SubresourceHandler,
+    body: Object,
+    kind: str,
+    owners: Managed | None = None,
+) -> Single:
+    options = create_options(request, kind)
+    call = services.call(request, target, body=body, verb="update")
+    if target.sub is not None and target.sub.name == "scale":
+        call.objects = ScaledObjects(services, request, target, target.sub, owners)
+    old = _current(services, request, target, handler)
+    admission = services.admission_request(call, target, "UPDATE", obj=body, old=old, options=options)
+    services.admission.mutate(admission)
+    services.admission.validate(admission)
+    call.body = admission.written()
+    return Single(target.served, handler(call))
+
+
+def _current(services: Services, request: ApiRequest, target: Target, handler: SubresourceHandler) -> Object | None:
+    """Return the subresource as it is, None when it cannot be shown yet (a scale without replicas)."""
+    try:
+        return handler(services.call(request, target, verb="get"))
+    except InternalError:
+        return None
+
+
+def _patch(
+    services: Services, request: ApiRequest, target: Target, sub: Subresource, handler: SubresourceHandler
+) -> Single:
+    patch_type = type_of(request, target)
+    codec = target.served.codec_of(sub)
+    old = _current(services, request, target, handler)
+    if old is None:
+        old = unset_scale(services.objects.get(target.served.spec.resource, target.name, target.namespace), sub)
+    owners: Managed | None = None
+    if patch_type == APPLY_PATCH:
+        merged, owners = applied_scale(services, request, target, sub, old, read_applied(request, sub.kind))
+        body, _ = codec.decode(merged, report=False)
+    else:
+        body = patched(services, request, target, codec, patch_type, read_patch(request), old)
+    body["kind"], body["apiVersion"] = sub.kind.kind, sub.kind.api_version
+    check_name(body, target.name)
+    return _put(services, request, target, handler, body, "PatchOptions", owners)

@@ -1,0 +1,78 @@
+"""Update: a PUT replaces an object, its status, or another part of it; some resources create what is not there.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/update.go``.
+"""
+
+from __future__ import annotations
+
+from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.rest import stored
+from hyperkube_host.apiserver.rest.change import Change, change
+from hyperkube_host.apiserver.rest.create import place, store_new
+from hyperkube_host.apiserver.rest.options import create_options
+from hyperkube_host.apiserver.rest.services import Services
+
+from hyperkube.machinery.errors import BadRequest, Conflict, NotFound
+from hyperkube.machinery.objects import Object
+
+
+def update(services: Services, request: ApiRequest, target: Target) -> Single:
+    """Answer a PUT to an object or to a part of it."""
+    options = create_options(request, "UpdateOptions")
+    served = target.served
+    new = _placed(services, request, target)
+    check_name(new, target.name)
+    call = services.call(request, target, body=new)
+    if target.sub is None and served.strategy.allow_create_on_update:
+        missing = stored.read(services.store, served, target.namespace, target.name) is None
+        if missing:
+            return _create(services, request, target, new, options)
+
+    bodies = [new]
+
+    def produce(_old: Object) -> Object:
+        """Return the body; it is decoded again for a further attempt, as the first one has changed it."""
+        return bodies.pop() if bodies else _placed(services, request, target)
+
+    write = Change(request=request, target=target, call=call, produce=produce, options=options, keeps=True)
+    return change(services, write)
+
+
+def _placed(services: Services, request: ApiRequest, target: Target) -> Object:
+    """Return the decoded body, in the namespace of the path."""
+    obj = services.decoder.decode(request, target.served.kind, target.served.codec)
+    place(obj, target)
+    return obj
+
+
+def _create(services: Services, request: ApiRequest, target: Target, new: Object, options: Object) -> Single:
+    """Create the object instead: it is not there.
+
+    Raises:
+        Conflict: the client expects a certain object there.
+        NotFound: it expects a certain version of it there.
+    """
+    meta = new["metadata"]
+    if meta.get("uid"):
+        why = f"Precondition failed: UID in precondition: {meta['uid']}, UID in object meta: "
+        raise Conflict.about(target.served.group_resource, target.name, why)
+    if meta.get("resourceVersion") not in {None, "", "0"}:
+        raise NotFound.about(target.served.group_resource, target.name)
+    meta.pop("resourceVersion", None)
+    target.served.default(new)
+    services.ownership.update(request, target, None, new)
+    call = services.call(request, target, body=new, verb="create")
+    return store_new(services, request, target, call, new, options={**options, "kind": "CreateOptions"})
+
+
+def check_name(obj: Object, name: str) -> None:
+    """Insist that the object has the name in the path.
+
+    Raises:
+        BadRequest: it has another or none.
+    """
+    own = (obj.get("metadata") or {}).get("name")
+    if not own:
+        raise BadRequest(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if own != name:
+        raise BadRequest(f"the name of the object ({own}) does not match the name on the URL ({name})")

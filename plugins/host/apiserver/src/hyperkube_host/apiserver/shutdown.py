@@ -1,0 +1,51 @@
+"""How an API server ends: no longer ready, then taking no more requests, then without streams, then gone.
+
+Source: kubernetes apiserver ``pkg/server/genericapiserver.go`` (RunWithContext), ``filters/with_retry_after.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hyperkube_lib.serving.edge import Edge
+from hyperkube_lib.serving.exchange import HttpRequest, Response
+from hyperkube_lib.serving.wire import plain
+
+from hyperkube.machinery.clock import Clock
+
+_ALWAYS_ANSWERED = ("/readyz", "/livez", "/healthz", "/metrics")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What the flags say of it; times in seconds.
+
+    Attributes:
+        delay: how long to go on serving as if nothing had happened, but for ``/readyz``.
+        request_seconds: how long requests under way may take after that.
+        stream_seconds: over how long watches are ended, one after another; 0: all at once.
+        retry_after: whether requests that come while others finish are answered 429 rather than not at all.
+    """
+
+    delay: float = 0.0
+    request_seconds: float = 60.0
+    stream_seconds: float = 0.0
+    retry_after: bool = False
+
+
+def end(ending: Ending, announce: Callable[[], None], edges: Sequence[Edge], clock: Clock) -> None:
+    """Go through all steps but the last: closing the listeners and the server is left to whoever started them."""
+    announce()
+    if ending.delay > 0:
+        clock.sleep(ending.delay)
+    refuse = turn_away if ending.retry_after else None
+    for edge in edges:
+        edge.wind_down(request_seconds=ending.request_seconds, stream_seconds=ending.stream_seconds, refuse=refuse)
+
+
+def turn_away(request: HttpRequest) -> Response | None:
+    """Return the refusal that sends a client to another server; None for what is answered to the end."""
+    if request.path.startswith(_ALWAYS_ANSWERED) or request.headers.get("user-agent", "").startswith("kube-apiserver/"):
+        return None
+    return plain(429, "The apiserver is shutting down, please try again later.", ("Retry-After", "5"))

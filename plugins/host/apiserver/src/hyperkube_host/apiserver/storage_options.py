@@ -1,0 +1,167 @@
+"""The flags that say how objects are stored, apart from which backend does it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+from hyperkube_host.apiserver.plugins import listed
+from hyperkube_lib.watch_cache.event_history import HistoryLimits
+
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.groups import GroupResource, GroupVersion
+
+MEDIA_TYPE = "application/json"
+
+
+def check_media_type(options: Mapping[str, Any]) -> None:
+    """Refuse a ``--storage-media-type`` that is not written here.
+
+    Raises:
+        UsageError: it is not JSON.
+    """
+    wanted = options.get("storage-media-type") or MEDIA_TYPE
+    if wanted != MEDIA_TYPE:
+        raise UsageError(f"--storage-media-type={wanted!r} is not written here, only {MEDIA_TYPE!r} (protobuf is read)")
+
+
+def etcd_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that reach etcd: those of the file of ``--etcd-config``, or none besides what is given.
+
+    The file is what the etcd client of release 1.0 wrote: ``{"cluster": {"machines": ["http://127.0.0.1:4001"]},
+    "config": {"certFile": "", "keyFile": "", "caCertFile": [""]}}``.
+
+    Raises:
+        UsageError: both ways at once, a file that is not one, or reads that are not to be linearizable.
+    """
+    if options.get("etcd-quorum-read") is False:
+        raise UsageError("--etcd-quorum-read=false is not supported: all reads are linearizable")
+    path = str(options.get("etcd-config") or "")
+    if not path:
+        return {}
+    if listed(options, "etcd-servers"):
+        raise UsageError("specify either --etcd-servers or --etcd-config")
+    try:
+        document = orjson.loads(Path(path).read_bytes())
+        machines = list(document["cluster"]["machines"])
+        config = document.get("config") or {}
+        authorities = [name for name in config.get("caCertFile") or [] if name]
+    except OSError as error:
+        raise UsageError(f"--etcd-config={path!r} cannot be read: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"--etcd-config={path!r} has no cluster.machines of an etcd client") from error
+    found = {
+        "etcd-cafile": authorities[0] if authorities else "",
+        "etcd-certfile": config.get("certFile") or "",
+        "etcd-keyfile": config.get("keyFile") or "",
+    }
+    return {"etcd-servers": machines, **{name: value for name, value in found.items() if value}}
+
+
+def storage_versions(options: Mapping[str, Any]) -> list[GroupVersion]:
+    """Return the versions of ``--storage-versions`` and ``--storage-version``: ``apps/v1beta1,autoscaling/v1``.
+
+    ``extensions=apps/v1`` says that what group extensions has, is stored as apps/v1; here groups that have the same
+    objects store them in one place anyway.
+
+    Raises:
+        UsageError: an entry is not like that, or the backend is not etcd, which alone others read.
+    """
+    entries = [*listed(options, "storage-version"), *listed(options, "storage-versions")]
+    found = []
+    for entry in entries:
+        _, _, text = entry.rpartition("=")
+        try:
+            version = GroupVersion.parse(text)
+        except ValueError as error:
+            raise UsageError(f"--storage-versions: {entry!r} is not group/version or oldgroup=group/version") from error
+        found.append(version)
+    if found and str(options.get("storage-backend") or "etcd3").rstrip("23") != "etcd":
+        raise UsageError("--storage-versions needs --storage-backend=etcd3: the others store one version")
+    return found
+
+
+def check_storage_versions(versions: Sequence[GroupVersion], served: Collection[tuple[str, str]]) -> None:
+    """Refuse versions that are not served.
+
+    Raises:
+        UsageError: one of them is not, so that nothing could be converted to it.
+    """
+    for version in versions:
+        if (version.group, version.version) not in served:
+            raise UsageError(f"--storage-versions: {str(version)!r} is not served (see --runtime-config)")
+
+
+def server_overrides(options: Mapping[str, Any], logger: logging.Logger) -> dict[GroupResource, Sequence[str]]:
+    """Return resource → etcd servers of ``--etcd-servers-overrides``: ``group/resource#server;server`` entries.
+
+    The core group is empty: ``/events#http://127.0.0.1:4002``. As in Kubernetes, an entry that is not like that is
+    logged and skipped.
+    """
+    found: dict[GroupResource, Sequence[str]] = {}
+    for entry in listed(options, "etcd-servers-overrides"):
+        place, _, servers = entry.partition("#")
+        group, slash, resource = place.partition("/")
+        if not slash or not resource or "/" in resource or not servers or "#" in servers:
+            logger.error("invalid value of --etcd-servers-overrides, skipped: %r (group/resource#server;server)", entry)
+            continue
+        found[GroupResource(group, resource)] = [server for server in servers.split(";") if server]
+    return found
+
+
+_RAM_SIZES = {
+    "replicationcontrollers": (5, 100),
+    "endpoints": (10, 1000),
+    "nodes": (3, 1000),
+    "pods": (10, 1000),
+    "services": (5, 1000),
+}
+"""Resource → events per node, and the least; source: kubernetes 1.5 ``pkg/registry/cachesize`` (cachesize.go)."""
+_RAM_PER_NODE = 60
+_CACHED_PER_NODE, _CACHED_LEAST = 25, 1000
+
+
+def sizes_for(megabytes: int) -> dict[str, int]:
+    """Return the events that resources keep on a machine with so much memory for the server; none for 0.
+
+    A cluster is taken to have a node per 60 MB.
+    """
+    nodes = megabytes // _RAM_PER_NODE
+    if not nodes:
+        return {}
+    return {resource: max(each * nodes, least) for resource, (each, least) in _RAM_SIZES.items()}
+
+
+def decoded_objects(megabytes: int, wanted: int) -> int:
+    """Return how many decoded objects 1.5 would have kept in memory: what it was told, else by its memory.
+
+    Source: kubernetes 1.5 ``cmd/kube-apiserver/app/server.go``.
+    """
+    return wanted or max(_CACHED_PER_NODE * (megabytes // _RAM_PER_NODE), _CACHED_LEAST)
+
+
+class HistorySizes:
+    """How many events each resource keeps: by ``--watch-cache-sizes``, else ``--target-ram-mb``, else the default size.
+
+    Raises:
+        UsageError: an entry is not ``resource#size``.
+    """
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self._default = HistoryLimits(events=int(options.get("default-watch-cache-size") or HistoryLimits().events))
+        self._single: dict[str, HistoryLimits] = {
+            resource: HistoryLimits(events=size)
+            for resource, size in sizes_for(int(options.get("target-ram-mb") or 0)).items()
+        }
+        for entry in listed(options, "watch-cache-sizes"):
+            resource, _, size = entry.partition("#")
+            if not resource or not size.isdigit():
+                raise UsageError(f"invalid value of --watch-cache-sizes: {entry!r} (resource[.group]#size)")
+            self._single[resource] = HistoryLimits(events=int(size))
+
+    def of(self, resource: GroupResource | None) -> HistoryLimits:
+        """Return the limits of a resource."""
+        return self._single.get(str(resource), self._default)

@@ -1,0 +1,115 @@
+"""The API server's flags: all that Kubernetes has had are taken, and what does nothing says so."""
+
+import pytest
+from hyperkube_host.apiserver.command import COMMAND, complete, long_running
+from hyperkube_host.apiserver.flags import FLAGS
+
+from hyperkube.command.flag import by_name, typed
+from hyperkube.command.server_command import parse
+from hyperkube.machinery.errors import UsageError
+
+OF_1_0 = """
+    insecure-bind-address address insecure-port port bind-address public-address-override advertise-address secure-port
+    external-hostname api-rate api-burst tls-cert-file tls-private-key-file cert-dir api-prefix experimental-prefix
+    storage-version cloud-provider cloud-config event-ttl basic-auth-file client-ca-file token-auth-file oidc-issuer-url
+    oidc-client-id oidc-ca-file oidc-username-claim service-account-key-file service-account-lookup
+    experimental-keystone-url authorization-mode authorization-policy-file admission-control
+    admission-control-config-file etcd-servers etcd-config etcd-prefix cors-allowed-origins allow-privileged
+    service-cluster-ip-range portal-net service-node-port-range service-node-ports master-service-namespace
+    runtime-config kubelet-https kubelet-port kubelet-timeout kubelet-client-certificate kubelet-client-key
+    kubelet-certificate-authority cluster-name profiling max-requests-inflight min-request-timeout
+    long-running-request-regexp ssh-user ssh-keyfile max-connection-bytes-per-sec
+"""
+OF_1_5 = """
+    kubelet-preferred-address-types authentication-token-webhook-config-file authentication-token-webhook-cache-ttl
+    authorization-webhook-config-file authorization-webhook-cache-authorized-ttl
+    authorization-webhook-cache-unauthorized-ttl authorization-rbac-super-user anonymous-auth storage-media-type
+    delete-collection-workers audit-log-path audit-log-maxage audit-log-maxbackup audit-log-maxsize
+    enable-garbage-collector contention-profiling enable-swagger-ui watch-cache etcd-servers-overrides
+    deserialization-cache-size storage-backend etcd-keyfile etcd-certfile etcd-cafile etcd-quorum-read
+    experimental-keystone-ca-file kubernetes-service-node-port apiserver-count oidc-groups-claim
+    requestheader-username-headers requestheader-client-ca-file requestheader-allowed-names storage-versions
+    target-ram-mb tls-ca-file tls-sni-cert-key insecure-allow-any-token watch-cache-sizes logtostderr v
+"""
+OF_1_36 = """
+    livez-grace-period shutdown-delay-duration shutdown-send-retry-after shutdown-watch-termination-grace-period
+    goaway-chance request-timeout tls-cipher-suites tls-min-version http2-max-streams-per-connection
+    permit-port-sharing permit-address-sharing egress-selector-config-file tracing-config-file peer-advertise-ip
+    peer-advertise-port enable-priority-and-fairness authentication-config authorization-config enable-logs-handler
+    service-account-jwks-uri endpoint-reconciler-type
+"""
+WITHOUT_EFFECT = {
+    "api-burst", "api-prefix", "api-rate", "cloud-provider", "cluster-name", "contention-profiling",
+    "egress-selector-config-file", "enable-swagger-ui", "experimental-prefix", "http2-max-streams-per-connection",
+    "kubelet-read-only-port", "master-service-namespace", "peer-advertise-ip", "peer-advertise-port",
+    "permit-address-sharing", "ssh-keyfile", "ssh-user", "tls-ca-file", "tracing-config-file",
+}  # fmt: skip
+LOGGING = {"alsologtostderr", "log-dir", "log-flush-frequency", "logging-format", "stderrthreshold", "vmodule"}
+"""Flags of all servers that do nothing yet."""
+
+
+@pytest.mark.parametrize("name", [*OF_1_0.split(), *OF_1_5.split(), *OF_1_36.split()])
+def test_a_flag_of_kubernetes_is_taken(name):
+    assert name in by_name(FLAGS)
+
+
+def test_what_does_nothing_is_known_and_says_so():
+    idle = {flag.name for flag in FLAGS if flag.idle}
+
+    assert idle - LOGGING == WITHOUT_EFFECT
+    assert all(flag.idle == "no effect" for flag in FLAGS if flag.name in WITHOUT_EFFECT)
+
+
+def test_whoever_gives_such_a_flag_is_told(capsys):
+    parse(COMMAND, ["--api-rate=5"])
+
+    said = capsys.readouterr().err
+    assert said == "warning: --api-rate is accepted, but has no effect: it limited a read-only port that 1.0 dropped\n"
+
+
+def test_a_pair_of_files_with_names_stays_one_value():
+    options = parse(COMMAND, ["--tls-sni-cert-key=a.crt,a.key:a.org,*.a.org", "--tls-sni-cert-key=b.crt,b.key"])
+
+    assert options["tls-sni-cert-key"] == ("a.crt,a.key:a.org,*.a.org", "b.crt,b.key")
+
+
+def test_values_are_shown_as_they_would_be_typed():
+    options = parse(
+        COMMAND,
+        ["--event-ttl=90m", "--authorization-mode=Node,RBAC", "--feature-gates=A=true,B=false", "--ir-password=x"],
+    )
+
+    shown = typed(FLAGS, options)
+
+    assert shown["event-ttl"] == "1h30m0s"
+    assert shown["authorization-mode"] == "[Node,RBAC]"
+    assert shown["feature-gates"] == "A=true,B=false"
+    assert shown["allow-privileged"] == "false"
+    assert shown["ir-password"] == "CLASSIFIED"
+    assert shown["goaway-chance"] == "0"
+
+
+def test_only_a_given_expression_takes_paths_out_of_the_limits():
+    assert long_running(parse(COMMAND, [])) == ""
+    assert long_running(parse(COMMAND, ["--long-running-request-regexp=/slow$"])) == "/slow$"
+
+
+def test_an_expression_that_is_none_is_refused():
+    with pytest.raises(UsageError, match=r"--long-running-request-regexp='\[' is no regular expression"):
+        long_running(parse(COMMAND, ["--long-running-request-regexp=["]))
+
+
+def test_the_flags_reach_the_server_as_text_for_flagz(tmp_path):
+    options = parse(COMMAND, ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0"])
+
+    complete(options)
+
+    assert options["flagz"]["storage-backend"] == "memory"
+    assert options["presence"] is True
+
+
+def test_an_unknown_reconciler_is_refused(tmp_path):
+    given = ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--endpoint-reconciler-type=guess"]
+
+    with pytest.raises(UsageError, match=r"must be one of: \[lease, master-count, none\]"):
+        complete(parse(COMMAND, given))

@@ -1,0 +1,157 @@
+"""Informers in the API server's own process: fed by turns on few threads, with the promises of those that have one."""
+
+import threading
+
+import pytest
+from hyperkube_host.apiserver.server import ApiServer
+
+from hyperkube.client.informer import InformerFactory
+from hyperkube.kinds.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
+from hyperkube.machinery.clock import FakeClock
+from hyperkube.machinery.errors import ServiceUnavailable
+from hyperkube.machinery.objects import name_of
+from hyperkube.machinery.users import LOOPBACK
+from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
+
+pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
+
+
+@pytest.fixture
+def server():
+    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
+    server = ApiServer(options=options, store=MemoryStore())
+    server.start()
+    assert eventually(server.ready)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def client(server):
+    return server.client(LOOPBACK)
+
+
+@pytest.fixture
+def factory(client):
+    factory = InformerFactory(client)
+    yield factory
+    factory.stop()
+
+
+def config_map(name, **data):
+    return {"metadata": {"name": name}, "data": data}
+
+
+def heard(informer):
+    log = []
+    informer.add_handler(
+        lambda obj: log.append(f"add {name_of(obj)}"),
+        lambda _old, new: log.append(f"update {name_of(new)}"),
+        lambda obj: log.append(f"delete {name_of(obj)}"),
+    )
+    return log
+
+
+def test_the_cache_follows_and_handlers_hear_everything_in_order(client, factory):
+    client.create(CONFIG_MAPS, config_map("a"), "default")
+    log = heard(informer := factory.informer(CONFIG_MAPS, "default"))
+    factory.start()
+    assert factory.wait_synced(60)
+
+    for number in range(500):
+        client.patch(CONFIG_MAPS, "a", {"data": {"n": str(number)}}, "default")
+    client.create(CONFIG_MAPS, config_map("b"), "default")
+    client.delete(CONFIG_MAPS, "a", "default")
+
+    assert eventually(lambda: log[-1:] == ["delete a"])
+    assert log[0] == "add a"
+    assert log[1:-2] == ["update a"] * 500
+    assert log[-2] == "add b"
+    assert [name_of(obj) for obj in informer.list("default")] == ["b"]
+
+
+def test_all_of_a_factory_share_its_threads(factory):
+    before = threading.active_count()
+    for resource in (CONFIG_MAPS, SECRETS, PODS, SERVICE_ACCOUNTS):
+        for namespace in ("a", "b", "c", "d"):
+            factory.informer(resource, namespace)
+
+    factory.start()
+
+    assert factory.wait_synced(60)
+    assert threading.active_count() <= before + 3  # two for turns, one for timers
+
+
+def test_a_refused_list_is_asked_again(client, factory, monkeypatch):
+    answers = [ServiceUnavailable("not yet"), ServiceUnavailable("not yet either")]
+    listed = client.list
+
+    def refusing(*args, **kwargs):
+        if answers:
+            raise answers.pop()
+        return listed(*args, **kwargs)
+
+    monkeypatch.setattr(client, "list", refusing)
+    factory.informer(CONFIG_MAPS)
+
+    factory.start()
+
+    assert factory.wait_synced(60)
+    assert answers == []
+
+
+def test_a_stopped_informer_hears_no_more_and_keeps_its_cache(client, factory):
+    log = heard(informer := factory.informer(CONFIG_MAPS, "default"))
+    factory.start()
+    assert factory.wait_synced(60)
+    client.create(CONFIG_MAPS, config_map("a"), "default")
+    assert eventually(lambda: log == ["add a"])
+
+    factory.discard(informer)
+    client.create(CONFIG_MAPS, config_map("b"), "default")
+    other = heard(factory.informer(CONFIG_MAPS, "default"))
+
+    assert eventually(lambda: "add b" in other)
+    assert log == ["add a"]
+    assert informer.get("default", "a") is not None
+
+
+def test_a_handler_may_stop_its_own_informer(client, factory):
+    informer = factory.informer(CONFIG_MAPS, "default")
+    calls = []
+    informer.add_handler(lambda obj: (calls.append(name_of(obj)), informer.stop()))
+    factory.start()
+    assert factory.wait_synced(60)
+
+    client.create(CONFIG_MAPS, config_map("a"), "default")
+    assert eventually(lambda: calls == ["a"])
+    client.create(CONFIG_MAPS, config_map("b"), "default")
+    other = heard(factory.informer(CONFIG_MAPS, "default", label_selector="!x"))
+
+    assert eventually(lambda: "add b" in other)
+    assert calls == ["a"]
+
+
+def test_a_watch_that_has_lasted_its_time_is_renewed_and_misses_nothing(monkeypatch):
+    clock = FakeClock()
+    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
+    server = ApiServer(options=options, store=MemoryStore(), clock=clock)
+    server.start()
+    client = server.client(LOOPBACK)
+    factory = InformerFactory(client, clock)
+    opened = []
+    watch = client.watch
+    monkeypatch.setattr(client, "watch", lambda *args, **kwargs: opened.append(1) or watch(*args, **kwargs))
+    log = heard(factory.informer(CONFIG_MAPS, "default"))
+    factory.start()
+    assert eventually(lambda: opened)
+    client.create(CONFIG_MAPS, config_map("a"), "default")
+    assert eventually(lambda: log == ["add a"])
+
+    assert eventually(lambda: clock.advance(100) or len(opened) > 1)
+    client.create(CONFIG_MAPS, config_map("b"), "default")
+
+    assert eventually(lambda: log == ["add a", "add b"])
+    factory.stop()
+    server.close()

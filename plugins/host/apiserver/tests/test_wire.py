@@ -1,0 +1,189 @@
+"""Small facts of the wire that clients meet: patches, scales, tables, warnings and deletions, over the whole server."""
+
+import orjson
+import pytest
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.exchange import HttpRequest
+
+from hyperkube.kinds.resources import DEPLOYMENTS, JOBS, PODS
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.users import LOOPBACK
+from hyperkube.storage.memory import MemoryStore
+
+pytest.importorskip("hyperkube_api.apps", reason="needs the API groups")
+
+APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/d"
+TEMPLATE = {"metadata": {"labels": {"app": "a"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}]}}
+
+
+@pytest.fixture(scope="module")
+def server():
+    server = ApiServer(
+        options={"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}, store=MemoryStore()
+    )
+    server.start()
+    yield server
+    server.close()
+
+
+def http(server, method, path, body=b"", query="", kind="application/json", accept=""):
+    content = body if isinstance(body, bytes) else orjson.dumps(body)
+    headers = {"content-type": kind, "accept": accept, "user-agent": "tester"}
+    request = HttpRequest(method=method, path=path, query_string=query, headers=headers, body=content, user=LOOPBACK)
+    return server.handler.handle(request)
+
+
+def warnings(answer):
+    return [value for name, value in answer.headers if name == "Warning"]
+
+
+@pytest.fixture
+def deployment(server):
+    spec = {"replicas": 1, "selector": {"matchLabels": {"app": "a"}}, "template": TEMPLATE}
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
+    http(server, "POST", DEPLOYMENT.removesuffix("/d"), body, query="fieldManager=maker")
+    client = server.client(LOOPBACK)
+    yield client
+    client.delete(DEPLOYMENTS, "d", "default")
+
+
+def owners_of_replicas(client):
+    entries = client.get(DEPLOYMENTS, "d", "default")["metadata"]["managedFields"]
+    return [
+        (entry["manager"], entry.get("subresource", ""))
+        for entry in entries
+        if "f:replicas" in entry["fieldsV1"].get("f:spec", {})
+    ]
+
+
+def scale(replicas):
+    return {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "d"}, "spec": {"replicas": replicas}}
+
+
+def test_whoever_scales_owns_the_replicas(server, deployment):
+    answer = http(server, "PUT", f"{DEPLOYMENT}/scale", scale(3), query="fieldManager=scaler")
+
+    assert answer.status == 200
+    assert owners_of_replicas(deployment) == [("scaler", "scale")]
+
+
+def test_applying_to_a_scale_conflicts_with_the_owner_of_the_replicas(server, deployment):
+    query = "fieldManager=hpa"
+
+    refused = http(server, "PATCH", f"{DEPLOYMENT}/scale", scale(4), query=query, kind=APPLY)
+    forced = http(server, "PATCH", f"{DEPLOYMENT}/scale", scale(4), query=f"{query}&force=true", kind=APPLY)
+
+    assert refused.status == 409
+    assert orjson.loads(refused.body)["details"]["causes"][0]["field"] == ".spec.replicas"
+    assert orjson.loads(forced.body)["spec"] == {"replicas": 4}
+    assert owners_of_replicas(deployment) == [("hpa", "scale")]
+
+
+def test_a_patch_with_a_key_twice_is_warned_of_or_refused(server, deployment):
+    body = b'{"metadata": {"labels": {"x": "1", "x": "2"}}}'
+
+    warned = http(server, "PATCH", DEPLOYMENT, body, kind=MERGE)
+    refused = http(server, "PATCH", DEPLOYMENT, body, query="fieldValidation=Strict", kind=MERGE)
+
+    assert warnings(warned) == ['299 - "duplicate field \\"metadata.labels.x\\""']
+    assert refused.status == 422
+    assert 'strict decoding error: duplicate field "metadata.labels.x"' in orjson.loads(refused.body)["message"]
+
+
+def test_a_strategic_patch_of_another_shape_is_refused_in_the_converters_words(server, deployment):
+    answer = http(server, "PATCH", DEPLOYMENT, {"spec": "x"}, kind=STRATEGIC)
+
+    assert orjson.loads(answer.body)["message"].endswith("cannot restore struct from: string")
+
+
+def test_a_field_that_is_not_declared_fails_an_apply_in_every_mode(server, deployment):
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "nope": 1}
+
+    for mode in ("Ignore", "Warn", "Strict"):
+        answer = http(server, "PATCH", DEPLOYMENT, body, query=f"fieldManager=m&fieldValidation={mode}", kind=APPLY)
+        assert answer.status == 500
+        assert orjson.loads(answer.body)["message"].endswith(".nope: field not declared in schema")
+
+
+def test_an_update_can_neither_begin_a_deletion_nor_change_the_birthday(server, deployment):
+    begun = http(server, "PATCH", DEPLOYMENT, {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}, kind=MERGE)
+    born = http(server, "PATCH", DEPLOYMENT, {"metadata": {"creationTimestamp": "2020-01-01T00:00:00Z"}}, kind=MERGE)
+
+    assert begun.status == 422
+    assert born.status == 200
+    assert not orjson.loads(born.body)["metadata"]["creationTimestamp"].startswith("2020")
+
+
+def test_annotations_of_one_version_are_not_in_partial_objects(server):
+    path = "/apis/apps/v1/namespaces/default/daemonsets"
+    spec = {"selector": {"matchLabels": {"app": "a"}}, "template": TEMPLATE}
+    body = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": {"name": "ds"}, "spec": spec}
+    made = orjson.loads(http(server, "POST", path, body).body)
+
+    answer = http(server, "GET", f"{path}/ds", accept="application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+
+    assert "deprecated.daemonset.template.generation" in made["metadata"]["annotations"]
+    assert "annotations" not in orjson.loads(answer.body)["metadata"]
+
+
+def test_deleting_a_job_without_a_word_about_its_pods_warns(server):
+    body = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}}
+    template = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+    client = server.client(LOOPBACK)
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+
+    client.create(JOBS, {**body, "spec": {"template": template}}, "default")
+    told = http(server, "DELETE", f"{jobs}/j", query="propagationPolicy=Background&dryRun=All")
+    untold = http(server, "DELETE", f"{jobs}/j", query="dryRun=All")
+
+    assert warnings(told) == []
+    assert "child pods are preserved by default" in warnings(untold)[0]
+
+
+def test_an_eviction_of_the_old_version_is_still_taken(server):
+    client = server.client(LOOPBACK)
+    client.create(
+        PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": TEMPLATE["spec"]}, "default"
+    )
+    body = {"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "p"}}
+
+    answer = http(server, "POST", "/api/v1/namespaces/default/pods/p/eviction", body)
+
+    assert answer.status == 201
+    with pytest.raises(NotFound):
+        client.get(PODS, "p", "default")
+
+
+def test_every_cluster_begins_with_the_levels_of_its_components(server):
+    path = "/apis/flowcontrol.apiserver.k8s.io/v1"
+
+    levels = orjson.loads(http(server, "GET", f"{path}/prioritylevelconfigurations").body)["items"]
+    schemas = orjson.loads(http(server, "GET", f"{path}/flowschemas").body)["items"]
+
+    assert len(levels) == 8
+    assert {schema["spec"]["priorityLevelConfiguration"]["name"] for schema in schemas} <= {
+        level["metadata"]["name"] for level in levels
+    }
+    assert {schema["status"]["conditions"][0]["status"] for schema in schemas} == {"False"}
+
+
+def test_a_schema_without_its_level_dangles(server):
+    path = "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"
+    spec = {"priorityLevelConfiguration": {"name": "nowhere"}}
+    body = {"apiVersion": "flowcontrol.apiserver.k8s.io/v1", "kind": "FlowSchema", "metadata": {"name": "x"}}
+
+    made = orjson.loads(http(server, "POST", path, {**body, "spec": spec}).body)
+
+    assert made["status"]["conditions"][0]["reason"] == "NotFound"
+
+
+def test_an_operator_sees_flags_and_threads_but_not_in_the_index(server):
+    flags = orjson.loads(http(server, "GET", "/configz").body)
+    threads = http(server, "GET", "/debug/pprof/goroutine").body
+    index = orjson.loads(http(server, "GET", "/").body)["paths"]
+
+    assert flags["apiserver"]["authorization-mode"] == ["AlwaysAllow"]
+    assert b"api-services" in threads
+    assert not [path for path in index if path.startswith(("/debug", "/configz"))]

@@ -1,0 +1,84 @@
+"""kube-controller-manager: the loops that move the cluster from what is towards what is wanted."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from hyperkube_host.controller_manager.flags import FLAGS
+
+from hyperkube.client.client import Client
+from hyperkube.command.flag import typed
+from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
+from hyperkube.command.server_command import Options, ServerCommand
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.users import UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube_host.controller_manager.manager import ControllerManager
+    from hyperkube_lib.serving.exchange import Handler
+
+    from hyperkube.client.request_counts import RequestCounts
+
+
+def start(
+    life: Lifecycle,
+    options: Options,
+    client_for: Callable[[UserInfo], Client],
+    on_lost: Callable[[], None] | None = None,
+) -> ControllerManager:
+    """Start and return the manager, with clients that act as whoever is asked for; `on_lost`: leadership was lost."""
+    from hyperkube_host.controller_manager.manager import ControllerManager
+
+    manager = ControllerManager(client_for=client_for, options=options, on_lost=on_lost)
+    life.start("the controller manager", manager)
+    return manager
+
+
+def handler(manager: ControllerManager, options: Options, counts: RequestCounts) -> Handler:
+    """Return all that the manager serves, to whoever is let in; `counts` has its requests to the API server."""
+    from hyperkube_host.controller_manager.endpoint import manager_endpoints
+    from hyperkube_lib.serving.component import ComponentHandler
+    from hyperkube_lib.serving.zpages import Zpages
+
+    from hyperkube.machinery.clock import SystemClock
+
+    endpoints = manager_endpoints(manager, options, [counts])
+    zpages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+    return ComponentHandler(endpoints, zpages)
+
+
+def run(options: Options) -> None:
+    """Run the controllers until a signal, or until the leader's lease is lost."""
+    from hyperkube_lib.serving.edge import Edge
+    from hyperkube_lib.serving.secure_port import serve_secure
+
+    from hyperkube.client.request_counts import RequestCounts
+    from hyperkube.command.remote import remote_clients
+
+    counts = RequestCounts()
+    with stop_signal() as stopped, Lifecycle() as life:
+        lost = threading.Event()
+        with start_up():
+            manager = start(life, options, remote_clients(options, COMMAND.name, counts), ends(stopped, lost))
+            served = handler(manager, options, counts)
+            serve_secure(life, options, COMMAND.name, served)
+            if options["port"]:
+                life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
+        stopped.wait()
+    if lost.is_set():
+        raise UsageError("leaderelection lost")
+
+
+COMMAND = ServerCommand(
+    word="controller-manager",
+    name="kube-controller-manager",
+    long=(
+        "The Kubernetes controller manager runs the core control loops. A control loop watches the shared state of the"
+        " cluster through the API server and makes changes to move the current state towards the desired one."
+    ),
+    example="kube-controller-manager --kubeconfig=controller-manager.kubeconfig --controllers='*,-job'",
+    flags=FLAGS,
+    run=run,
+)

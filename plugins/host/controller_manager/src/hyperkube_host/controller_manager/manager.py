@@ -1,0 +1,228 @@
+"""The controller manager: builds the chosen controllers, gives each its identity, and runs them while it may.
+
+All share one set of informers, which watch as ``system:kube-controller-manager``; each writes as its own service
+account. With leader election nothing is built before the lock is held, and losing it ends the manager.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from hyperkube_host.controller_manager import names
+
+from hyperkube.client.client import Client
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.informer import InformerFactory
+from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
+from hyperkube.client.queue_metrics import QueueMeters, measuring
+from hyperkube.hookspecs import controller as specs
+from hyperkube.hookspecs.controller import Controller, RestingController
+from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.users import UserInfo, component, service_account
+from hyperkube.plugin import PluginContext, PluginHost, load
+from hyperkube.plugin.loader import installed
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+USER = component("system:kube-controller-manager")
+LOCK_NAME = "kube-controller-manager"
+NAMESPACE = "kube-system"
+
+
+@dataclass(slots=True)
+class _Running:
+    """One built controller, what it must have seen before it runs, and its thread."""
+
+    name: str
+    controller: Controller
+    informers: InformerFactory
+    thread: threading.Thread | None = None
+    failed: bool = False
+
+
+class ControllerManager:
+    """The host of the family ``controller``."""
+
+    def __init__(
+        self,
+        *,
+        client_for: Callable[[UserInfo], Client],
+        options: Mapping[str, Any],
+        clock: Clock | None = None,
+        metrics: CollectorRegistry | None = None,
+        on_lost: Callable[[], None] | None = None,
+    ) -> None:
+        """Prepare; nothing is asked of the API yet.
+
+        Args:
+            client_for: makes a client that acts as the given user.
+            options: Kubernetes' flags by name; read are ``controllers``, ``leader-elect…`` and
+                ``feature-gates``, and each controller finds its own in its context.
+            clock: the cluster's time.
+            metrics: the host's registry.
+            on_lost: called when leadership was lost: the process should end.
+
+        Raises:
+            UsageError: ``controllers`` names one that is not installed.
+        """
+        self._client_for = client_for
+        self._options = options
+        self._clock = clock or SystemClock()
+        self._metrics = metrics
+        self._on_lost = on_lost
+        self._logger = logging.getLogger("hyperkube.controllers")
+        self._client = client_for(USER)
+        self._lock = threading.Lock()
+        self._closed = False
+        self._informers: InformerFactory | None = None
+        self._host: PluginHost | None = None
+        self._running: list[_Running] = []
+        self._elector: LeaderElector | None = None
+        self.queues = QueueMeters(names.QUEUES)
+        """What the controllers' queues count."""
+        self.names = names.chosen(installed("controller"), list(options.get("controllers") or ["*"]))
+
+    def start(self) -> None:
+        """Run the controllers now or, with ``leader-elect``, once the lock is held; returns at once.
+
+        Raises:
+            PluginLoadFailed: a controller could not be imported or built (without leader election).
+        """
+        if not self._options.get("leader-elect"):
+            self._run()
+            return
+        recorder = EventRecorder(self._client, self._clock, LOCK_NAME)
+        self._elector = LeaderElector(
+            self._client,
+            self._clock,
+            election_options(self._options, LOCK_NAME),
+            identity=make_identity(),
+            on_started=self._run,
+            on_stopped=self._stepped_down,
+            recorder=recorder,
+        )
+        self._elector.start()
+
+    def ready(self) -> bool:
+        """Tell whether all controllers run, or another process leads and this one waits."""
+        if self._elector is not None and not self._elector.is_leader:
+            return not self._closed
+        running = self._running
+        return bool(self._host) and all(entry.informers.has_synced() and not entry.failed for entry in running)
+
+    def wait_ready(self, timeout: float) -> bool:
+        """Wait until the controllers have seen the world, at most `timeout` seconds; tell whether they have."""
+        deadline = self._clock.monotonic() + timeout
+        while not self.ready():  # controllers may ask for more informers while they start
+            if self._closed or self._clock.monotonic() >= deadline:
+                return False
+            self._clock.sleep(0.01)
+        return True
+
+    def close(self) -> None:
+        """Stop all controllers and informers, and give the lock up; idempotent."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._stop_controllers()
+        if self._elector is not None:
+            self._elector.stop()
+        if self._informers is not None:
+            self._informers.stop()
+        if self._host is not None:
+            self._host.close()
+
+    def health(self) -> dict[str, bool]:
+        """Return, per controller, whether it runs: what ``/healthz`` shows."""
+        return {entry.name: not entry.failed for entry in self._running}
+
+    def configuration(self) -> dict[str, Any]:
+        """Return what ``/configz`` shows: the options and which controllers are enabled."""
+        shown = {name: value for name, value in self._options.items() if name != "given"}
+        return {"options": shown, "controllers": self.names}
+
+    def leads(self) -> Mapping[str, bool]:
+        """Return by its lock's name whether this process leads; empty where nobody is elected."""
+        return {} if self._elector is None else {self._elector.lock: self._elector.is_leader}
+
+    def election_failure(self) -> str:
+        """Return why this process should be restarted as leader, or the empty string."""
+        return self._elector.overdue() if self._elector is not None else ""
+
+    def _context(self, name: str) -> PluginContext:
+        assert self._informers is not None  # noqa: S101  made by _run before any plugin
+        return PluginContext(
+            name=name,
+            clock=self._clock,
+            logger=logging.getLogger(f"hyperkube.controller.{name}"),
+            gates=self._options.get("feature-gates") or {},
+            options=self._options,
+            client=self._client_of(name),
+            informers=self._informers,
+            metrics=self._metrics,
+        )
+
+    def _client_of(self, name: str) -> Client:
+        if name in names.ACTS_AS_MANAGER:
+            return self._client
+        return self._client_for(service_account(NAMESPACE, names.account(name)))
+
+    def _run(self) -> None:
+        """Build all controllers, then start the informers, then let each work as soon as its informers are filled."""
+        with self._lock:
+            if self._closed:
+                return
+            self._informers = InformerFactory(self._client, self._clock)
+            with measuring(self.queues):
+                host = load("controller", self.names, specs, self._context)
+                host.start()
+                for name, plugin in zip(host.names, host.plugins, strict=True):
+                    built = plugin.controller_build()  # type: ignore[attr-defined]  # the family's only hook
+                    self._running.append(_Running(name, built, plugin.informers))
+            self._host = host
+            self._informers.start()
+            for entry in self._running:
+                entry.thread = threading.Thread(
+                    target=self._work, args=(entry,), name=f"controller-{entry.name}", daemon=True
+                )
+                entry.thread.start()
+
+    def _work(self, entry: _Running) -> None:
+        while not entry.informers.wait_synced(1.0):
+            if self._closed:
+                return
+        try:
+            if (resting := _resting(entry.controller)) is not None:
+                resting.begin()
+            else:
+                entry.controller.run()
+        except Exception:  # the others go on; health tells of this one
+            entry.failed = True
+            self._logger.exception("controller %r has ended", entry.name)
+
+    def _stop_controllers(self) -> None:
+        for entry in self._running:
+            entry.controller.stop()
+        for entry in self._running:
+            if entry.thread is not None:
+                entry.thread.join(2)
+            if (resting := _resting(entry.controller)) is not None:
+                resting.wait_ended(2)
+
+    def _stepped_down(self) -> None:
+        if self._closed:
+            return
+        self._logger.error("leaderelection lost")
+        self._stop_controllers()
+        if self._on_lost is not None:
+            self._on_lost()
+
+
+def _resting(controller: Controller) -> RestingController | None:
+    return cast("RestingController", controller) if hasattr(controller, "begin") else None

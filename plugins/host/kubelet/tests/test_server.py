@@ -1,0 +1,448 @@
+"""The kubelet as a whole, with simulated and with real processes."""
+
+import importlib.util
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.resources import CONFIG_MAPS, LEASES, NODES, PODS
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import UsageError
+
+pytest.importorskip("hyperkube_runtime.hollow", reason="simulates pods")
+pytest.importorskip("hyperkube_runtime.process", reason="runs pods")
+
+_spec = importlib.util.spec_from_file_location("kubelet_rig", Path(__file__).with_name("rig.py"))
+rig_module = sys.modules.setdefault("kubelet_rig", importlib.util.module_from_spec(_spec))
+_spec.loader.exec_module(rig_module)
+running, shell, until = rig_module.running, rig_module.shell, rig_module.until
+
+HOLLOW = [{"name": "c", "image": "nginx"}]
+
+
+@pytest.fixture
+def hollow(tmp_path):
+    with running(tmp_path) as rig:
+        yield rig
+
+
+@pytest.fixture
+def process(tmp_path):
+    with running(tmp_path, "process") as rig:
+        yield rig
+
+
+# the node
+
+
+def test_the_node_registers_with_status_and_lease(hollow):
+    node = until(
+        lambda: (
+            condition(hollow.client.get(NODES, "n1").get("status") or {}, "Ready") and hollow.client.get(NODES, "n1")
+        )
+    )
+
+    assert node["metadata"]["labels"]["kubernetes.io/hostname"] == "n1"
+    assert [entry["type"] for entry in node["status"]["conditions"]] == [
+        "MemoryPressure", "DiskPressure", "PIDPressure", "Ready",
+    ]  # fmt: skip
+    assert node["status"]["addresses"][0] == {"type": "InternalIP", "address": "127.0.0.1"}
+    assert node["status"]["nodeInfo"]["containerRuntimeVersion"] == "hollow://1.0.0"
+    lease = until(lambda: hollow.client.objects(LEASES))[0]
+    assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseDurationSeconds"]) == ("n1", 40)
+
+
+def test_an_unknown_runtime_is_told_in_one_line(tmp_path):
+    with pytest.raises(UsageError, match="runtime plugin 'rkt' is not installed"), running(tmp_path, "rkt"):
+        pass
+
+
+def test_labels_and_taints_are_registered(tmp_path):
+    options = {"node-labels": {"zone": "a"}, "register-with-taints": ("dedicated=db:NoSchedule",)}
+    with running(tmp_path, **options) as rig:
+        node = rig.client.get(NODES, "n1")
+
+    assert node["metadata"]["labels"]["zone"] == "a"
+    assert node["spec"]["taints"] == [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]
+
+
+# simulated pods
+
+
+def test_a_pod_runs_and_is_deleted(hollow):
+    hollow.create(containers=HOLLOW)
+    status = hollow.wait_phase("Running")
+
+    hollow.client.delete(PODS, "p", "default")
+
+    assert condition(status, "Ready")["status"] == "True"
+    until(hollow.gone)
+    until(lambda: not hollow.kubelet.runtime.sandboxes())
+    assert ("Killing", "Stopping container c") in hollow.events()
+
+
+def test_events_tell_of_a_start(hollow):
+    hollow.create(containers=[{"name": "c", "image": "nginx:1"}])
+    hollow.wait_phase("Running")
+
+    assert [pair for pair in hollow.events() if not pair[0].startswith("Node") and pair[0] != "Starting"] == [
+        ("Pulled", 'Container image "nginx:1" already present on machine'),
+        ("Created", "Created container: c"),
+        ("Started", "Started container c"),
+    ]
+
+
+def test_a_pod_that_completes_succeeds(hollow):
+    hollow.create(containers=HOLLOW, restartPolicy="Never", annotations={"hyperkube.dev/hollow-exit-after": "10ms"})
+
+    status = hollow.wait_phase("Succeeded")
+
+    assert condition(status, "Ready")["reason"] == "PodCompleted"
+
+
+def test_a_pod_that_fails_fails(hollow):
+    annotations = {"hyperkube.dev/hollow-exit-after": "10ms", "hyperkube.dev/hollow-exit-code": "2"}
+    hollow.create(containers=HOLLOW, restartPolicy="Never", annotations=annotations)
+
+    status = hollow.wait_phase("Failed")
+
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 2
+
+
+def test_a_crashing_container_backs_off(hollow):
+    annotations = {"hyperkube.dev/hollow-exit-after": "10ms", "hyperkube.dev/hollow-exit-code": "2"}
+    pod = hollow.create(containers=HOLLOW, annotations=annotations)
+
+    status = hollow.wait_reason("CrashLoopBackOff")
+
+    uid = pod["metadata"]["uid"]
+    assert status["restartCount"] == 1
+    assert status["state"]["waiting"]["message"] == f"back-off 10s restarting failed container=c pod=p_default({uid})"
+    assert ("BackOff", f"Back-off restarting failed container c in pod p_default({uid})") in hollow.events()
+
+
+def test_a_pod_that_does_not_fit_is_refused(hollow):
+    until(lambda: hollow.kubelet.node.node().get("status"))
+    hollow.create(containers=[{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1000"}}}])
+
+    status = hollow.wait_phase("Failed")
+
+    assert status["reason"] == "OutOfcpu"
+    assert status["message"].startswith("Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000")
+
+
+@pytest.mark.slow
+def test_a_pod_over_its_deadline_is_ended(hollow):
+    hollow.create(containers=HOLLOW, activeDeadlineSeconds=1)
+
+    status = hollow.wait_phase("Failed")
+
+    assert (status["reason"], status["message"]) == (
+        "DeadlineExceeded", "Pod was active on the node longer than the specified deadline",
+    )  # fmt: skip
+
+
+def test_a_pod_that_vanishes_from_the_api_is_ended(hollow):
+    hollow.create(containers=HOLLOW)
+    hollow.wait_phase("Running")
+
+    hollow.client.delete(PODS, "p", "default", options={"gracePeriodSeconds": 0})
+
+    until(lambda: not hollow.kubelet.runtime.sandboxes())
+
+
+@pytest.mark.slow
+def test_a_status_that_cannot_be_written_is_written_later(hollow):
+    hollow.client.fail_next("patch", "pods", ConnectionError("no server"))
+
+    hollow.create(containers=HOLLOW)
+
+    hollow.wait_phase("Running")
+
+
+def test_static_pods_run_and_show_as_mirrors(tmp_path):
+    manifests = tmp_path / "manifests"
+    manifests.mkdir()
+    (manifests / "web.yaml").write_text(
+        json.dumps({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web"}, "spec": {"containers": HOLLOW}})
+    )
+
+    with running(tmp_path, **{"pod-manifest-path": str(manifests), "file-check-frequency": 0.05}) as rig:
+        status = until(
+            lambda: not rig.gone("web-n1") and rig.status("web-n1").get("phase") == "Running" and rig.status("web-n1")
+        )
+        mirror = rig.client.get(PODS, "web-n1", "default")
+        rig.client.delete(PODS, "web-n1", "default")
+        again = until(
+            lambda: (
+                not rig.gone("web-n1")
+                and rig.client.get(PODS, "web-n1", "default")["metadata"]["uid"] != mirror["metadata"]["uid"]
+            )
+        )
+        (manifests / "web.yaml").unlink()
+        until(lambda: rig.gone("web-n1"))
+        until(lambda: not rig.kubelet.runtime.sandboxes())
+
+    assert mirror["metadata"]["annotations"]["kubernetes.io/config.source"] == "file"
+    assert status["containerStatuses"][0]["ready"]
+    assert again
+
+
+def test_a_stand_alone_kubelet_runs_static_pods(tmp_path):
+    from hyperkube_host.kubelet.server import Kubelet
+
+    manifest = tmp_path / "web.json"
+    manifest.write_text(
+        json.dumps({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web"}, "spec": {"containers": HOLLOW}})
+    )
+    options = {
+        "hostname-override": "n1",
+        "root-dir": str(tmp_path / "root"),
+        "container-runtime": "hollow",
+        "config": str(manifest),
+        "node-ip": "127.0.0.1",
+    }
+    kubelet = Kubelet(client=None, options=options)
+
+    kubelet.start()
+    until(lambda: [status.state for status in kubelet.runtime.containers()] == ["running"])
+    kubelet.close()
+
+
+# real processes
+
+
+def test_a_process_pod_runs_with_its_surroundings(process):
+    process.client.create(
+        CONFIG_MAPS,
+        {"kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}, "data": {"k": "v"}},
+        "default",
+    )
+    script = 'test -n "$POD_IP" && test "$IP" = "$POD_IP" && cat $HYPERKUBE_ROOT/etc/conf/k; echo told > /dev/termination-log; exit 0'
+    process.create(
+        restartPolicy="Never",
+        initContainers=[
+            shell("echo first > $HYPERKUBE_ROOT/data/f", "i", volumeMounts=[{"name": "e", "mountPath": "/data"}])
+        ],
+        containers=[
+            shell(
+                script,
+                env=[{"name": "IP", "valueFrom": {"fieldRef": {"fieldPath": "status.podIP"}}}],
+                volumeMounts=[{"name": "m", "mountPath": "/etc/conf"}, {"name": "e", "mountPath": "/data"}],
+            )
+        ],
+        volumes=[{"name": "m", "configMap": {"name": "cm"}}, {"name": "e", "emptyDir": {}}],
+    )
+
+    status = process.wait_phase("Succeeded")
+
+    assert status["podIP"].startswith("127.")
+    log = next(Path(process.kubelet.options.root).glob("logs/default_p_*/c/0.log"))
+    assert log.read_text().endswith("stdout P v\n")
+
+
+def test_a_killed_process_is_restarted_and_counted(process):
+    process.create(containers=[shell("echo $$$$ > $HYPERKUBE_ROOT/pid; exec sleep 1000")])
+    process.wait_phase("Running")
+    root = Path(process.kubelet.options.root)
+    pid = int(until(lambda: "".join(path.read_text() for path in root.glob("process/containers/*/rootfs/pid"))))
+
+    os.kill(pid, signal.SIGKILL)
+
+    again = until(
+        lambda: (
+            process.container()["restartCount"] == 1
+            and "running" in process.container()["state"]
+            and process.container()
+        )
+    )
+    assert again["lastState"]["terminated"]["exitCode"] == 137
+
+
+def test_another_image_says_what_to_do(process):
+    process.create(containers=[{"name": "c", "image": "nginx", "imagePullPolicy": "IfNotPresent"}])
+
+    waiting = process.wait_reason("ErrImagePull")["state"]["waiting"]
+
+    assert "set image: host and give a command, or start with --container-runtime=cri" in waiting["message"]
+    assert process.status()["phase"] == "Pending"
+    assert any(reason == "Failed" and "nginx" in message for reason, message in process.events())
+
+
+def test_a_missing_config_map_holds_the_pod_back_until_it_is_there(process):
+    process.create(
+        restartPolicy="Never", containers=[shell("true")], volumes=[{"name": "m", "configMap": {"name": "late"}}]
+    )
+    text = 'MountVolume.SetUp failed for volume "m" : configmaps "late" not found'
+    until(lambda: ("FailedMount", text) in process.events())
+    held = process.status()
+
+    process.client.create(
+        CONFIG_MAPS, {"kind": "ConfigMap", "metadata": {"name": "late", "namespace": "default"}}, "default"
+    )
+
+    assert held["containerStatuses"][0]["state"]["waiting"]["reason"] == "ContainerCreating"
+    process.wait_phase("Succeeded")
+
+
+def test_a_missing_key_is_a_configuration_error(process):
+    env = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "nosuch", "key": "k"}}}]
+    process.create(containers=[shell("true", env=env)])
+
+    waiting = process.wait_reason("CreateContainerConfigError")["state"]["waiting"]
+
+    assert waiting["message"] == 'configmaps "nosuch" not found'
+
+
+def test_a_failing_liveness_probe_restarts_the_container(process):
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+    process.create(containers=[shell("sleep 1000", livenessProbe=probe)])
+
+    until(lambda: process.status().get("phase") == "Running" and process.container()["restartCount"] >= 1)
+
+    events = process.events()
+    assert ("Killing", "Container c failed liveness probe, will be restarted") in events
+    assert any(reason == "Unhealthy" for reason, _ in events)
+
+
+@pytest.mark.slow
+def test_a_readiness_probe_makes_a_pod_ready_and_unready(process):
+    probe = {"exec": {"command": ["sh", "-c", "test -e $HYPERKUBE_ROOT/ok"]}, "periodSeconds": 1, "failureThreshold": 1}
+    process.create(containers=[shell("sleep 1000", readinessProbe=probe)])
+    process.wait_phase("Running")
+    before = process.container()["ready"]
+    (rootfs,) = Path(process.kubelet.options.root).glob("process/containers/*/rootfs")
+
+    (rootfs / "ok").touch()
+
+    until(lambda: process.container()["ready"])
+    assert not before
+
+
+def test_hooks_run_at_start_and_end(process, tmp_path):
+    lifecycle = {
+        "postStart": {"exec": {"command": ["touch", str(tmp_path / "started")]}},
+        "preStop": {"exec": {"command": ["touch", str(tmp_path / "stopping")]}},
+    }
+    process.create(containers=[shell("sleep 1000", lifecycle=lifecycle)])
+    process.wait_phase("Running")
+    started = (tmp_path / "started").exists()
+
+    process.client.delete(PODS, "p", "default")
+    until(process.gone)
+
+    assert started
+    assert (tmp_path / "stopping").exists()
+
+
+def test_a_failing_post_start_hook_ends_the_container(process):
+    lifecycle = {"postStart": {"exec": {"command": ["false"]}}}
+    process.create(containers=[shell("sleep 1000", lifecycle=lifecycle)])
+
+    process.wait_reason("PostStartHookError")
+
+    assert ("FailedPostStartHook", "PostStartHook failed") in process.events()
+
+
+def test_a_restarted_kubelet_adopts_its_pods(tmp_path):
+    client = FakeClient(SystemClock())
+    with running(tmp_path, "process", client, **{"stop-pods-on-close": False}) as before:
+        before.create(containers=[shell("sleep 1000")])
+        first = before.wait_phase("Running")
+
+    with running(tmp_path, "process", client) as after:
+        until(lambda: after.kubelet.table.entries() and after.kubelet.table.entries()[0].admitted)
+        second = after.status()
+
+    assert second["containerStatuses"][0]["containerID"] == first["containerStatuses"][0]["containerID"]
+    assert (second["podIP"], second["containerStatuses"][0]["restartCount"]) == (first["podIP"], 0)
+
+
+def test_pods_deleted_while_no_kubelet_ran_are_ended(tmp_path):
+    client = FakeClient(SystemClock())
+    with running(tmp_path, "process", client, **{"stop-pods-on-close": False}) as before:
+        before.create(containers=[shell("sleep 1000")])
+        before.wait_phase("Running")
+    client.delete(PODS, "p", "default", options={"gracePeriodSeconds": 0})
+
+    with running(tmp_path, "process", client) as after:
+        until(lambda: not after.kubelet.runtime.containers())
+
+    assert list((tmp_path / "pods").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_an_image_that_cannot_be_had_shows_that_it_waits(process):
+    process.create(containers=[{"name": "c", "image": "nginx", "imagePullPolicy": "IfNotPresent"}])
+
+    waiting = process.wait_reason("ImagePullBackOff")["state"]["waiting"]
+
+    assert waiting["message"].startswith('Back-off pulling image "nginx": ErrImagePull: ')
+
+
+def test_a_termination_message_survives_the_kubelet(tmp_path):
+    client = FakeClient(SystemClock())
+    with running(tmp_path, "process", client) as before:
+        before.create(restartPolicy="Never", containers=[shell("echo told > $HYPERKUBE_ROOT/dev/termination-log")])
+        before.wait_phase("Succeeded")
+        first = before.container()["state"]["terminated"]["message"]
+
+    with running(tmp_path, "process", client) as after:
+        until(lambda: after.kubelet.table.entries() and after.kubelet.table.entries()[0].ended)
+        second = after.container()["state"]["terminated"]["message"]
+
+    assert first == second == "told\n"
+
+
+def test_a_container_can_be_added_to_look_into_a_pod(process):
+    process.create(containers=[shell("sleep 1000")])
+    process.wait_phase("Running")
+    added = {"spec": {"ephemeralContainers": [shell("echo looking", "debug")]}}
+
+    process.client.patch(PODS, "p", added, "default")
+
+    found = until(lambda: process.status().get("ephemeralContainerStatuses"))
+    until(lambda: "terminated" in process.status()["ephemeralContainerStatuses"][0]["state"])
+    assert found[0]["name"] == "debug"
+    assert process.status()["phase"] == "Running"
+
+
+@pytest.mark.slow
+def test_a_deletion_without_grace_hurries_a_stop_that_is_under_way(process):
+    process.create(containers=[shell("trap '' TERM; while :; do sleep 0.05; done")], terminationGracePeriodSeconds=100)
+    process.wait_phase("Running")
+    process.client.delete(PODS, "p", "default")
+    until(lambda: ("Killing", "Stopping container c") in process.events())
+
+    process.client.delete(PODS, "p", "default", options={"gracePeriodSeconds": 0})
+
+    until(lambda: not process.kubelet.runtime.containers())
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may become another user")
+def test_a_container_of_another_user_reaches_its_volumes_and_no_other_user_does(process):
+    process.create(
+        restartPolicy="Never",
+        containers=[
+            shell(
+                "id -u; echo mine > /data/f && cat /data/f",
+                securityContext={"runAsUser": 65534, "runAsGroup": 65534},
+                volumeMounts=[{"name": "e", "mountPath": "/data"}],
+            )
+        ],
+        volumes=[{"name": "e", "emptyDir": {}}],
+    )
+
+    process.wait_phase("Succeeded")
+
+    root = Path(process.kubelet.options.root)
+    texts = [line.split(" ", 3)[3] for line in next(root.glob("logs/default_p_*/c/0.log")).read_text().splitlines()]
+    assert texts == ["65534", "mine"]
+    assert (root / "pods").stat().st_mode & 0o077 == 0

@@ -1,0 +1,103 @@
+"""kube-scheduler: finds a node for each pod."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hyperkube_host.scheduler.flags import FLAGS
+
+from hyperkube.client.client import Client
+from hyperkube.command.flag import typed
+from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
+from hyperkube.command.server_command import Options, ServerCommand
+from hyperkube.machinery.errors import UsageError
+
+if TYPE_CHECKING:
+    from hyperkube_host.scheduler.server import Scheduler
+    from hyperkube_lib.serving.exchange import Handler
+
+    from hyperkube.client.request_counts import RequestCounts
+
+
+def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[], None] | None = None) -> Scheduler:
+    """Start the scheduler as the client's identity and return it; `on_lost`: leadership was lost."""
+    from hyperkube_host.scheduler.server import Scheduler
+
+    scheduler = Scheduler(client=client, options=options, on_lost=on_lost)
+    life.start("the scheduler", scheduler)
+    return scheduler
+
+
+def handler(scheduler: Scheduler, options: Options, counts: RequestCounts) -> Handler:
+    """Return all that the scheduler serves, to whoever is let in; `counts` has its requests to the API server."""
+    from hyperkube_host.scheduler.endpoint import scheduler_endpoints, with_explanations
+    from hyperkube_lib.serving.zpages import Zpages
+
+    from hyperkube.machinery.clock import SystemClock
+
+    endpoints = scheduler_endpoints(scheduler, options, [counts])
+    pages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+    return with_explanations(scheduler, endpoints, pages)
+
+
+def run(options: Options) -> None:
+    """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
+    if options["write-config-to"]:
+        write_configuration(options)
+        return
+    from hyperkube_lib.serving.edge import Edge
+    from hyperkube_lib.serving.secure_port import serve_secure
+
+    from hyperkube.client.request_counts import RequestCounts
+    from hyperkube.command.remote import remote_client
+
+    counts = RequestCounts()
+
+    with stop_signal() as stopped, Lifecycle() as life:
+        lost = threading.Event()
+        with start_up():
+            scheduler = start(life, options, remote_client(options, COMMAND.name, counts), ends(stopped, lost))
+            served = handler(scheduler, options, counts)
+            serve_secure(life, options, COMMAND.name, served)
+            if options["port"]:
+                life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
+        stopped.wait()
+    if lost.is_set():
+        raise UsageError("leaderelection lost")
+
+
+def write_configuration(options: Options) -> None:
+    """Write what the flags come down to, as a KubeSchedulerConfiguration, to the file of ``--write-config-to``.
+
+    Raises:
+        UsageError: the configuration is wrong, or the file cannot be written.
+    """
+    from hyperkube_host.scheduler.configuration import to_object
+    from hyperkube_host.scheduler.sources import source_of
+
+    from hyperkube.command.remote import remote_client
+    from hyperkube.machinery.codecs.yaml import dumps
+
+    client = remote_client(options, "kube-scheduler") if options["policy-configmap"] else None
+    written = dumps(to_object(source_of(options, client).read()))
+    path = Path(options["write-config-to"])
+    try:
+        path.write_bytes(written)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+
+COMMAND = ServerCommand(
+    word="scheduler",
+    name="kube-scheduler",
+    long=(
+        "The Kubernetes scheduler assigns pods to nodes: it keeps the nodes that can run a pod, ranks them by the"
+        " enabled scoring plugins, and binds the pod to the best one."
+    ),
+    example="kube-scheduler --kubeconfig=scheduler.kubeconfig --algorithm-provider=ClusterAutoscalerProvider",
+    flags=FLAGS,
+    run=run,
+)

@@ -1,0 +1,45 @@
+"""What the scheduler's parts tell of themselves whenever the metrics are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hyperkube_host.scheduler.binder import Binder
+    from hyperkube_host.scheduler.cluster_state import ClusterState
+    from hyperkube_host.scheduler.metrics import SchedulerMetrics
+    from hyperkube_host.scheduler.queue import SchedulingQueue
+
+    from hyperkube.machinery.metric_families import Labels
+
+QUEUES = ("active", "backoff", "unschedulable", "gated")
+
+
+def offer_gauges(
+    metrics: SchedulerMetrics, queue: SchedulingQueue, state: ClusterState, binder: Binder | None = None
+) -> None:
+    """Offer what the queue, the cluster's state and the binder know."""
+
+    def pending() -> dict[Labels, float]:
+        counts = queue.pending()
+        return {(name,): counts[name] for name in QUEUES}
+
+    def refusals() -> dict[Labels, float]:
+        return {labels: count for labels, count in queue.refusals().items()}  # noqa: C416  the values' type is wider
+
+    def sizes() -> dict[Labels, float]:
+        return {(name,): count for name, count in state.sizes().items()}
+
+    def in_flight() -> dict[Labels, float]:
+        return {(event,): count for event, count in queue.in_flight().items()}
+
+    def working() -> dict[Labels, float]:
+        return {("binding",): 0 if binder is None else binder.under_way()}
+
+    metrics.gauge("pending_pods", "Pods that are not placed yet, by queue.", ("queue",), pending)
+    metrics.gauge(
+        "unschedulable_pods", "Unschedulable pods by each plugin that refused nodes.", ("plugin", "profile"), refusals
+    )
+    metrics.gauge("cache_size", "What the scheduler knows, by kind.", ("type",), sizes)
+    metrics.gauge("inflight_events", "Events remembered for the pods that are being tried.", ("event",), in_flight)
+    metrics.gauge("goroutines", "Work that goes on beside the loop, by kind.", ("operation",), working)

@@ -1,0 +1,46 @@
+"""A data folder belongs to one process at a time and to its owner only."""
+
+import os
+import stat
+
+import pytest
+from hyperkube_command.local_cluster.loopback_slice import locked_slice
+from hyperkube_lib.local_cluster.layout import Layout
+
+from hyperkube.machinery.errors import UsageError
+
+
+def test_folders_are_readable_by_their_owner_only(tmp_path):
+    layout = Layout(tmp_path / "data")
+
+    layout.create()
+
+    assert stat.S_IMODE(layout.pki.stat().st_mode) == 0o700
+
+
+def test_a_second_holder_is_refused_with_the_firsts_pid(tmp_path):
+    layout = Layout(tmp_path / "data")
+    layout.create()
+
+    with layout.locked(), pytest.raises(UsageError, match=f"in use by process {os.getpid()}"), layout.locked():
+        pass
+
+
+def test_the_holder_is_known_while_it_holds(tmp_path):
+    layout = Layout(tmp_path / "data")
+    layout.create()
+
+    with layout.locked():
+        held = layout.holder()
+
+    assert held == os.getpid()
+    assert layout.holder() is None
+
+
+def test_two_clusters_get_two_slices_and_each_remembers_its_own(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    with locked_slice(first) as one, locked_slice(second) as two:
+        assert one.number != two.number
+    with locked_slice(second) as again:
+        assert again.number == two.number
+    assert one.pods.startswith(f"127.{one.number}.")

@@ -1,0 +1,108 @@
+from datetime import UTC, datetime
+
+import pytest
+from hyperkube_lib.quota import applies, in_scope, is_charged, lacking, relevant, usage
+
+from hyperkube.kinds.resource_lists import write
+from hyperkube.machinery.groups import GroupResource
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+PODS, SERVICES, CLAIMS = (GroupResource("", name) for name in ("pods", "services", "persistentvolumeclaims"))
+DEPLOYMENTS = GroupResource("apps", "deployments")
+
+
+def pod(requests=None, **spec):
+    return {"spec": {"containers": [{"name": "c", "resources": {"requests": requests or {}}}], **spec}}
+
+
+@pytest.mark.parametrize(
+    ("resource", "obj", "used"),
+    [
+        (DEPLOYMENTS, {}, {"count/deployments.apps": "1"}),
+        (GroupResource("", "secrets"), {}, {"count/secrets": "1", "secrets": "1"}),
+        (
+            PODS,
+            pod({"cpu": "1", "example.com/gpu": "2"}),
+            {"count/pods": "1", "pods": "1", "cpu": "1", "requests.cpu": "1", "requests.example.com/gpu": "2"},
+        ),
+        (PODS, {**pod({"cpu": "1"}), "status": {"phase": "Succeeded"}}, {"count/pods": "1"}),
+        (
+            SERVICES,
+            {"spec": {"type": "LoadBalancer", "ports": [{"port": 1}, {"port": 2}]}},
+            {"count/services": "1", "services": "1", "services.loadbalancers": "1", "services.nodeports": "2"},
+        ),
+        (
+            CLAIMS,
+            {"spec": {"storageClassName": "gold", "resources": {"requests": {"storage": "1500m"}}}},
+            {
+                "count/persistentvolumeclaims": "1",
+                "persistentvolumeclaims": "1",
+                "requests.storage": "2",
+                "gold.storageclass.storage.k8s.io/persistentvolumeclaims": "1",
+                "gold.storageclass.storage.k8s.io/requests.storage": "2",
+            },
+        ),
+    ],
+    ids=["counted", "plain", "pod", "ended", "service", "claim"],
+)
+def test_objects_use_what_they_ask_for(resource, obj, used):
+    assert write(usage(resource, obj, NOW)) == dict(sorted(used.items()))
+
+
+def test_a_pod_past_its_deletion_counts_as_an_object_only():
+    dying = {
+        **pod({"cpu": "1"}),
+        "metadata": {"deletionTimestamp": "2029-01-01T00:00:00Z", "deletionGracePeriodSeconds": 30},
+    }
+
+    assert write(usage(PODS, dying, NOW)) == {"count/pods": "1"}
+
+
+def test_containers_must_say_what_a_quota_limits():
+    assert lacking(PODS, pod(), ["requests.cpu", "pods", "memory"]) == "must specify memory for: c; requests.cpu for: c"
+    assert lacking(PODS, pod({"cpu": "1"}), ["cpu"]) == ""
+    assert lacking(DEPLOYMENTS, {}, ["cpu"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("selector", "obj", "fits"),
+    [
+        ({"scopeName": "BestEffort", "operator": "Exists"}, pod(), True),
+        ({"scopeName": "NotBestEffort", "operator": "Exists"}, pod(), False),
+        ({"scopeName": "Terminating", "operator": "Exists"}, pod(activeDeadlineSeconds=0), True),
+        ({"scopeName": "NotTerminating", "operator": "Exists"}, pod(), True),
+        ({"scopeName": "PriorityClass", "operator": "Exists"}, pod(), False),
+        ({"scopeName": "PriorityClass", "operator": "In", "values": ["high"]}, pod(priorityClassName="high"), True),
+        ({"scopeName": "PriorityClass", "operator": "NotIn", "values": ["high"]}, pod(), True),
+        (
+            {"scopeName": "CrossNamespacePodAffinity", "operator": "Exists"},
+            pod(affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"namespaces": ["x"]}]}}),
+            True,
+        ),
+    ],
+)
+def test_scopes_select_pods(selector, obj, fits):
+    assert in_scope(selector, PODS, obj) is fits
+
+
+def test_a_quota_applies_when_it_limits_something_of_the_kind_and_all_scopes_fit():
+    quota = {"spec": {"scopes": ["BestEffort"]}, "status": {"hard": {"pods": "1"}}}
+
+    assert applies(quota, PODS, pod())
+    assert not applies(quota, PODS, pod({"cpu": "1"}))
+    assert not applies(quota, DEPLOYMENTS, {})
+
+
+def test_only_some_writes_are_charged():
+    assert is_charged(PODS, "CREATE", "")
+    assert not is_charged(PODS, "UPDATE", "")
+    assert not is_charged(PODS, "CREATE", "binding")
+    assert is_charged(SERVICES, "UPDATE", "")
+    assert is_charged(DEPLOYMENTS, "CREATE", "")
+    assert not is_charged(DEPLOYMENTS, "DELETE", "")
+
+
+def test_storage_of_a_class_is_relevant_to_claims():
+    names = ["gold.storageclass.storage.k8s.io/requests.storage", "pods", "requests.storage"]
+
+    assert relevant(CLAIMS, names) == [names[0], names[2]]

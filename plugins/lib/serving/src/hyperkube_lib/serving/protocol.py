@@ -1,0 +1,413 @@
+"""One client connection: reads requests, answers them in their order, hands upgraded ones over.
+
+A GET without a body is first offered to `Handler.hot`, right in the parser's callback: no task, no thread, no queue.
+Everything else goes to the pool and comes back through `deliver`. One request at a time is under way; pipelined ones
+wait in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from typing import cast
+
+import httptools
+from hyperkube_lib.serving.exchange import (
+    Answer,
+    Response,
+    StreamResponse,
+)
+from hyperkube_lib.serving.pump import Body, Pump
+from hyperkube_lib.serving.reader import BODYLESS, RequestReader
+from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
+from hyperkube_lib.serving.tls import peer_chain
+from hyperkube_lib.serving.wire import (
+    CONTINUE,
+    LAST_CHUNK,
+    BadHeader,
+    chunk,
+    complete,
+    head,
+    late,
+    misread,
+    plain,
+    refusal,
+)
+
+from hyperkube.machinery.errors import InternalError
+
+_PIPELINED = 16
+"""Requests that may wait behind the one under way before reading is paused."""
+
+_EARLY = 256 * 1024
+"""Bytes a client may send ahead of the answer to its upgrade request."""
+
+_LINGER = 2.0
+"""Seconds for which a refused body is still read, so that the client gets to see the refusal."""
+
+
+class Connection(RequestReader):
+    """The HTTP/1.1 protocol of one client."""
+
+    def __init__(self, service: Service, names: dict[bytes, str]) -> None:
+        super().__init__(service, names)
+        self._current: Incoming | None = None
+        self._waiting: deque[Incoming] = deque()
+        self._out: list[bytes] | None = None
+        self._body_source: Body | None = None
+        self._framing = _CHUNKED
+        self._early = bytearray()
+        self._stall = (0, 0.0)
+        self.writable = True
+
+    @property
+    def occupation(self) -> str:
+        """``idle``, ``busy`` with a request, or with a ``stream``."""
+        if self._body_source is not None:
+            return STREAM
+        return IDLE if self._current is None and not self._waiting else BUSY
+
+    # what the transport tells us
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has connected, and its TLS handshake is done."""
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's transports only look like it
+        ssl_object = transport.get_extra_info("ssl_object")
+        self._secure = ssl_object is not None
+        self._certificate = peer_chain(ssl_object)
+        peer = transport.get_extra_info("peername")
+        if isinstance(peer, tuple):
+            self._peer = (str(peer[0]), int(peer[1]))
+        self.service.connections.add(self)
+        if self.service.draining:
+            transport.close()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone, or we have closed."""
+        self.service.connections.discard(self)
+        self._transport = None
+        self._parser = None
+        self._waiting.clear()
+        if self._body_source is not None:
+            self._body_source.stop()
+            self._body_source = None
+        current, self._current = self._current, None
+        if current is not None and current.feed is not None:
+            current.feed.lost()
+
+    def eof_received(self) -> bool:
+        """The client sends no more; over plain TCP it may still wait for its answer. Tells whether to stay open."""
+        last = self._waiting[-1] if self._waiting else self._current
+        if last is None or self._secure or self._body_source is not None:
+            return False
+        last.keep_alive = False
+        return True
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than we write."""
+        self.writable = False
+        self._stall = (0, self.service.now)
+
+    def resume_writing(self) -> None:
+        """The client has caught up."""
+        self.writable = True
+        if self._body_source is not None:
+            self._body_source.resume()
+        elif self._current is None:
+            self._next()
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came; answers made on the way are written in one go."""
+        if self._deaf:
+            return
+        if self._current is not None and self._current.upgrade:
+            self._hold(data)
+            return
+        if self._incoming is None:
+            self._head_bytes += len(data)
+        self._out = []
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._upgraded(data[upgrade.args[0] :])
+        except httptools.HttpParserError as error:
+            self._misread(misread(data, unknown_method=isinstance(error, httptools.HttpParserInvalidMethodError)))
+        out, self._out = self._out, None
+        if out and self._transport is not None:
+            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
+        if self._incoming is None and self._head_bytes > self.service.limits.max_head:
+            self._refuse(plain(431, "431 Request Header Fields Too Large"))
+
+    # requests
+
+    def _invite(self) -> None:
+        if not self._waiting and self._current is None:
+            self._write(CONTINUE)
+
+    def _accept(self, incoming: Incoming) -> None:
+        if self._current is None and self.writable and not self._waiting:
+            self._start(incoming)
+            return
+        self._waiting.append(incoming)
+        if len(self._waiting) >= _PIPELINED:
+            self._pause_reading()
+
+    def _start(self, incoming: Incoming) -> None:
+        request = incoming.request
+        if self.service.refuse is not None and (refused := self.service.refuse(request)) is not None:
+            self._current, incoming.keep_alive = incoming, False
+            self.deliver(incoming, refused)
+            return
+        if request.method in BODYLESS and not incoming.upgrade and not request.body and self._hot(incoming):
+            return
+        self._current = incoming
+        if incoming.feed is None:
+            incoming.long_running = self._is_long_running(request)
+        self.service.submit(self, incoming)
+
+    def _hot(self, incoming: Incoming) -> bool:
+        """Answer from memory if the handler can; tell whether it could."""
+        service = self.service
+        try:
+            answer = service.handler.hot(incoming.request)
+        except Exception as error:
+            service.logger.exception("%s %s failed", incoming.request.method, incoming.request.path)
+            answer = refusal(InternalError.because(error))
+        if answer is None:
+            return False
+        if incoming.gzip and len(answer.body) >= service.limits.gzip_from:
+            self._current = incoming
+            service.shrink_later(self, incoming, answer)
+            return True
+        self._respond(incoming, answer)
+        self._settle(incoming)
+        return True
+
+    def _next(self) -> None:
+        """Take up the requests that have waited for the one before them."""
+        while self._waiting and self._current is None and self.writable and not self._deaf:
+            self._start(self._waiting.popleft())
+        if len(self._waiting) < _PIPELINED:
+            self._resume_reading()
+
+    # answers
+
+    def deliver(self, incoming: Incoming, answer: Answer) -> None:
+        """Send the answer to the request under way."""
+        if incoming.answered or incoming is not self._current or self._transport is None:
+            discard(answer)
+            return
+        incoming.answered = True
+        if isinstance(answer, Response):
+            self._respond(incoming, answer)
+            self._finish(incoming)
+        elif isinstance(answer, StreamResponse) and incoming.upgrade != "websocket":
+            self._stream(incoming, answer)
+        else:
+            from hyperkube_lib.serving.takeover import take_over
+
+            take_over(self, incoming, answer)
+
+    def _respond(self, incoming: Incoming, answer: Response) -> None:
+        if self.service.draining or incoming.upgrade or (incoming.feed is not None and not incoming.feed.finished):
+            incoming.keep_alive = False
+        close, head_only = not incoming.keep_alive, incoming.request.method == "HEAD"
+        try:
+            data = complete(answer, self._loop.date(), close=close, head_only=head_only)
+        except BadHeader as error:
+            self.service.logger.error("%s %s: %s", incoming.request.method, incoming.request.path, error)  # noqa: TRY400  no bug of the edge's
+            data = complete(refusal(InternalError.because(error)), self._loop.date(), close=close, head_only=head_only)
+        self._write(data)
+
+    def _stream(self, incoming: Incoming, answer: StreamResponse) -> None:
+        if not self.open_body(incoming, answer.status, answer.headers, length=None):
+            answer.source.close()
+        elif incoming.request.method == "HEAD":
+            answer.source.close()
+            self.end_body(broken=False)
+        else:
+            pump = Pump(answer.source, self, loop=self._loop, logger=self.service.logger)
+            self._body_source = pump
+            pump.start()
+
+    def attach(self, body: Body) -> None:
+        """Tell `body` when the client has caught up or gone away."""
+        self._body_source = body
+
+    def open_body(self, incoming: Incoming, status: int, headers: list[tuple[str, str]], *, length: int | None) -> bool:
+        """Begin an answer whose body comes in pieces; tell False when its headers had to be refused.
+
+        Args:
+            incoming: the request under way.
+            status: of the answer.
+            headers: of the answer, without those that frame the body.
+            length: of the whole body if it is known; otherwise it is sent in chunks, or to HTTP/1.0 until the close.
+        """
+        if self.service.draining or incoming.upgrade or (incoming.feed is not None and not incoming.feed.finished):
+            incoming.keep_alive = False
+        if length is not None:
+            framing = f"Content-Length: {length}\r\n"
+            self._framing = _LENGTH
+        elif incoming.http_1_0:
+            framing, self._framing = "", _UNTIL_CLOSE
+            incoming.keep_alive = False
+        else:
+            framing, self._framing = "Transfer-Encoding: chunked\r\n", _CHUNKED
+        try:
+            first = head(status, headers, close=not incoming.keep_alive, extra=framing)
+        except BadHeader as error:
+            self._respond(incoming, refusal(InternalError.because(error)))
+            self._finish(incoming)
+            return False
+        self._write(first + self._loop.date() + b"\r\n")
+        return True
+
+    def send_chunks(self, chunks: Sequence[bytes]) -> None:
+        """Send a piece of the body that grows."""
+        if self._transport is not None:
+            self._write(chunk(chunks) if self._framing is _CHUNKED else b"".join(chunks))
+
+    def end_body(self, *, broken: bool) -> None:
+        """End the body that grew: properly, or so that the client sees it broke off."""
+        self._body_source = None
+        incoming = self._current
+        if incoming is None or self._transport is None:
+            return
+        if broken:
+            self._transport.close()
+            return
+        if self._framing is _CHUNKED and incoming.request.method != "HEAD":
+            self._write(LAST_CHUNK)
+        self._finish(incoming)
+
+    def _finish(self, incoming: Incoming) -> None:
+        """The answer is written."""
+        self._current = None
+        self._settle(incoming)
+        if self._waiting or not self._reading:
+            self._next()
+
+    def _settle(self, incoming: Incoming) -> None:
+        self._since = self.service.now
+        if not incoming.keep_alive:
+            self._hang_up()
+
+    def _write(self, data: bytes) -> None:
+        if self._out is not None:
+            self._out.append(data)
+        elif self._transport is not None:
+            self._transport.write(data)
+
+    def _hang_up(self) -> None:
+        """Close once all is written; nothing more is read."""
+        self._deaf = True
+        self._waiting.clear()
+        if self._transport is None:
+            return
+        if self._out:
+            self._transport.write(b"".join(self._out))
+            self._out = []
+        self._transport.close()
+
+    # refusals of the edge's own
+
+    def _refuse(self, answer: Response) -> None:
+        """Refuse what is being read, then close: what follows cannot be told apart from more of it."""
+        if self._deaf or self._transport is None:
+            return
+        self._deaf = True
+        self._waiting.clear()
+        if self._current is None:
+            self._write(complete(answer, self._loop.date(), close=True))
+        if self._out:
+            self._transport.write(b"".join(self._out))
+            self._out = []
+        self._loop.asyncio.call_later(_LINGER, self._close)
+
+    def _misread(self, answer: Response) -> None:
+        if self._deaf or self._transport is None:
+            return
+        self.service.logger.debug("cannot understand what %s:%s sends", *self._peer)
+        self._refuse(answer)
+        self._close()
+
+    def _close(self) -> None:
+        if self._transport is not None:
+            self._transport.close()
+
+    def tick(self, now: float) -> None:
+        """Enforce the timeouts."""
+        limits, current = self.service.limits, self._current
+        if not self.writable and self._transport is not None:
+            size, since = self._stall
+            left = self._transport.get_write_buffer_size()
+            if left != size:
+                self._stall = (left, now)
+            elif now - since > limits.stall_timeout:
+                self.abort()
+        elif current is not None:
+            if current.deadline and now >= current.deadline and not current.answered:
+                self.deliver(current, late(current.request))
+        elif self._incoming is not None:
+            if now - self._since > limits.request_timeout > 0:
+                self._close()
+        elif now - self._since > (limits.head_timeout if self._head_bytes else limits.idle_timeout):
+            self._close()
+
+    def drain(self) -> None:
+        """Finish what is under way, end streams, close."""
+        if self._body_source is not None:
+            self._body_source.stop()
+            if self._current is not None:
+                self._current.keep_alive = False
+            self.end_body(broken=self._framing is _LENGTH)
+        elif self._current is None:
+            self._close()
+
+    def abort(self) -> None:
+        """Close without sending what still waits."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # upgrades
+
+    def _hold(self, data: bytes) -> None:
+        """Keep what the client sends ahead of the answer to its upgrade request."""
+        self._early += data
+        if len(self._early) > _EARLY:
+            self._pause_reading()
+
+    def _upgraded(self, rest: bytes) -> None:
+        """The parser stops after an upgrade request: hold what follows, or go on if the upgrade is none of ours."""
+        current = self._waiting[-1] if self._waiting else self._current
+        if current is not None and current.upgrade:
+            if self._current is not current:  # pipelined behind another: not worth having
+                self._refuse(plain(400, "400 Bad Request"))
+                return
+            self._hold(rest)
+            return
+        self._parser = httptools.HttpRequestParser(self)
+        if rest and not self._deaf:
+            self._parser.feed_data(rest)
+
+    def release(self, successor: asyncio.Protocol) -> tuple[asyncio.Transport, bytes]:
+        """Give the transport to `successor`; returns it with what the client has sent ahead."""
+        transport, early = self._transport, bytes(self._early)
+        if transport is None:
+            raise ConnectionError("the client has gone away")
+        self._resume_reading()
+        self.service.connections.discard(self)
+        self._transport = self._parser = self._current = self._body_source = None
+        self._deaf = True
+        transport.set_protocol(successor)
+        return transport, early
+
+    def refuse_upgrade(self, incoming: Incoming, answer: Response) -> None:
+        """Answer plainly instead of upgrading or relaying."""
+        self._body_source = None
+        self._respond(incoming, answer)
+        self._finish(incoming)
+
+
+_CHUNKED, _LENGTH, _UNTIL_CLOSE = "chunked", "length", "until close"

@@ -1,0 +1,101 @@
+"""Carries a growing body from its source to its client, on the loop and without a thread."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Protocol
+
+from hyperkube_lib.serving.exchange import ChunkSource
+from hyperkube_lib.serving.loop import EdgeLoop
+
+
+class Sink(Protocol):
+    """Where a body goes; all on the loop."""
+
+    @property
+    def writable(self) -> bool:
+        """False while the client is behind: what has been sent so far still waits."""
+
+    def send_chunks(self, chunks: Sequence[bytes]) -> None:
+        """Send what came in one drain."""
+
+    def end_body(self, *, broken: bool) -> None:
+        """The body is complete, or (broken) will never be; the client must be able to tell which."""
+
+
+class Body(Protocol):
+    """What fills a sink, told about the client; on the loop."""
+
+    def resume(self) -> None:
+        """The client has caught up."""
+
+    def stop(self) -> None:
+        """The client is gone or the server closes: let go; idempotent."""
+
+
+class Pump:
+    """Drains a source whenever it rings and the client keeps up.
+
+    A client that does not keep up is left alone: the source holds what it has, in its own bounds, and the connection's
+    stall timeout ends both.
+    """
+
+    __slots__ = ("_behind", "_ended", "_logger", "_loop", "_rung", "_sink", "_source")
+
+    def __init__(self, source: ChunkSource, sink: Sink, *, loop: EdgeLoop, logger: logging.Logger) -> None:
+        self._source = source
+        self._sink = sink
+        self._loop = loop
+        self._logger = logger
+        self._rung = False
+        self._behind = False
+        self._ended = False
+
+    def start(self) -> None:
+        """Subscribe and send what is there already."""
+        self._source.subscribe(self.notify)
+        self.notify()
+
+    def notify(self) -> None:
+        """Ask for a flush in the loop's next round; from any thread, cheap when one is due already."""
+        if not self._rung:
+            self._rung = True
+            self._loop.ring(self)
+
+    def flush(self) -> None:
+        """Send what the source has now, and come back for more until it has nothing."""
+        self._rung = False
+        if self._ended:
+            return
+        if not self._sink.writable:
+            self._behind = True
+            return
+        try:
+            chunks = self._source.drain()
+        except Exception:
+            self._logger.exception("a stream's source failed")
+            self.stop()
+            self._sink.end_body(broken=True)
+            return
+        if chunks is None:
+            self.stop()
+            self._sink.end_body(broken=False)
+        elif chunks:
+            self._sink.send_chunks(chunks)
+            self.notify()
+
+    def resume(self) -> None:
+        """The client has caught up."""
+        if self._behind:
+            self._behind = False
+            self.notify()
+
+    def stop(self) -> None:
+        """Let go of the source; idempotent."""
+        if not self._ended:
+            self._ended = True
+            try:
+                self._source.close()
+            except Exception:
+                self._logger.exception("a stream's source could not be closed")

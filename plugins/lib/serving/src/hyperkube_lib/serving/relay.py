@@ -1,0 +1,355 @@
+"""Passes a request on to another server and its answer back, on the loop, without a thread.
+
+One way serves three needs: exec, attach and port-forward through the API server (the other server upgrades, and from
+then on bytes go both ways unread), followed logs (an answer that grows), and proxies (bodies of any size both ways).
+The other server's answer is parsed up to the end of its head in any case: only if it has agreed to the upgrade does
+the client's connection leave our hands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Sequence
+from typing import Any, cast
+
+import httptools
+from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
+from hyperkube_lib.serving.pace import Pace
+from hyperkube_lib.serving.service import Incoming
+from hyperkube_lib.serving.takeover import Connection
+from hyperkube_lib.serving.upgraded import Upgraded
+from hyperkube_lib.serving.websocket import BEARER_PREFIX
+from hyperkube_lib.serving.wire import LAST_CHUNK, chunk, head, refusal
+
+from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUnavailable
+
+CONNECT_TIMEOUT = 30.0
+"""Seconds within which the other server must take the connection."""
+
+REFUSAL_BOUND = 2048
+"""Bytes of a refusal's body that are given to `RelayUpgrade.refusal`."""
+
+_HOP_BY_HOP = frozenset((
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+    "transfer-encoding", "upgrade",
+))  # fmt: skip
+_NOT_FORWARDED = _HOP_BY_HOP | {"host", "authorization", "content-length", "expect", "x-stream-protocol-version"}
+_SPENT = "impersonate-"
+"""Headers that have had their effect here: the other server must not act on them as well."""
+
+
+def relay(connection: Connection, incoming: Incoming, target: RelayUpgrade) -> None:
+    """Begin to relay; the connection gets the answer, or a refusal that says why there is none."""
+    Relay(connection, incoming, target).start()
+
+
+class Relay(asyncio.Protocol):
+    """The connection to the other server, and between it and the client."""
+
+    def __init__(self, connection: Connection, incoming: Incoming, target: RelayUpgrade) -> None:
+        self._connection = connection
+        self._service = connection.service
+        self._incoming = incoming
+        self._target = target
+        self._transport: asyncio.Transport | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._parser: Any = httptools.HttpResponseParser(self)
+        self._headers: list[tuple[str, str]] = []
+        self._length: int | None = None
+        self._until_close = False
+        self._started = False
+        self._over = False
+        self._refused: bytearray | None = None
+        self._client: Upgraded | None = None
+        self._writable = True
+        self._held = 0
+        self._reading = True
+        rate = self._service.limits.stream_rate
+        self._down, self._up = Pace(rate), Pace(rate)
+        self._client_reads = True
+
+    def start(self) -> None:
+        """Connect."""
+        self._connection.attach(self)
+        self._task = self._service.loop.asyncio.create_task(self._connect())
+
+    async def _connect(self) -> None:
+        target = self._target
+        try:
+            context = self._service.client_context(target) if target.tls else None
+            async with asyncio.timeout(CONNECT_TIMEOUT):
+                await asyncio.get_running_loop().create_connection(
+                    lambda: self,
+                    target.host,
+                    target.port,
+                    ssl=context,
+                    server_hostname=(target.server_name or target.host) if context is not None else None,
+                )
+        except TimeoutError:
+            self._fail(f"dial tcp {target.host}:{target.port}: i/o timeout")
+        except (OSError, HyperkubeError) as error:
+            self._fail(_reason(target, error))
+
+    # the other server's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Repeat the request."""
+        self._transport = cast("asyncio.Transport", transport)
+        if self._over:
+            self._transport.abort()
+            return
+        self._transport.write(self._request())
+        if self._incoming.feed is not None:
+            self._incoming.feed.attach(self._forward_body)
+
+    def data_received(self, data: bytes) -> None:
+        """Part of the answer, or, after the upgrade, bytes for the client."""
+        if self._client is not None:
+            self._client.send(data)
+            self._rest(self._down.spend(len(data), self._now()))
+            self._balance(self._client.writable)
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._upgrade(data[upgrade.args[0] :])
+        except httptools.HttpParserError as error:
+            self._fail(f"malformed HTTP response: {error}")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The other server has closed."""
+        self._transport = None
+        if self._client is not None:
+            self._client.finish()
+        elif self._started and not self._over:
+            self._complete(broken=not self._until_close)
+        else:
+            self._fail("EOF")
+
+    def pause_writing(self) -> None:
+        """The other server is behind."""
+        self._writable = False
+
+    def resume_writing(self) -> None:
+        """It has caught up."""
+        self._writable = True
+        held, self._held = self._held, 0
+        if self._client is not None and held:
+            self._client.took(held)
+        if self._client is None and self._incoming.feed is not None:
+            self._forward_body()
+
+    # its answer, from the parser
+
+    def on_message_begin(self) -> None:
+        """An answer begins."""
+        self._headers = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header line."""
+        self._headers.append((name.decode("latin-1"), value.decode("latin-1")))
+
+    def on_headers_complete(self) -> None:
+        """The head is whole."""
+        status = self._parser.get_status_code()
+        if status < 200 or self._over:
+            return
+        fields = {name.lower(): value for name, value in self._headers}
+        chunked = "chunked" in fields.get("transfer-encoding", "").lower()
+        empty = status in {204, 304} or self._incoming.request.method == "HEAD"
+        self._length = int(fields["content-length"]) if "content-length" in fields and not chunked else None
+        self._until_close = self._length is None and not chunked and not empty
+        self._started = True
+        if status >= 400 and self._target.refusal is not None:
+            self._refused = bytearray()
+        else:
+            kept = [pair for pair in self._headers if pair[0].lower() not in _HOP_BY_HOP | {"content-length", "date"}]
+            self._connection.open_body(self._incoming, status, kept, length=0 if status == 204 else self._length)
+        if empty:
+            self._complete(broken=False)
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of the body."""
+        if self._over:
+            return
+        if self._refused is not None:
+            self._refused += body[: REFUSAL_BOUND - len(self._refused)]
+            return
+        self._connection.send_chunks((body,))
+        self._balance(self._connection.writable)
+
+    def on_message_complete(self) -> None:
+        """The answer is whole."""
+        if self._started and not self._over:
+            self._complete(broken=False)
+
+    # the client's side
+
+    def resume(self) -> None:
+        """The client has caught up."""
+        self._balance(writable=True)
+
+    def stop(self) -> None:
+        """The client is gone."""
+        self._over = True
+        if self._task is not None:
+            self._task.cancel()
+        if self._transport is not None:
+            self._transport.abort()
+
+    def received(self, data: bytes) -> None:
+        """Bytes from the client, after the upgrade."""
+        if self._transport is None:
+            return
+        self._transport.write(data)
+        if self._writable and self._client is not None:
+            pause = self._up.spend(len(data), self._now())
+            if pause:
+                self._service.loop.asyncio.call_later(pause, self._client.took, len(data))
+            else:
+                self._client.took(len(data))
+        else:
+            self._held += len(data)
+
+    def ended(self) -> None:
+        """The client has closed, after the upgrade."""
+        if self._transport is not None:
+            self._transport.close()
+
+    # between them
+
+    def _request(self) -> bytes:
+        request, target = self._incoming.request, self._target
+        replaced = {name.lower() for name, _ in target.headers}
+        drop = _NOT_FORWARDED | replaced
+        lines = [f"{request.method} {target.path} HTTP/1.1"]
+        if "host" not in replaced:
+            host = f"[{target.host}]" if ":" in target.host else target.host
+            lines.append(f"Host: {host}:{target.port}")
+        lines += [
+            f"{name}: {_without_token(name, value)}"
+            for name, value in request.headers.items()
+            if name not in drop and not name.startswith((_SPENT, *target.withheld))
+        ]
+        versions = request.headers.get("x-stream-protocol-version", "")
+        lines += [f"X-Stream-Protocol-Version: {name.strip()}" for name in versions.split(",") if name.strip()]
+        lines += [f"{name}: {value}" for name, value in target.headers]
+        lines += self._framing(request)
+        text = "".join(f"{line}\r\n" for line in (*lines, ""))
+        if text.count("\n") != len(lines) + 1:
+            raise ValueError("line break in the headers of a relayed request")
+        return text.encode("latin-1", "replace") + request.body
+
+    def _framing(self, request: HttpRequest) -> list[str]:
+        lines = []
+        if self._incoming.upgrade:
+            lines += ["Connection: Upgrade", f"Upgrade: {request.headers['upgrade']}"]
+        else:
+            lines.append("Connection: close")
+        if self._incoming.feed is not None:
+            length = request.headers.get("content-length")
+            lines.append(f"Content-Length: {length}" if length else "Transfer-Encoding: chunked")
+        elif request.body or request.method in {"POST", "PUT", "PATCH"}:
+            lines.append(f"Content-Length: {len(request.body)}")
+        return lines
+
+    def _forward_body(self) -> None:
+        feed = self._incoming.feed
+        if feed is None or self._transport is None or not self._writable:
+            return
+        if feed.broken:
+            self._transport.abort()
+            return
+        chunked = not self._incoming.request.headers.get("content-length")
+        data = feed.take()
+        if data:
+            self._transport.write(chunk((data,)) if chunked else data)
+        if feed.finished and chunked:
+            self._transport.write(LAST_CHUNK)
+            self._incoming.feed = None
+
+    def _upgrade(self, rest: bytes) -> None:
+        """The other server has agreed: from here on bytes pass unread."""
+        client = Upgraded(self._service)
+        client.listener = self
+        client.caught_up = self.resume
+        kept = [pair for pair in self._headers if pair[0].lower() != "date"]
+        greeting = head(101, kept, close=False) + b"\r\n" + rest
+        self._client = client
+        try:
+            transport, early = self._connection.release(client)
+        except ConnectionError:
+            self.stop()
+            return
+        client.begin(transport, greeting, early)
+
+    def _balance(self, writable: bool) -> None:
+        """Read from the other server only while the client reads from us, and no faster than may be."""
+        self._client_reads = writable
+        wanted = writable and not self._down.resting
+        if self._transport is not None and wanted != self._reading:
+            self._reading = wanted
+            if wanted:
+                self._transport.resume_reading()
+            else:
+                self._transport.pause_reading()
+
+    def _now(self) -> float:
+        return self._service.loop.asyncio.time()
+
+    def _rest(self, seconds: float) -> None:
+        """Read nothing from the other server for a while."""
+        if seconds:
+            self._down.resting = True
+            self._service.loop.asyncio.call_later(seconds, self._go_on)
+
+    def _go_on(self) -> None:
+        self._down.resting = False
+        self._balance(self._client_reads)
+
+    def _complete(self, *, broken: bool) -> None:
+        self._over = True
+        if self._transport is not None:
+            self._transport.close()
+        if self._refused is not None and self._target.refusal is not None:
+            answer = self._target.refusal(self._parser.get_status_code(), bytes(self._refused))
+            self._connection.refuse_upgrade(self._incoming, answer)
+        else:
+            self._connection.end_body(broken=broken)
+
+    def _fail(self, reason: str) -> None:
+        if self._over:
+            return
+        self._over = True
+        if self._transport is not None:
+            self._transport.abort()
+        if self._started:
+            self._connection.end_body(broken=True)
+            return
+        answer: Response
+        if self._incoming.upgrade:
+            answer = refusal(InternalError(f"error dialing backend: {reason}"))
+        else:
+            answer = refusal(ServiceUnavailable(f"error trying to reach service: {reason}"))
+        self._connection.refuse_upgrade(self._incoming, answer)
+
+
+def _without_token(name: str, value: str) -> str:
+    """Return a header's value without a bearer token hidden among WebSocket sub-protocols."""
+    if name != "sec-websocket-protocol" or BEARER_PREFIX not in value:
+        return value
+    kept: Sequence[str] = [part.strip() for part in value.split(",")]
+    return ", ".join(part for part in kept if not part.startswith(BEARER_PREFIX))
+
+
+def _reason(target: RelayUpgrade, error: Exception) -> str:
+    """Return what went wrong in the words that Go's dialer uses."""
+    place = f"dial tcp {target.host}:{target.port}: "
+    if isinstance(error, socket.gaierror):
+        return f"dial tcp: lookup {target.host}: no such host"
+    if isinstance(error, OSError) and error.errno and not isinstance(error, ssl.SSLError):
+        return f"{place}connect: {os.strerror(error.errno).lower()}"
+    return place + str(error)

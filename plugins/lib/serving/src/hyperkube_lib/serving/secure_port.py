@@ -1,0 +1,83 @@
+"""The HTTPS port of a server that is not the API server: its certificate, and whom it asks about its clients.
+
+A certificate that is not given is made for the time the process runs. The clients' authority that is not given is
+looked up where the API server publishes its own, with the credentials of ``--authentication-kubeconfig``.
+Source: kubernetes apiserver ``pkg/server/options/authentication.go``, ``authorization.go`` and ``serving.go``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hyperkube_lib.serving.published_authority import PublishedAuthority
+from hyperkube_lib.serving.serving_certificates import ensure_pair
+
+from hyperkube.client.client import Client
+from hyperkube.command.lifecycle import Lifecycle
+from hyperkube.command.server_command import Options
+from hyperkube.machinery.errors import UsageError
+
+if TYPE_CHECKING:
+    from hyperkube_lib.serving.exchange import Handler
+
+_log = logging.getLogger("hyperkube.serving")
+
+
+def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler) -> None:
+    """Serve on ``--bind-address`` and ``--secure-port`` whatever a client is allowed; nothing when the port is 0.
+
+    Raises:
+        UsageError: a file cannot be used, the address cannot be bound, or the look-up failed and must not.
+    """
+    if not options["secure-port"]:
+        return
+    from hyperkube_lib.serving.delegated_access import DelegatedAccess, Guarded
+    from hyperkube_lib.serving.edge import Edge
+    from hyperkube_lib.serving.tls import TlsFiles
+
+    from hyperkube.machinery.clock import SystemClock
+
+    clock = SystemClock()
+    folder = tempfile.TemporaryDirectory(prefix=f"{name}-")
+    life.on_close("its generated files", folder.cleanup)
+    options = {**options, "cert-dir": options["cert-dir"] or folder.name}
+    ensure_pair(options, name, ["localhost"], _addresses(options["bind-address"]))
+    reviewer = _client(options["authentication-kubeconfig"], name)
+    authority = options["client-ca-file"]
+    if not authority and reviewer is not None and not options["authentication-skip-lookup"]:
+        tolerant = options["authentication-tolerate-lookup-failure"]
+        published = PublishedAuthority(reviewer, clock, Path(folder.name), tolerant=tolerant)
+        life.start("the clients' authority", published)
+        authority = str(published.path)
+    access = DelegatedAccess(
+        clock,
+        authenticate_with=reviewer,
+        authorize_with=_client(options["authorization-kubeconfig"], name),
+        client_ca_file=authority,
+        open_paths=options["authorization-always-allow-paths"],
+    )
+    tls = TlsFiles(
+        cert_file=options["tls-cert-file"], key_file=options["tls-private-key-file"], client_ca_file=authority
+    )
+    host, port = options["bind-address"], options["secure-port"]
+    life.start("the HTTPS port", Edge(Guarded(handler, access), host=host, port=port, tls=tls))
+    _log.info("serving securely on %s:%s", host, port)
+
+
+def _client(kubeconfig: str, name: str) -> Client | None:
+    if not kubeconfig:
+        return None
+    from hyperkube.client.kubeconfig import client_from_kubeconfig
+
+    if not Path(kubeconfig).is_file():
+        raise UsageError(f"kubeconfig {kubeconfig!r} does not exist")
+    return client_from_kubeconfig(kubeconfig, user_agent=name)
+
+
+def _addresses(bind_address: str) -> list[str]:
+    address = ipaddress.ip_address(bind_address)
+    return ["127.0.0.1"] if address.is_unspecified else ["127.0.0.1", bind_address]

@@ -1,0 +1,222 @@
+"""What all connections of one server share: the handler, the pool, the bounds, and who is connected."""
+
+from __future__ import annotations
+
+import logging
+import os
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from hyperkube_lib.serving.exchange import (
+    Answer,
+    Handler,
+    HttpRequest,
+    Postponed,
+    RelayUpgrade,
+    Response,
+    StreamResponse,
+)
+from hyperkube_lib.serving.feed import BodyFeed
+from hyperkube_lib.serving.limits import EdgeLimits
+from hyperkube_lib.serving.loop import EdgeLoop
+from hyperkube_lib.serving.tls import client_context
+from hyperkube_lib.serving.wire import compressed, plain, refusal
+from hyperkube_lib.serving.workers import WorkerPool
+
+from hyperkube.machinery.errors import InternalError
+
+Refuse = Callable[[HttpRequest], Response | None]
+"""Returns the answer to a request that is not taken any more, None for one that is."""
+
+IDLE, BUSY, STREAM = "idle", "busy", "stream"
+_MOST_CONTEXTS = 64
+_PRECISE, _LATE = 5.0, 0.002
+"""Deadlines nearer than so many seconds do not wait for the second's tick; a timer may be that much early."""
+READ_ONLY = frozenset(("GET", "HEAD", "OPTIONS"))
+
+
+@dataclass(slots=True, eq=False)
+class Incoming:
+    """A request under way, with what the edge needs to know to answer it.
+
+    Attributes:
+        upgrade: ``websocket``, ``spdy/3.1`` or another token in lower case; empty for an ordinary request.
+        feed: the body as it comes, for long-running requests; others have it whole in `request.body`.
+        deadline: when it is answered 504, on the service's clock; 0 for never.
+        http_1_0: the client may not know chunks.
+        answered: an answer has been begun; a later one is dropped.
+        counted: it counts among the requests in flight.
+    """
+
+    request: HttpRequest
+    keep_alive: bool = True
+    upgrade: str = ""
+    gzip: bool = False
+    long_running: bool = False
+    feed: BodyFeed | None = None
+    deadline: float = 0.0
+    http_1_0: bool = False
+    answered: bool = False
+    counted: bool = False
+
+
+class Connected(Protocol):
+    """A connection, as the service sees it; all on the loop."""
+
+    @property
+    def occupation(self) -> str:
+        """``idle``, ``busy`` with a request, or with a ``stream``."""
+
+    def deliver(self, incoming: Incoming, answer: Answer) -> None:
+        """Send the answer to a request of this connection."""
+
+    def tick(self, now: float) -> None:
+        """A second or so has passed: enforce timeouts."""
+
+    def drain(self) -> None:
+        """The server is closing: finish what is under way and close."""
+
+    def abort(self) -> None:
+        """Close at once."""
+
+
+class Service:
+    """One server's shared state; used on the loop only, but for `_work`."""
+
+    def __init__(
+        self, handler: Handler, *, loop: EdgeLoop, limits: EdgeLimits, logger: logging.Logger, name: str
+    ) -> None:
+        self.handler = handler
+        self.loop = loop
+        self.limits = limits
+        self.logger = logger
+        self.workers = WorkerPool(limits.workers, queue=limits.queue, name=name, logger=logger)
+        self.connections: set[Connected] = set()
+        self.draining = False
+        self.refuse: Refuse | None = None
+        self.now = 0.0
+        """Coarse monotonic seconds, moved on once a second."""
+        self._read_only = 0
+        self._mutating = 0
+        self._contexts: dict[tuple[str, tuple[tuple[str, int], ...]], ssl.SSLContext] = {}
+
+    def tick(self) -> None:
+        """Move the coarse time on and let each connection look at its timeouts."""
+        self.now = self.loop.asyncio.time()
+        self.workers.relieve()
+        for connection in list(self.connections):
+            connection.tick(self.now)
+
+    def busy(self) -> bool:
+        """Tell whether requests are under way, streams left out."""
+        return any(connection.occupation is BUSY for connection in self.connections)
+
+    def submit(self, connection: Connected, incoming: Incoming) -> None:
+        """Have the handler answer on a thread, or refuse for want of room."""
+        refused = self._count(incoming)
+        if refused is None and not self.workers.submit(lambda: self._work(connection, incoming)):
+            self._release(incoming)
+            refused = _too_many()
+        if refused is not None:
+            connection.deliver(incoming, refused)
+        elif incoming.deadline and incoming.deadline - self.loop.asyncio.time() < _PRECISE:
+            self.loop.asyncio.call_at(incoming.deadline + _LATE, self._look, connection)
+
+    def _look(self, connection: Connected) -> None:
+        connection.tick(self.loop.asyncio.time())
+
+    def _count(self, incoming: Incoming) -> Response | None:
+        if incoming.long_running:
+            return None
+        limits = self.limits
+        seconds = limits.allotted(incoming.request.query_string)
+        incoming.deadline = self.loop.asyncio.time() + seconds if seconds else 0.0
+        if incoming.request.method in READ_ONLY:
+            if limits.read_only_inflight and self._read_only >= limits.read_only_inflight:
+                return _too_many()
+            self._read_only += 1
+        else:
+            if limits.mutating_inflight and self._mutating >= limits.mutating_inflight:
+                return _too_many()
+            self._mutating += 1
+        incoming.counted = True
+        return None
+
+    def _release(self, incoming: Incoming) -> None:
+        if not incoming.counted:
+            return
+        incoming.counted = False
+        if incoming.request.method in READ_ONLY:
+            self._read_only -= 1
+        else:
+            self._mutating -= 1
+
+    def _work(
+        self, connection: Connected, incoming: Incoming, proceed: Callable[[], Answer | Postponed] | None = None
+    ) -> None:
+        request = incoming.request
+        try:
+            answer = self.handler.handle(request) if proceed is None else proceed()
+            if isinstance(answer, Postponed):
+                further = partial(self._work, connection, incoming, answer.proceed)
+                answer.wait(partial(self.loop.post, self._go_on, further))
+                return
+            if incoming.gzip and isinstance(answer, Response):
+                answer = self.shrink(answer)
+        except Exception as error:
+            self.logger.exception("%s %s failed", request.method, request.path)
+            answer = refusal(InternalError.because(error))
+        self.loop.post(self._done, connection, incoming, answer)
+
+    def _go_on(self, further: Callable[[], None]) -> None:
+        self.workers.submit(further, begun=True)
+
+    def client_context(self, target: RelayUpgrade) -> ssl.SSLContext:
+        """Return the context for connecting to another server; read again when a file has changed.
+
+        Raises:
+            UsageError: a file cannot be used.
+        """
+        files = (target.ca_file, target.certificate_file, target.key_file)
+        times = tuple((name, os.stat(name).st_mtime_ns if name and os.path.exists(name) else 0) for name in files)  # noqa: PTH110, PTH116  plain strings, on the loop
+        key = (target.ca_data, times)
+        context = self._contexts.get(key)
+        if context is None:
+            if len(self._contexts) > _MOST_CONTEXTS:
+                self._contexts.clear()
+            context = self._contexts[key] = client_context(*files, ca_data=target.ca_data)
+        return context
+
+    def shrink(self, answer: Response) -> Response:
+        """Return the answer compressed if that pays; takes milliseconds, so not on the loop."""
+        if len(answer.body) < self.limits.gzip_from or any(
+            name.lower() == "content-encoding" for name, _ in answer.headers
+        ):
+            return answer
+        return compressed(answer)
+
+    def shrink_later(self, connection: Connected, incoming: Incoming, answer: Response) -> None:
+        """Compress on a thread and then deliver."""
+
+        def work() -> None:
+            self.loop.post(connection.deliver, incoming, self.shrink(answer))
+
+        if not self.workers.submit(work):
+            connection.deliver(incoming, answer)
+
+    def _done(self, connection: Connected, incoming: Incoming, answer: Answer) -> None:
+        self._release(incoming)
+        connection.deliver(incoming, answer)
+
+
+def discard(answer: Answer) -> None:
+    """Let go of an answer that nobody waits for any more."""
+    if isinstance(answer, StreamResponse):
+        answer.source.close()
+
+
+def _too_many() -> Response:
+    return plain(429, "Too many requests, please try again later.", ("Retry-After", "1"))

@@ -1,0 +1,65 @@
+"""Certificates that a server makes for itself when it is given none, as Kubernetes' servers do."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from pathlib import Path
+
+from hyperkube.command.server_command import Options
+from hyperkube.machinery.errors import UsageError
+
+
+def service_address(service_range: str) -> str:
+    """Return the API server's own service address: the first usable one of the (first) range.
+
+    Raises:
+        UsageError: the range has fewer than 8 addresses.
+    """
+    network = ipaddress.ip_network(service_range.split(",", maxsplit=1)[0])
+    if network.num_addresses < 8:
+        raise UsageError(f"--service-cluster-ip-range={service_range!r} must have at least 8 addresses")
+    return str(network[1])
+
+
+def ensure_pair(options: Options, name: str, dns: Sequence[str], ips: Sequence[str]) -> None:
+    """Point the options at a certificate: the given one, else ``NAME.crt`` and ``NAME.key`` in the certificate folder.
+
+    Raises:
+        UsageError: only half a pair is given, a file is missing, or the folder cannot be written.
+    """
+    given = options["tls-cert-file"], options["tls-private-key-file"]
+    if any(given):
+        if not all(given):
+            raise UsageError("--tls-cert-file and --tls-private-key-file must be given together")
+        for path in given:
+            if not Path(path).is_file():
+                raise UsageError(f"file {path!r} does not exist")
+        return
+    from hyperkube_lib.serving.certificates import ensure_self_signed
+
+    folder = Path(options["cert-dir"])
+    cert, key = folder / f"{name}.crt", folder / f"{name}.key"
+    addresses = sorted({str(ipaddress.ip_address(ip)) for ip in ips})
+    try:
+        ensure_self_signed(cert, key, name, dns=dns, ips=addresses)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(cert)!r}: {error.strerror} (choose another --cert-dir)") from error
+    options["tls-cert-file"], options["tls-private-key-file"] = str(cert), str(key)
+
+
+def ensure_key(path: Path) -> str:
+    """Make a key for signing tokens unless the file exists; return its path.
+
+    Raises:
+        UsageError: the folder cannot be written.
+    """
+    from hyperkube_lib.serving.certificates import signing_key, write_private
+
+    try:
+        if not path.exists():
+            private, _public = signing_key()
+            write_private(path, private)
+    except OSError as error:
+        raise UsageError(f"cannot write {str(path)!r}: {error.strerror}") from error
+    return str(path)

@@ -1,0 +1,201 @@
+"""Takes a connection out of HTTP: chooses how to speak exec, attach, port-forward and watches with this client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from hyperkube_lib.serving.exchange import (
+    ExecUpgrade,
+    HttpRequest,
+    PortForwardUpgrade,
+    RelayUpgrade,
+    Response,
+    StreamResponse,
+)
+from hyperkube_lib.serving.pump import Body, Pump
+from hyperkube_lib.serving.service import Incoming, Service
+from hyperkube_lib.serving.spdy_streams import EXEC_PROTOCOLS, FORWARD_PROTOCOL, SpdyChannels, SpdyPortStreams
+from hyperkube_lib.serving.upgraded import Upgraded, serve_on_thread
+from hyperkube_lib.serving.wire import plain, refusal
+
+from hyperkube.machinery.errors import BadRequest
+
+TUNNEL_PROTOCOL = f"SPDY/3.1+{FORWARD_PROTOCOL}"
+"""The WebSocket sub-protocol whose binary messages are a SPDY connection."""
+
+
+class Connection(Protocol):
+    """The HTTP connection, as far as it matters here."""
+
+    service: Service
+
+    @property
+    def writable(self) -> bool:
+        """False while the client is behind."""
+
+    def release(self, successor: asyncio.Protocol) -> tuple[asyncio.Transport, bytes]:
+        """Give the transport to `successor`; returns it with what the client has sent ahead."""
+
+    def attach(self, body: Body) -> None:
+        """Tell `body` when the client has caught up or gone away."""
+
+    def open_body(self, incoming: Incoming, status: int, headers: list[tuple[str, str]], *, length: int | None) -> bool:
+        """Begin an answer whose body comes in pieces."""
+
+    def send_chunks(self, chunks: Sequence[bytes]) -> None:
+        """Send a piece of the body."""
+
+    def end_body(self, *, broken: bool) -> None:
+        """End the body."""
+
+    def refuse_upgrade(self, incoming: Incoming, answer: Response) -> None:
+        """Answer plainly instead."""
+
+
+def take_over(
+    connection: Connection,
+    incoming: Incoming,
+    answer: StreamResponse | ExecUpgrade | PortForwardUpgrade | RelayUpgrade,
+) -> None:
+    """Upgrade the connection as the answer says and the client can, or refuse."""
+    if isinstance(answer, RelayUpgrade):
+        from hyperkube_lib.serving.relay import relay
+
+        relay(connection, incoming, answer)
+    elif incoming.upgrade == "websocket":
+        refused = _over_websocket(connection, incoming.request, answer)
+        if refused is not None:
+            if isinstance(answer, StreamResponse):
+                answer.source.close()
+            connection.refuse_upgrade(incoming, refused)
+    elif incoming.upgrade == "spdy/3.1" and not isinstance(answer, StreamResponse):
+        _over_spdy(connection, incoming, answer)
+    else:
+        connection.refuse_upgrade(incoming, refusal(BadRequest("Upgrade request required")))
+
+
+def _over_websocket(
+    connection: Connection, request: HttpRequest, answer: StreamResponse | ExecUpgrade | PortForwardUpgrade
+) -> Response | None:
+    from hyperkube_lib.serving import websocket
+    from hyperkube_lib.serving.websocket_forward import FORWARD_PROTOCOLS
+
+    known: tuple[str, ...]
+    if isinstance(answer, StreamResponse):
+        known = answer.websocket_protocols
+    elif isinstance(answer, ExecUpgrade):
+        known = websocket.CHANNELS
+    else:
+        known = (TUNNEL_PROTOCOL, *FORWARD_PROTOCOLS)
+    protocol = websocket.choose_protocol(request, known)
+    greeting = websocket.greeting(request, protocol or "")
+    if greeting is None:
+        return plain(400, "not a WebSocket handshake of version 13")
+    if protocol is None:
+        offered = websocket.offered_protocols(request)
+        return plain(403, f"none of the sub-protocols {offered!r} is known here, use one of {list(known)!r}")
+    if isinstance(answer, StreamResponse):
+        _watch(connection, greeting, answer, binary="binary" in protocol)
+    elif isinstance(answer, ExecUpgrade):
+        _exec(connection, greeting, answer, protocol)
+    elif protocol == TUNNEL_PROTOCOL:
+        _tunnelled_forward(connection, greeting, answer)
+    else:
+        return _channel_forward(connection, request, greeting, answer, protocol)
+    return None
+
+
+def _watch(connection: Connection, greeting: bytes, answer: StreamResponse, *, binary: bool) -> None:
+    from hyperkube_lib.serving.websocket import WebSocket, WebSocketBody
+
+    service = connection.service
+    socket = WebSocket(service)
+    body = WebSocketBody(socket, binary=binary)
+    pump = Pump(answer.source, body, loop=service.loop, logger=service.logger)
+    body.pump = pump
+    socket.caught_up = pump.resume
+    _begin(connection, socket, greeting)
+    pump.start()
+
+
+def _exec(connection: Connection, greeting: bytes, answer: ExecUpgrade, protocol: str) -> None:
+    from hyperkube_lib.serving.websocket import ERROR, STDERR, STDOUT, WebSocket, WebSocketChannels
+
+    service = connection.service
+    socket = WebSocket(service)
+    channels = WebSocketChannels(socket, protocol)
+    _begin(connection, socket, greeting)
+    # an empty message on the first channel that is written to tells the client that it is connected
+    channels.send_now(STDOUT if answer.stdout else STDERR if answer.stderr else ERROR, b"")
+    serve_on_thread(service, "exec", lambda: answer.serve(channels), channels.close)
+
+
+def _tunnelled_forward(connection: Connection, greeting: bytes, answer: PortForwardUpgrade) -> None:
+    from hyperkube_lib.serving.websocket import WebSocket
+
+    socket = WebSocket(connection.service)
+    streams = SpdyPortStreams(socket, connection.service)
+    socket.listener = streams.session
+    _begin(connection, socket, greeting)
+    serve_on_thread(connection.service, "port-forward", lambda: answer.serve(streams), streams.close)
+
+
+def _channel_forward(
+    connection: Connection, request: HttpRequest, greeting: bytes, answer: PortForwardUpgrade, protocol: str
+) -> Response | None:
+    from hyperkube_lib.serving.websocket import WebSocket
+    from hyperkube_lib.serving.websocket_forward import WebSocketPortStreams, requested_ports
+
+    try:
+        ports = requested_ports(request)
+    except ValueError as error:
+        return plain(400, str(error))
+    socket = WebSocket(connection.service)
+    streams = WebSocketPortStreams(socket, ports, text="base64" in protocol)
+    _begin(connection, socket, greeting)
+    streams.greet()
+    serve_on_thread(connection.service, "port-forward", lambda: answer.serve(streams), streams.close)
+    return None
+
+
+def _over_spdy(connection: Connection, incoming: Incoming, answer: ExecUpgrade | PortForwardUpgrade) -> None:
+    known = EXEC_PROTOCOLS if isinstance(answer, ExecUpgrade) else (FORWARD_PROTOCOL,)
+    header = incoming.request.headers.get("x-stream-protocol-version", "")
+    offered = [name.strip() for name in header.split(",") if name.strip()]
+    protocol = next((name for name in offered if name in known), None)
+    if not offered:
+        protocol = known[-1]
+    if protocol is None:
+        accepted = [("X-Accepted-Stream-Protocol-Versions", name) for name in known]
+        text = (
+            f"unable to upgrade: unable to negotiate protocol: client supports {offered}, server accepts {list(known)}"
+        )
+        connection.refuse_upgrade(incoming, plain(403, text, *accepted))
+        return
+    lines = ["HTTP/1.1 101 Switching Protocols", "Connection: Upgrade", "Upgrade: SPDY/3.1"]
+    if offered:
+        lines.append(f"X-Stream-Protocol-Version: {protocol}")
+    greeting = "".join(f"{line}\r\n" for line in (*lines, "")).encode()
+    service = connection.service
+    bare = Upgraded(service)
+    if isinstance(answer, ExecUpgrade):
+        serve = answer.serve
+
+        def ready() -> None:
+            serve_on_thread(service, "exec", lambda: serve(channels), channels.close)
+
+        channels = SpdyChannels(bare, service, answer, protocol, ready)
+        bare.listener = channels.session
+        _begin(connection, bare, greeting)
+        return
+    streams = SpdyPortStreams(bare, service)
+    bare.listener = streams.session
+    _begin(connection, bare, greeting)
+    serve_on_thread(service, "port-forward", lambda: answer.serve(streams), streams.close)
+
+
+def _begin(connection: Connection, successor: Upgraded, greeting: bytes) -> None:
+    transport, early = connection.release(successor)
+    successor.begin(transport, greeting, early)

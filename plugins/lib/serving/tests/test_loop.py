@@ -1,0 +1,156 @@
+"""The loop's letter box and its rounds of flushes."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hyperkube_lib.serving.flow import Inbox, Outflow
+from hyperkube_lib.serving.loop import EdgeLoop
+
+
+@pytest.fixture
+def loop():
+    made = EdgeLoop()
+    made.start()
+    yield made
+    made.close()
+
+
+def test_posts_are_made_in_order_on_one_thread(loop):
+    seen, done = [], threading.Event()
+    for number in range(1000):
+        loop.post(lambda number=number: seen.append((number, threading.current_thread().name)))
+    loop.post(done.set)
+
+    assert done.wait(30)
+    assert seen == [(number, "edge") for number in range(1000)]
+
+
+def test_posts_from_many_threads_all_arrive(loop):
+    seen = []
+    threads = [threading.Thread(target=lambda: [loop.post(seen.append, 1) for _ in range(2000)]) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done = threading.Event()
+    loop.post(done.set)
+
+    assert done.wait(30)
+    assert len(seen) == 16_000
+
+
+def test_a_post_that_fails_does_not_stop_the_others(loop, caplog):
+    done = threading.Event()
+    loop.post(lambda: 1 / 0)
+    loop.post(done.set)
+
+    assert done.wait(30)
+
+
+class Stream:
+    """Counts its flushes; each takes a while."""
+
+    def __init__(self, loop, seconds=0.0):
+        self.loop, self.seconds = loop, seconds
+        self.flushes = self.rings = 0
+        self.rung = False
+        self.quiet = threading.Event()
+
+    def ring(self):
+        self.rings += 1
+        if not self.rung:
+            self.rung = True
+            self.loop.ring(self)
+
+    def flush(self):
+        self.rung = False
+        self.flushes += 1
+        threading.Event().wait(self.seconds)
+
+
+def test_a_busy_loop_gathers_rings(loop):
+    stream = Stream(loop, seconds=0.002)
+    for _ in range(3000):
+        stream.ring()
+        threading.Event().wait(0.00001)
+    threading.Event().wait(0.05)
+
+    assert 0 < stream.flushes < stream.rings / 5
+
+
+def test_the_last_ring_is_never_lost(loop):
+    streams = [Stream(loop, seconds=0.0002) for _ in range(50)]
+
+    def ring(stream):
+        for _ in range(100):
+            stream.ring()
+
+    threads = [threading.Thread(target=ring, args=(stream,)) for stream in streams]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    threading.Event().wait(0.2)
+
+    assert not any(stream.rung for stream in streams)
+
+
+def test_posting_to_a_closed_loop_is_ignored():
+    loop = EdgeLoop()
+    loop.start()
+    loop.close()
+    loop.post(print)
+    loop.close()
+
+    with pytest.raises(RuntimeError, match="not running"):
+        _ = loop.asyncio
+
+
+def test_an_inbox_gives_what_came_and_then_its_end():
+    taken = []
+    inbox = Inbox(taken.append)
+    inbox.put(b"ab")
+    inbox.put(b"c")
+    inbox.end()
+    inbox.put(b"too late")
+
+    assert [inbox.read() for _ in range(4)] == [b"ab", b"c", b"", b""]
+    assert taken == [2, 1]
+
+
+def test_an_outflow_lets_no_more_out_than_its_bound(loop):
+    flow = Outflow(loop, bound=100)
+    flow.pause()
+    blocked = threading.Event()
+
+    def write():
+        flow.write(10, lambda: None)
+        blocked.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert not blocked.wait(0.05)
+    flow.resume()
+    assert blocked.wait(30)
+    thread.join()
+
+
+def test_a_closed_outflow_wakes_its_writers(loop):
+    flow = Outflow(loop)
+    flow.pause()
+    errors = []
+
+    def write():
+        try:
+            flow.write(10, lambda: None)
+        except ConnectionError as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    flow.close()
+    thread.join(30)
+
+    assert errors == ["the client has gone away"]

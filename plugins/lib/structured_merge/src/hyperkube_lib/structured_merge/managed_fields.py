@@ -1,0 +1,376 @@
+"""Who owns which field: reading, writing and updating ``metadata.managedFields``.
+
+An owner is a manager's name together with the operation, the subresource and, for plain updates, the version. Every
+write that is no apply moves the fields it changed to its manager, as Kubernetes' field manager does.
+Source: kubernetes apimachinery ``pkg/util/managedfields/internal``, structured-merge-diff ``merge/update.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import orjson
+from hyperkube_lib.structured_merge import field_sets
+from hyperkube_lib.structured_merge.field_sets import FieldSet, FieldSetError
+from hyperkube_lib.structured_merge.items import NoElement
+from hyperkube_lib.structured_merge.typed import Comparison, compare
+
+from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.recent import Recent
+from hyperkube.machinery.schema.lookup import TypeInfo
+from hyperkube.machinery.times import TimeError, format_time, parse_time
+
+APPLY, UPDATE = "Apply", "Update"
+MAX_UPDATE_MANAGERS = 10
+_ANCIENT = "ancient-changes"
+_TEMPLATES = 256
+_TEMPLATE_MAX = 16 * 1024
+
+_NEVER_OWNED = (
+    "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
+    "resourceVersion",
+)  # fmt: skip
+_STRIPPED = field_sets.from_paths(
+    [("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _NEVER_OWNED)]
+)
+_created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Owned] = Recent(_TEMPLATES)
+
+
+class ManagedFieldsError(ValueError):
+    """A ``managedFields`` list that cannot be read."""
+
+
+class Owner(NamedTuple):
+    """What tells one entry from the others; appliers have no version here, so that they keep one entry."""
+
+    manager: str
+    operation: str
+    api_version: str = ""
+    subresource: str = ""
+
+    def show(self) -> str:
+        """Describe the owner as conflict messages do."""
+        text = f'"{self.manager}"'
+        if self.subresource:
+            text += f' with subresource "{self.subresource}"'
+        return f"{text} using {self.api_version}" if self.operation == UPDATE else text
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """The fields of one owner, in one version, with the time of the last change (None: unknown)."""
+
+    fields: FieldSet
+    api_version: str
+    time: str | None = None
+    read: tuple[FieldSet, Object] | None = field(default=None, compare=False)
+    """The fields as they were read and their ``fieldsV1``: what has not changed is not written anew."""
+
+    def wire(self) -> Object:
+        """Return the fields as a ``fieldsV1``."""
+        if self.read is not None and (self.fields is self.read[0] or self.fields == self.read[0]):
+            return self.read[1]
+        return field_sets.encode(self.fields)
+
+
+Managed = dict[Owner, Owned]
+
+
+def _no_versions(_obj: Object, _api_version: str) -> tuple[Object, TypeInfo | None] | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldScope:
+    """What field management must know about the place of a write.
+
+    Attributes:
+        info: the type of the object in `api_version`; None for custom resources without a schema.
+        api_version: the version of the request's objects.
+        kind: for messages.
+        subresource: empty for the resource itself.
+        ignored: fields (with all below) that this place resets anyway, per version: never owned, never in conflict.
+        zero: makes an object of the kind with nothing set, as the codec writes it: what a create is compared with.
+        convert: returns an object in another version with its type; None when that version is not known.
+    """
+
+    info: TypeInfo | None
+    api_version: str
+    kind: str
+    subresource: str = ""
+    ignored: Mapping[str, FieldSet] = field(default_factory=dict)
+    zero: Callable[[], Object] = dict
+    convert: Callable[[Object, str], tuple[Object, TypeInfo | None] | None] = _no_versions
+
+    def in_version(self, obj: Object, api_version: str) -> tuple[Object, TypeInfo | None] | None:
+        """Return the object in a version, with its type there; None when that version is not known."""
+        return (obj, self.info) if api_version == self.api_version else self.convert(obj, api_version)
+
+    def owner(self, manager: str, operation: str) -> Owner:
+        """Return the owner that a write at this place makes; a nameless manager is ``unknown``."""
+        version = self.api_version if operation == UPDATE else ""
+        return Owner(manager or "unknown", operation, version, self.subresource)
+
+
+def decode(entries: Any, *, canonical: bool = False) -> Managed:
+    """Read a ``managedFields`` list.
+
+    Args:
+        entries: the list; None is an empty one.
+        canonical: whether `encode` wrote it, so that what does not change need not be written anew.
+
+    Raises:
+        ManagedFieldsError: an entry that Kubernetes would not read.
+    """
+    managed: Managed = {}
+    for place, entry in enumerate(entries or []):
+        operation, version = entry.get("operation"), entry.get("apiVersion")
+        if operation not in {APPLY, UPDATE}:
+            raise ManagedFieldsError("operation must be `Apply` or `Update`")
+        if not version:
+            raise ManagedFieldsError("apiVersion must not be empty")
+        if entry.get("fieldsType") != "FieldsV1":
+            raise ManagedFieldsError(f"missing or invalid fieldsType in managed fields entry {place}")
+        owner = Owner(
+            entry.get("manager", ""), operation, version if operation == UPDATE else "", entry.get("subresource", "")
+        )
+        wire = entry.get("fieldsV1") or {}
+        try:
+            fields = _fields(orjson.dumps(wire))
+        except FieldSetError as error:
+            raise ManagedFieldsError(f"error decoding set: {error}") from error
+        managed[owner] = Owned(fields, version, entry.get("time"), (fields, wire) if canonical else None)
+    return managed
+
+
+@lru_cache(maxsize=128)
+def _fields(text: bytes) -> FieldSet:
+    """Read a ``fieldsV1``; objects made from one template share theirs, and sets are never changed in place."""
+    fields = field_sets.decode(orjson.loads(text))
+    fields.pop(field_sets.MEMBER, None)
+    return fields
+
+
+def encode(managed: Managed) -> list[Object]:
+    """Write a ``managedFields`` list in Kubernetes' order: operation, time, manager, version, subresource."""
+    entries = []
+    for owner, owned in sorted(managed.items(), key=_order):
+        entry: Object = {
+            "manager": owner.manager,
+            "operation": owner.operation,
+            "apiVersion": owned.api_version,
+            "time": owned.time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": owned.wire(),
+            "subresource": owner.subresource,
+        }
+        for name in ("manager", "time", "subresource"):
+            if not entry[name]:
+                del entry[name]
+        entries.append(entry)
+    return entries
+
+
+def _seconds(owned: Owned) -> float:
+    try:
+        return int(parse_time(owned.time).timestamp()) if owned.time else 0
+    except TimeError:
+        return 0
+
+
+def _order(item: tuple[Owner, Owned]) -> tuple[str, float, str, str, str]:
+    owner, owned = item
+    return owner.operation, _seconds(owned), owner.manager, owned.api_version, owner.subresource
+
+
+def set_managed(obj: Object, managed: Managed) -> None:
+    """Write the list into an object's metadata, or remove it when nothing is managed."""
+    entries = encode(managed)
+    meta = obj.setdefault("metadata", {})
+    if entries:
+        meta["managedFields"] = entries
+    else:
+        meta.pop("managedFields", None)
+
+
+def without_managed(obj: Object) -> Object:
+    """Return the object without ``managedFields``, sharing all the rest with it."""
+    if "managedFields" not in metadata(obj):
+        return obj
+    return {**obj, "metadata": {name: value for name, value in obj["metadata"].items() if name != "managedFields"}}
+
+
+def strip(fields: FieldSet) -> FieldSet:
+    """Return the set without the fields of metadata that nobody owns."""
+    return field_sets.difference(fields, _STRIPPED)
+
+
+def differences(scope: FieldScope, old: Object, new: Object, version: str) -> Comparison | None:
+    """Compare two objects in a version, without what the scope ignores there; None when the version is not known."""
+    left, right = scope.in_version(old, version), scope.in_version(new, version)
+    if left is None or right is None:
+        return None
+    ignored = scope.ignored.get(version, {})
+    return compare(_without(left[0], ignored), _without(right[0], ignored), left[1]).without(ignored)
+
+
+def _without(obj: Object, ignored: FieldSet) -> Object:
+    """Return the object without members that are ignored as a whole: they need not even be compared."""
+    whole = {element[2:] for element, below in ignored.items() if field_sets.MEMBER in below}
+    return {name: value for name, value in obj.items() if name not in whole} if whole else obj
+
+
+def track_update(scope: FieldScope, live: Object | None, new: Object, manager: str, now: datetime) -> None:
+    """Set the ``managedFields`` of an object that is about to be written by anything but an apply, in place.
+
+    Call it after defaulting and before admission, as Kubernetes does. `live` is the stored object, None on create; the
+    list that the request carries counts when it can be read, except through a subresource. Does nothing to an object
+    whose fields were not tracked from its creation.
+    """
+    stored = metadata(live).get("managedFields") if live is not None else None
+    requested = metadata(new).get("managedFields")
+    managed = _starting_point(stored, requested, is_subresource=bool(scope.subresource))
+    new_meta = new.setdefault("metadata", {})
+    new_meta.pop("managedFields", None)
+    if not managed and live is not None:
+        return
+    try:
+        if live is None and not managed:
+            managed = _of_creation(scope, new, manager, now)
+        else:
+            managed = updated(scope, live if live is not None else scope.zero(), new, managed, manager, now)
+    except NoElement:  # lists that have no elements to own: keep what was known rather than lose it
+        if stored:
+            new_meta["managedFields"] = stored
+        return
+    set_managed(new, managed)
+
+
+def _of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) -> Managed:
+    """Return the one owner of a new object; objects made from one template, names apart, share their fields.
+
+    Raises:
+        NoElement: a list whose items cannot be told apart.
+    """
+    meta = {name: value for name, value in metadata(new).items() if name not in _NEVER_OWNED}
+    text = orjson.dumps({**new, "metadata": meta})
+    if len(text) > _TEMPLATE_MAX:
+        return updated(scope, scope.zero(), new, {}, manager, now)
+    key = (scope.info, scope.api_version, scope.subresource, repr(scope.ignored), text)
+    owned = _created.get(key)
+    if owned is None:
+        managed = updated(scope, scope.zero(), new, {}, manager, now)
+        if not managed:
+            return managed
+        (made,) = managed.values()
+        owned = _created.keep(key, replace(made, read=(made.fields, made.wire())))
+    return {scope.owner(manager, UPDATE): replace(owned, time=format_time(now))}
+
+
+def _starting_point(stored: Any, requested: Any, *, is_subresource: bool) -> Managed:
+    """Return the owners before an update: those in the request if it has any that can be read."""
+    if not is_subresource and requested is not None and requested != stored:
+        if requested in ([], [{}]):
+            return {}
+        try:
+            managed = decode(requested)
+        except ManagedFieldsError:
+            managed = {}
+        if managed:
+            return managed
+    try:
+        return decode(stored, canonical=True)
+    except ManagedFieldsError:
+        return {}
+
+
+def updated(scope: FieldScope, live: Object, new: Object, managed: Managed, manager: str, now: datetime) -> Managed:
+    """Return the owners after an update from `live` to `new` by a manager.
+
+    Raises:
+        NoElement: a list whose items cannot be told apart.
+    """
+    old, fresh = without_managed(live), without_managed(new)
+    result, own = disowned(scope, old, fresh, managed)
+    gained = strip(field_sets.union(own.modified, own.added))
+    if not gained:
+        return result
+    owner = scope.owner(manager, UPDATE)
+    previous = result.get(owner)
+    before = managed.get(owner)
+    fields = field_sets.union(gained, previous.fields) if previous is not None else gained
+    read = before.read if before is not None else None
+    result[owner] = Owned(fields, scope.api_version, format_time(now), read)
+    return capped(result)
+
+
+def disowned(scope: FieldScope, old: Object, new: Object, managed: Managed) -> tuple[Managed, Comparison]:
+    """Take all changed and removed fields away from their owners; owners left with nothing go.
+
+    Returns:
+        The owners, and what changed in the version of the scope.
+    """
+    versions: dict[str, Comparison | None] = {}
+    own = differences(scope, old, new, scope.api_version) or Comparison()
+    versions[scope.api_version] = own
+    result: Managed = {}
+    for owner, owned in managed.items():
+        if owned.api_version not in versions:
+            versions[owned.api_version] = differences(scope, old, new, owned.api_version)
+        change = versions[owned.api_version]
+        if change is None:
+            continue
+        fields = owned.fields
+        for changed in (change.modified, change.added, change.removed):
+            if changed:
+                fields = field_sets.difference(fields, changed)
+        if fields:
+            result[owner] = owned if fields is owned.fields else replace(owned, fields=fields)
+    return result, own
+
+
+def capped(managed: Managed) -> Managed:
+    """Merge the oldest updaters of a version into one bucket until at most ten are left."""
+    updaters = [owner for owner in managed if owner.operation == UPDATE]
+    if len(updaters) <= MAX_UPDATE_MANAGERS:
+        return managed
+    updaters.sort(key=lambda owner: (_seconds(managed[owner]), owner))
+    count = len(updaters)
+    first: dict[str, Owner] = {}
+    for owner in updaters:
+        if count <= MAX_UPDATE_MANAGERS:
+            break
+        owned = managed[owner]
+        if owned.api_version not in first:
+            first[owned.api_version] = owner
+            continue
+        bucket = Owner(_ANCIENT, UPDATE, owned.api_version)
+        if bucket not in managed:
+            managed[bucket] = managed.pop(first[owned.api_version])
+        managed[bucket] = replace(owned, fields=field_sets.union(owned.fields, managed[bucket].fields))
+        if owner != bucket:
+            del managed[owner]
+        count -= 1
+    return managed
+
+
+def keep_times_of(live: Object, new: Object) -> None:
+    """Put the stored ``managedFields`` back, in place, when they differ from the new ones in their times alone.
+
+    A write that changes nothing else is then no write at all.
+    """
+    stored, fresh = metadata(live).get("managedFields"), metadata(new).get("managedFields")
+    if stored is None or fresh is None or stored == fresh or len(stored) != len(fresh):
+        return
+    if without_managed(live) != without_managed(new):  # first, as it is cheaper and mostly so
+        return
+    if sorted(map(_timeless, stored), key=str) == sorted(map(_timeless, fresh), key=str):
+        new["metadata"]["managedFields"] = stored
+
+
+def _timeless(entry: Object) -> Object:
+    return {name: value for name, value in entry.items() if name != "time"}

@@ -1,0 +1,94 @@
+"""The short cuts of field tracking give what the long way gives."""
+
+from datetime import UTC, datetime
+
+from hyperkube_lib.structured_merge import field_sets, managed_fields
+from hyperkube_lib.structured_merge.items import element_of
+from hyperkube_lib.structured_merge.managed_fields import FieldScope, track_update
+from hyperkube_lib.structured_merge.typed import compare, everything_in, is_atomic
+from hypothesis import given
+from hypothesis import strategies as some
+
+from hyperkube.machinery.objects import copy_object
+from hyperkube.machinery.schema import compile_schema
+
+from .conftest import Thing
+
+TYPE = compile_schema(Thing).type
+WORDS = some.sampled_from(["a", "b", "c", "d"])
+LABELS = some.dictionaries(WORDS, WORDS, max_size=3)
+PORTS = some.lists(some.fixed_dictionaries({"port": some.integers(1, 3)}, optional={"name": WORDS}), max_size=4)
+SPECS = some.fixed_dictionaries(
+    {},
+    optional={
+        "replicas": some.integers(0, 3),
+        "ports": PORTS,
+        "finalizers": some.lists(WORDS, max_size=3, unique=True),
+        "args": some.lists(WORDS, max_size=2),
+        "selector": some.fixed_dictionaries({"labels": LABELS}),
+    },
+)
+THINGS = some.builds(
+    lambda labels, spec: {"metadata": {"name": "t", "labels": labels}, "spec": spec},
+    LABELS,
+    SPECS,
+)
+
+
+def path_by_path(value, info, path, root):
+    """Add every field of a value to a set, one path at a time."""
+    field_sets.insert(root, path)
+    if is_atomic(info, value):
+        return
+    if isinstance(value, dict):
+        for name, member in value.items():
+            path_by_path(member, info.field(name), (*path, f"f:{name}"), root)
+        return
+    elements = [element_of(item, info) for item in value]
+    for element, item in zip(elements, value, strict=True):
+        if elements.count(element) > 1:
+            field_sets.insert(root, (*path, element))
+        else:
+            path_by_path(item, info.items, (*path, element), root)
+
+
+@given(THINGS)
+def test_everything_in_an_object_is_all_its_paths(thing):
+    root = {}
+    path_by_path(thing, TYPE, ("f:thing",), root)
+
+    assert everything_in(thing, TYPE) == root["f:thing"]
+
+
+@given(THINGS, THINGS)
+def test_a_difference_that_removes_nothing_is_the_set_itself(one, other):
+    left, right = everything_in(one, TYPE), everything_in(other, TYPE)
+
+    rest = field_sets.difference(left, right)
+
+    kept = set(field_sets.paths(left)) - set(field_sets.paths(right))
+    assert set(field_sets.paths(rest)) == kept
+    assert field_sets.difference(rest, right) is rest
+
+
+@given(THINGS, THINGS)
+def test_what_was_read_and_did_not_change_is_written_as_it_would_be_anew(first, second):
+    scope = FieldScope(info=TYPE, api_version="example.com/v1", kind="Thing", zero=dict)
+    live = copy_object(first)
+    track_update(scope, None, live, "one", datetime(2030, 1, 1, tzinfo=UTC))
+    new = copy_object(second)
+    track_update(scope, live, new, "two", datetime(2031, 1, 1, tzinfo=UTC))
+
+    entries = new["metadata"].get("managedFields", [])
+
+    assert repr(entries) == repr(managed_fields.encode(managed_fields.decode(entries)))
+
+
+@given(THINGS, THINGS)
+def test_what_is_ignored_need_not_be_compared(first, second):
+    ignored = field_sets.from_paths([("spec",), ("metadata", "labels")])
+    scope = FieldScope(info=TYPE, api_version="example.com/v1", kind="Thing", ignored={"example.com/v1": ignored})
+
+    found = managed_fields.differences(scope, first, second, "example.com/v1")
+
+    assert found == compare(first, second, TYPE).without(ignored)

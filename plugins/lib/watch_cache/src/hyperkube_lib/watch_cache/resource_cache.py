@@ -1,0 +1,406 @@
+"""All objects of one resource as encoded bytes: the cache that every read and watch of the API is answered from.
+
+Only `StoreCache` makes these and feeds them. Reads take no lock for longer than it takes to copy references; bodies are
+shared and never changed.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
+from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
+from hyperkube_lib.watch_cache.listing import ListResult, cut_page
+from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
+from hyperkube_lib.watch_cache.watchers import (
+    ADDED,
+    BOOKMARK,
+    DEFAULT_BUFFER,
+    DELETED,
+    MODIFIED,
+    CacheEvent,
+    CacheWatch,
+    Index,
+    Predicate,
+    Scope,
+    WatcherTable,
+)
+
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, Expired, StorageReadError
+from hyperkube.storage.store import Compacted, KeyValue, RangeResult, StoreEvent, prefix_end
+
+ANY_REVISION = 0
+"""Read whatever the cache has (``resourceVersion=0``)."""
+
+_RECALLS = 5
+"""Attempts to make the history reach back, while other watches do the same."""
+
+TOO_OLD_TO_LIST = "The resourceVersion for the provided list is too old."
+"""What Kubernetes says without a continue token (apiserver ``pkg/storage/etcd3/errors.go``); with one the server adds
+another token to its error."""
+
+logger = logging.getLogger("hyperkube.storage")
+
+
+class Source(Protocol):
+    """What a resource's cache asks of the cache of the whole store."""
+
+    @property
+    def applied(self) -> int:
+        """The revision up to which every loaded resource has all changes."""
+
+    def wait_for(self, cache: ResourceCache, revision: int | None) -> None:
+        """Block until `cache` is loaded and has reached `revision` (None: the store's current one)."""
+
+    def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:
+        """Read a range at a revision (0: now) straight from the store, in pages."""
+
+    def read_changes(self, start: str, end: str, after: int, until: int) -> Sequence[StoreEvent]:
+        """Read a range's changes between two revisions straight from the store."""
+
+
+class ResourceCache:
+    """The objects under one key prefix, their recent history and their watchers.
+
+    Args:
+        prefix: ends with ``/``; keys below are ``NAMESPACE/NAME`` or ``NAME``.
+        transform: decodes a stored value.
+        indexes: by name (usually the field's path), see `by_field` and `by_owner`.
+        limits: how much history is kept for watchers that come back.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        prefix: str,
+        transform: Transform,
+        *,
+        clock: Clock,
+        indexes: Mapping[str, IndexFunction] | None = None,
+        limits: HistoryLimits | None = None,
+    ) -> None:
+        self.prefix = prefix
+        self._source = source
+        self._transform = transform
+        self._clock = clock
+        self._indexes = dict(indexes or {})
+        self._lock = threading.RLock()
+        self._objects = ObjectTable(self._indexes)
+        self._unreadable: dict[str, StorageReadError] = {}
+        self._history = EventHistory(limits or HistoryLimits())
+        self._watchers = WatcherTable(self._indexes)
+        self._pending: list[StoreEvent] | None = None
+        self._revision = 0
+        self.loaded = False
+        self.load_lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    @property
+    def revision(self) -> int:
+        """The revision that the cache's content stands for; every change of the resource up to it is in."""
+        return max(self._revision, self._source.applied) if self.loaded else 0
+
+    @property
+    def watchers(self) -> int:
+        """The number of open watches."""
+        return len(self._watchers)
+
+    def key(self, namespace: str, name: str) -> str:
+        """Return the store key of an object."""
+        return f"{self.prefix}{namespace}/{name}" if namespace else self.prefix + name
+
+    def get(self, namespace: str, name: str, *, resource_version: int | None = None) -> CachedObject | None:
+        """Return one object, None when there is none.
+
+        Args:
+            namespace: empty for cluster-scoped objects.
+            name: of the object.
+            resource_version: None for a consistent read, 0 for whatever is cached, N for at least that fresh.
+
+        Raises:
+            StorageReadError: its value cannot be decoded.
+            Timeout: the cache does not reach the resource version in time.
+        """
+        self._source.wait_for(self, resource_version)
+        key = self.key(namespace, name)
+        if self._unreadable and (error := self._unreadable.get(key)) is not None:
+            raise error
+        return self._objects.get(key)
+
+    def list(
+        self,
+        *,
+        namespace: str = "",
+        index: Index | None = None,
+        matches: Predicate | None = None,
+        limit: int = 0,
+        start: str = "",
+        resource_version: int | None = None,
+        exact: bool = False,
+    ) -> ListResult:
+        """Return objects in the order of their keys.
+
+        Args:
+            namespace: empty for all of them.
+            index: only objects with this value in a declared index.
+            matches: only objects that this accepts (label and field selectors).
+            limit: at most so many (0: all).
+            start: `ListResult.next_start` of the page before.
+            resource_version: as for `get`.
+            exact: list as it was at `resource_version` (``resourceVersionMatch=Exact`` and all further pages).
+
+        Raises:
+            Expired: the exact revision is not retained any more.
+            StorageReadError: an object in range cannot be decoded.
+            Timeout: the cache does not reach the resource version in time.
+        """
+        self._source.wait_for(self, resource_version)
+        low = self.prefix + (f"{namespace}/" if namespace else "")
+        high = prefix_end(low)
+        low = max(low, self.prefix + start)
+        wanted = resource_version if exact and resource_version else None
+        objects, revision = self._read(low, high, index, wanted)
+        return cut_page(objects, revision, prefix=self.prefix, matches=matches, limit=limit)
+
+    def watch(
+        self,
+        *,
+        namespace: str = "",
+        name: str = "",
+        index: Index | None = None,
+        matches: Predicate | None = None,
+        resource_version: int | None = None,
+        initial_events: bool | None = None,
+        notify: Callable[[CacheWatch], None] | None = None,
+        capacity: int = DEFAULT_BUFFER,
+    ) -> CacheWatch:
+        """Watch objects from a revision on.
+
+        Args:
+            namespace: empty for all of them.
+            name: empty for all of them.
+            index: only objects with this value in a declared index (events cost nothing to the others).
+            matches: only objects that this accepts; transitions become ADDED and DELETED.
+            resource_version: N for the changes after N; None or 0 for ADDED events for what exists, then the changes.
+            initial_events: True for ADDED events for what exists at `resource_version` or later and a bookmark with
+                `initial_end`, then the changes; False for no such events even without a resource version.
+            notify: called with the watch when there is something to drain, from the applier's thread: set a flag and
+                return. Without it use `CacheWatch.wait`.
+            capacity: records that may wait before the watcher counts as too slow and is ended.
+
+        Raises:
+            Expired: the changes since `resource_version` are not retained any more.
+            Timeout: the cache does not reach the resource version in time (initial events only).
+        """
+        if resource_version and not initial_events:
+            self._recall(resource_version)
+        from_state = initial_events or (initial_events is None and not resource_version)
+        self._source.wait_for(self, resource_version if from_state or not resource_version else ANY_REVISION)
+        watch = CacheWatch(
+            Scope(namespace, name, index),
+            self._predicate(index, matches),
+            clock=self._clock,
+            position=lambda: self.revision,
+            forget=self._forget_watch,
+            notify=notify,
+            capacity=capacity,
+        )
+        with self._lock:
+            if from_state:
+                objects, revision = self._objects.between(self.prefix, prefix_end(self.prefix), index), self.revision
+                watch.begin_with(_initial(objects, watch, revision, bookmark=bool(initial_events)))
+            elif resource_version:
+                watch.begin_with(self._replay(watch, resource_version), after=resource_version)
+            self._watchers.add(watch)
+        return watch
+
+    def begin_loading(self) -> None:
+        """Keep the events that arrive from now on until `load`; called by the store's cache."""
+        with self._lock:
+            self._pending = []
+
+    def load(self, pages: Iterator[RangeResult]) -> None:
+        """Start afresh from what there was at the first page's revision, then apply what arrived meanwhile.
+
+        Watches from before are ended without an error: their clients watch again and learn whether that is possible.
+        """
+        objects: list[CachedObject] = []
+        revision = 0
+        for page in pages:  # one by one: the values are as large as the cache
+            revision = revision or page.revision
+            objects += (obj for item in page.items if (obj := self._decode(item)) is not None)
+        with self._lock:
+            ended = self._watchers.clear()
+            self._objects = ObjectTable(self._indexes, objects)
+            self._history.restart(revision)
+            self._revision = revision
+            pending, self._pending = self._pending or [], None
+            self.loaded = True
+            self._apply(pending)
+        for watch in ended:
+            watch.end()
+
+    def copy_objects(self) -> ObjectTable | None:
+        """Return a table of what is cached; None while there is nothing, or something that could not be decoded."""
+        with self._lock:
+            return self._objects.copy() if self.loaded and not self._unreadable else None
+
+    def take_over(self, objects: ObjectTable, revision: int) -> bool:
+        """Start with the objects of another cache, as they were at a revision, and apply what arrived meanwhile.
+
+        Called in place of `load`, after `begin_loading`. Returns False, changing nothing, if they are indexed
+        differently.
+        """
+        with self._lock:
+            if objects.index_names != self._indexes.keys():
+                self._pending = None
+                return False
+            self._objects, self._revision = objects, revision
+            self._history.restart(revision)
+            pending, self._pending = self._pending or [], None
+            self.loaded = True
+            self._apply(pending)
+            return True
+
+    def apply(self, events: Sequence[StoreEvent]) -> None:
+        """Apply one batch's events of this resource, whole revisions in order; called by the store's cache."""
+        with self._lock:
+            if self._pending is not None:
+                self._pending.extend(events)
+            elif self.loaded:
+                self._apply(events)
+
+    def close(self, error: ApiError | None = None) -> None:
+        """End all watches and forget the objects; the cache loads again when it is read again."""
+        with self._lock:
+            self.loaded = False
+            ended = self._watchers.clear()
+            self._objects, self._unreadable = ObjectTable(self._indexes), {}
+            self._history.restart(0)
+        for watch in ended:
+            watch.end(error)
+
+    def _apply(self, events: Sequence[StoreEvent]) -> None:
+        reached = self._revision
+        for event in events:
+            if event.revision <= reached:
+                continue
+            record = self._change(event)
+            if record is not None:
+                self._history.append(record, self._clock.monotonic())
+                self._watchers.dispatch(record)
+        if events:
+            self._revision = max(reached, events[-1].revision)
+
+    def _change(self, event: StoreEvent) -> CacheEvent | None:
+        """Change the content by one event; return what watchers see, None for what they never saw."""
+        previous = self._objects.get(event.key)
+        self._unreadable.pop(event.key, None)
+        if event.current is not None and (obj := self._decode(event.current)) is not None:
+            self._objects.put(obj)
+            return CacheEvent(MODIFIED if previous else ADDED, event.revision, obj, previous)
+        if previous is None:
+            return None
+        self._objects.remove(previous)
+        return CacheEvent(DELETED, event.revision, previous.at(event.revision), previous)
+
+    def _decode(self, item: KeyValue) -> CachedObject | None:
+        try:
+            return self._transform_item(item)
+        except StorageReadError as error:
+            self._unreadable[item.key] = error
+        except Exception as error:  # the writer's thread must survive a transform's bug: reads of this key report it
+            logger.exception("the value of key %r cannot be transformed", item.key)
+            self._unreadable[item.key] = StorageReadError(f"unable to transform key {item.key!r}: {error}")
+        return None
+
+    def _read(self, low: str, high: str, index: Index | None, wanted: int | None) -> tuple[Sequence[CachedObject], int]:
+        """Return the objects of a key range now, or as they were at the revision `wanted`."""
+        with self._lock:
+            if wanted is None or wanted >= self._revision:
+                self._check_readable(low, high)
+                return self._objects.between(low, high, index), wanted or self.revision
+            if wanted >= self._history.complete_from and not self._unreadable:
+                past = self._history.undone_to(wanted)
+                now = {obj.key: obj for obj in self._objects.between(low, high, None)}
+                then = {key: obj for key, obj in (now | past).items() if obj is not None and low <= key < high}
+                return self._only([then[key] for key in sorted(then)], index), wanted
+        try:
+            pages = self._source.read_range(low, high, wanted)
+            then_objects = [self._transform_item(item) for page in pages for item in page.items]
+        except Compacted as error:
+            raise Expired(TOO_OLD_TO_LIST) from error
+        return self._only(then_objects, index), wanted
+
+    def _only(self, objects: Sequence[CachedObject], index: Index | None) -> Sequence[CachedObject]:
+        if index is None:
+            return objects
+        name, value = index
+        return [obj for obj in objects if value in self._indexes[name](obj)]
+
+    def _check_readable(self, low: str, high: str) -> None:
+        for key, error in self._unreadable.items():
+            if low <= key < high:
+                raise error
+
+    def _predicate(self, index: Index | None, matches: Predicate | None) -> Predicate | None:
+        if index is None:
+            return matches
+        name, value = index
+        values_of = self._indexes[name]
+        if matches is None:
+            return lambda obj: value in values_of(obj)
+        return lambda obj: value in values_of(obj) and matches(obj)
+
+    def _replay(self, watch: CacheWatch, revision: int) -> Iterator[CacheEvent]:
+        if revision < self._history.complete_from:
+            raise Expired(f"too old resource version: {revision} ({self._history.complete_from})")
+        missed = self._history.after(revision)
+        return watch.select(iter(missed))
+
+    def _recall(self, revision: int) -> None:
+        """Make the history reach back to `revision`, with the store's help: the cache may have been loaded later."""
+        self._source.wait_for(self, ANY_REVISION)
+        for _ in range(_RECALLS):  # again when another watch made the history reach back, but not as far, meanwhile
+            complete_from = self._history.complete_from
+            if revision >= complete_from:
+                return
+            events = self._source.read_changes(self.prefix, prefix_end(self.prefix), revision, complete_from)
+            past = [record for event in events if (record := self._past(event)) is not None]
+            with self._lock:
+                self._history.prepend(past, revision, complete_from)
+
+    def _past(self, event: StoreEvent) -> CacheEvent | None:
+        """Return the record of a change that is not in the history any more, None if it cannot be decoded."""
+        try:
+            current = self._transform_item(event.current) if event.current else None
+            previous = self._transform_item(event.previous) if event.previous else None
+        except StorageReadError:
+            return None
+        if current is not None:
+            return CacheEvent(MODIFIED if previous else ADDED, event.revision, current, previous)
+        return CacheEvent(DELETED, event.revision, previous.at(event.revision), previous) if previous else None
+
+    def _transform_item(self, item: KeyValue) -> CachedObject:
+        if item.unreadable:
+            raise StorageReadError(f'unable to transform key "{item.key}": {item.unreadable}')
+        return self._transform(item.key, item.value, item.mod_revision)
+
+    def _forget_watch(self, watch: CacheWatch) -> None:
+        with self._lock:
+            self._watchers.remove(watch)
+
+
+def _initial(
+    objects: Sequence[CachedObject], watch: CacheWatch, revision: int, *, bookmark: bool
+) -> Iterator[CacheEvent]:
+    """Yield what a watch from a state begins with; lazily, so that selecting is the reader's work."""
+    yield from watch.select(CacheEvent(ADDED, obj.revision, obj) for obj in objects)
+    if bookmark:
+        yield CacheEvent(BOOKMARK, revision, None, initial_end=True)

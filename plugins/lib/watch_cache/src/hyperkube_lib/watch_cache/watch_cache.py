@@ -1,0 +1,362 @@
+"""The one watch of the store, from which the caches of all resources are fed.
+
+A thread per resource would be seventy of them: here one watch of the whole prefix is taken apart by key. A resource is
+loaded when it is first read. With a store in this process there is not even one thread: it calls the cache before it
+answers the write (see `feed`), so a read after a write finds it done.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hyperkube_lib.watch_cache.cached_object import Transform
+from hyperkube_lib.watch_cache.event_history import HistoryLimits
+from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
+from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION, ResourceCache
+
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, Expired, Timeout
+from hyperkube.storage.feed import Subscribable, Subscription
+from hyperkube.storage.store import (
+    Compacted,
+    EventBatch,
+    RangeResult,
+    Store,
+    StoreEvent,
+    StoreUnavailable,
+    StoreWatch,
+    prefix_end,
+)
+
+DEFAULT_TIMEOUT = 3.0
+"""Seconds that a read waits for the cache. Source: kubernetes apiserver ``pkg/storage/cacher`` (blockTimeout)."""
+
+PATIENCE_SECONDS = 0.01
+"""How long a waiting read expects the event itself, before it asks a remote store how far its watch is."""
+
+PROGRESS_SECONDS = 0.1
+"""How often it asks again."""
+
+RETRY_SECONDS = 1.0
+"""Seconds between attempts to watch a remote store again."""
+
+PAGE = 1000
+"""Objects that are read from the store at a time while a resource is loaded."""
+
+MOST_EARLY = 1000
+"""Changes that are kept of a resource that nobody has read; with more of them it is read from the store when needed."""
+
+logger = logging.getLogger("hyperkube.storage")
+
+
+def too_large(revision: int, current: int) -> Timeout:
+    """Return the error for a resource version that the cache does not reach in time.
+
+    Source of the text: kubernetes apiserver ``pkg/storage/errors.go``.
+    """
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    message = f"Timeout: Too large resource version: {revision}, current: {current}"
+    return Timeout(message, details={"causes": [cause], "retryAfterSeconds": 1})
+
+
+@dataclass(frozen=True, slots=True)
+class CacheState:
+    """What was cached at a revision, by prefix of the resource; the tables are copied before they are used."""
+
+    revision: int
+    tables: Mapping[str, ObjectTable]
+
+
+class _Given:
+    """What is known of a resource before it has a cache, and the changes since."""
+
+    __slots__ = ("early", "objects")
+
+    def __init__(self, objects: ObjectTable) -> None:
+        self.objects = objects
+        self.early: list[StoreEvent] = []
+
+
+class StoreCache:
+    """Caches of the resources under one prefix of a store.
+
+    Args:
+        store: `close` of the cache does not close it.
+        clock: for time-outs.
+        prefix: with a slash at the end; everything below is watched.
+        timeout: seconds that a read waits until the cache is fresh enough.
+        limits_of: how much history the resource with a prefix keeps, unless `resource` is told.
+        state: what the cache of another store had, of which this one is a fork: it is not read again if `store` calls
+            its readers and is still at that revision.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        prefix: str = "/registry/",
+        timeout: float = DEFAULT_TIMEOUT,
+        limits_of: Callable[[str], HistoryLimits] | None = None,
+        state: CacheState | None = None,
+    ) -> None:
+        self.store = store
+        self._clock = clock
+        self._prefix = prefix
+        self._timeout = timeout
+        self._limits_of = limits_of
+        self._resources: dict[str, ResourceCache] = {}
+        self._state = state
+        self._given: dict[str, _Given] = {}
+        self._given_lock = threading.Lock()
+        self._advanced = threading.Condition()
+        self._applied = 0
+        self._closed = threading.Event()
+        self._subscription: Subscription | None = None
+        self._watch: StoreWatch | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def applied(self) -> int:
+        """The revision up to which every loaded resource has all changes."""
+        return self._applied
+
+    def start(self) -> None:
+        """Begin to follow the store; returns when the position is known.
+
+        Raises:
+            StoreUnavailable: the store does not answer.
+        """
+        end = prefix_end(self._prefix)
+        if isinstance(self.store, Subscribable):
+            self._subscription = self.store.subscribe(self._prefix, end, self._deliver, previous=False)
+            self._advance(self._subscription.revision)
+            self._take_over(self._subscription.revision)
+            return
+        self._applied = self.store.revision()
+        self._watch = self.store.watch(self._prefix, end, revision=self._applied)
+        self._thread = threading.Thread(target=self._follow, name="watch-cache", daemon=True)
+        self._thread.start()
+
+    def resource(
+        self,
+        prefix: str,
+        transform: Transform,
+        *,
+        indexes: Mapping[str, IndexFunction] | None = None,
+        limits: HistoryLimits | None = None,
+    ) -> ResourceCache:
+        """Return a new cache for a resource; nothing is read before its first use.
+
+        Raises:
+            ValueError: the prefix is outside the cache's own, or has a cache already.
+        """
+        if not prefix.startswith(self._prefix) or not prefix.endswith("/"):
+            raise ValueError(f"prefix {prefix!r} is not a folder of {self._prefix!r}")
+        if prefix in self._resources:
+            raise ValueError(f"prefix {prefix!r} has a cache already")
+        if limits is None and self._limits_of is not None:
+            limits = self._limits_of(prefix)
+        cache = ResourceCache(self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits)
+        with self._given_lock:
+            given = self._given.pop(prefix, None)
+            if given is not None:
+                cache.begin_loading()
+                cache.apply(given.early)
+            self._resources = {**self._resources, prefix: cache}
+        if given is not None and self._state is not None:
+            cache.take_over(given.objects.copy(), self._state.revision)
+        return cache
+
+    def state(self) -> CacheState:
+        """Return what is cached, for the cache of a fork.
+
+        A fork that is made afterwards and has the state's revision has exactly these objects.
+        """
+        revision = self._applied
+        copies = {prefix: cache.copy_objects() for prefix, cache in self._resources.items()}
+        return CacheState(revision, {prefix: table for prefix, table in copies.items() if table is not None})
+
+    def forget(self, cache: ResourceCache, error: ApiError | None = None) -> None:
+        """Drop a resource that is not served any more and end its watches."""
+        self._resources = {prefix: other for prefix, other in self._resources.items() if other is not cache}
+        cache.close(error)
+
+    def wait_for(self, cache: ResourceCache, revision: int | None) -> None:
+        """Block until `cache` is loaded and has reached `revision`; None for the store's current one.
+
+        Raises:
+            Timeout: not in time.
+            StoreUnavailable: the store's revision is needed and it does not answer.
+        """
+        wanted = self.store.revision() if revision is None else revision
+        if not cache.loaded:
+            self._load(cache)
+        if wanted != ANY_REVISION and cache.revision < wanted:
+            self._wait(cache, wanted)
+
+    def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:
+        """Read a whole range from the store in pages of one revision (0: the current one).
+
+        Raises:
+            Compacted: the revision is compacted.
+        """
+        while True:
+            page = self.store.range(start, end, limit=PAGE, revision=revision)
+            yield page
+            if not page.more:
+                return
+            revision = revision or page.revision
+            start = page.items[-1].key + "\x00"
+
+    def read_changes(self, start: str, end: str, after: int, until: int) -> Sequence[StoreEvent]:
+        """Read a range's changes after one revision up to another, both in the past, from the store's own history.
+
+        Raises:
+            Expired: that history is compacted.
+        """
+        events: list[StoreEvent] = []
+        watch = self.store.watch(start, end, revision=after)
+        try:
+            watch.request_progress()
+            for batch in watch:
+                events += (event for event in batch.events if event.revision <= until)
+                if batch.revision >= until:
+                    break
+        except Compacted as error:
+            raise Expired(f"too old resource version: {after} ({error.compact_revision})") from error
+        finally:
+            watch.close()
+        return events
+
+    def close(self) -> None:
+        """End all watches and stop to follow the store; idempotent."""
+        self._closed.set()
+        if self._subscription is not None:
+            self._subscription.close()
+        if self._watch is not None:
+            self._watch.close()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        for cache in self._resources.values():
+            cache.close()
+        with self._advanced:
+            self._advanced.notify_all()
+
+    def _take_over(self, revision: int) -> None:
+        """Give the resources that were made before the start what is known of them; keep the rest for the others."""
+        if self._state is None or self._state.revision != revision:
+            self._state = None
+            return
+        for prefix, objects in self._state.tables.items():
+            cache = self._resources.get(prefix)
+            if cache is None:
+                self._given[prefix] = _Given(objects)
+            else:
+                cache.begin_loading()
+                cache.take_over(objects.copy(), revision)
+
+    def _load(self, cache: ResourceCache) -> None:
+        with cache.load_lock:
+            if cache.loaded:
+                return
+            cache.begin_loading()
+            while True:
+                try:
+                    cache.load(self.read_range(cache.prefix, prefix_end(cache.prefix), 0))
+                except Compacted:
+                    continue  # compacted between two pages: read again from the start
+                return
+
+    def _wait(self, cache: ResourceCache, wanted: int) -> None:
+        deadline = self._clock.monotonic() + self._timeout
+        pause = PATIENCE_SECONDS
+        while cache.revision < wanted:
+            left = deadline - self._clock.monotonic()
+            if left <= 0 or self._closed.is_set():
+                raise too_large(wanted, cache.revision)
+            with self._advanced:
+                if cache.revision < wanted:
+                    self._advanced.wait(min(left, pause))
+            watch = self._watch
+            if watch is not None and cache.revision < wanted:
+                watch.request_progress()
+                pause = PROGRESS_SECONDS
+
+    def _deliver(self, batch: EventBatch) -> None:
+        """Apply a batch to the resources it concerns, then let the readers that wait for it go on."""
+        if batch.events:
+            for cache, events in self._by_resource(batch).items():
+                cache.apply(events)
+        self._advance(batch.revision)
+
+    def _by_resource(self, batch: EventBatch) -> dict[ResourceCache, list[StoreEvent]]:
+        events: dict[ResourceCache, list[StoreEvent]] = {}
+        for event in batch.events:
+            cache = self._resource_of(event.key)
+            if cache is None and self._given:
+                cache = self._note_early(event)
+            if cache is not None:
+                events.setdefault(cache, []).append(event)
+        return events
+
+    def _resource_of(self, key: str) -> ResourceCache | None:
+        """Return the cache with the longest prefix of `key`."""
+        resources, end = self._resources, key.rfind("/")
+        while end > 0:
+            cache = resources.get(key[: end + 1])
+            if cache is not None:
+                return cache
+            end = key.rfind("/", 0, end)
+        return None
+
+    def _note_early(self, event: StoreEvent) -> ResourceCache | None:
+        """Keep a change of a resource that is given but has no cache yet; return the cache if it has one by now."""
+        with self._given_lock:
+            cache = self._resource_of(event.key)
+            for prefix, given in [] if cache is not None else list(self._given.items()):
+                if event.key.startswith(prefix):
+                    given.early.append(event)
+                    if len(given.early) > MOST_EARLY:
+                        del self._given[prefix]
+            return cache
+
+    def _advance(self, revision: int) -> None:
+        with self._advanced:
+            if revision > self._applied:
+                self._applied = revision
+                self._advanced.notify_all()
+
+    def _follow(self) -> None:
+        """Feed the caches from a remote store's watch until closed; a watch that breaks is made again."""
+        afresh = False
+        while not self._closed.is_set():
+            try:
+                watch = self._watch or self._watch_again(afresh=afresh)
+                for batch in watch:
+                    self._deliver(batch)
+            except Compacted:
+                logger.warning("the watch of the store fell behind its history: all caches are loaded again")
+                self._watch, afresh = None, True
+            except StoreUnavailable as error:
+                logger.warning("the watch of the store broke off: %s", error)
+                self._watch = None
+                self._clock.wait(self._closed, RETRY_SECONDS)
+            else:
+                return
+
+    def _watch_again(self, *, afresh: bool) -> StoreWatch:
+        """Open another watch from where the last one was, or with `afresh` from now, forgetting what is cached."""
+        revision = self.store.revision() if afresh else self._applied
+        watch = self.store.watch(self._prefix, prefix_end(self._prefix), revision=revision)
+        if afresh:
+            for cache in self._resources.values():
+                cache.close()
+            self._advance(revision)
+        self._watch = watch
+        if self._closed.is_set():  # `close` may have looked for a watch just before there was this one
+            watch.close()
+        return watch

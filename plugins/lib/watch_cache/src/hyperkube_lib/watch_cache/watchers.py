@@ -1,0 +1,309 @@
+"""Who watches a resource: event records, the buffers they wait in, and the look-up of who wants one.
+
+A watch costs no thread: it has a buffer and a bell. The applier of changes puts shared records into the buffers;
+whoever pumps the watch (an event loop for thousands, or a thread of its own) is called once per burst and drains.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from hyperkube_lib.watch_cache.cached_object import CachedObject
+
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError
+
+ADDED, MODIFIED, DELETED, BOOKMARK = "ADDED", "MODIFIED", "DELETED", "BOOKMARK"
+
+DEFAULT_BUFFER = 4096
+"""Records that may wait for a watcher before it counts as too slow."""
+
+Predicate: TypeAlias = Callable[[CachedObject], bool]
+Index: TypeAlias = tuple[str, str]
+"""A declared index and the value asked for, e.g. ``("spec.nodeName", "node-1")``."""
+
+
+class CacheEvent:
+    """What a watcher is told; shared by all of them.
+
+    Attributes:
+        kind: ``ADDED``, ``MODIFIED``, ``DELETED`` or ``BOOKMARK``.
+        revision: of the change; of the whole cache for a bookmark.
+        object: the new state; for a deletion the last state with the deletion's revision; None for a bookmark.
+        previous: the state before, None for a creation.
+        initial_end: for the bookmark that ends the initial events.
+    """
+
+    __slots__ = ("initial_end", "kind", "object", "previous", "revision")
+
+    def __init__(
+        self,
+        kind: str,
+        revision: int,
+        obj: CachedObject | None,
+        previous: CachedObject | None = None,
+        *,
+        initial_end: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.revision = revision
+        self.object = obj
+        self.previous = previous
+        self.initial_end = initial_end
+
+    def __repr__(self) -> str:
+        return f"<CacheEvent {self.kind} {self.revision} {self.object!r}>"
+
+
+class Transitions:
+    """One event as seen through selectors, worked out once for all watchers.
+
+    An object that comes to match a selector was added as far as its watcher can tell, one that ceases to was deleted.
+    """
+
+    __slots__ = ("_added", "_deleted", "event")
+
+    def __init__(self, event: CacheEvent) -> None:
+        self.event = event
+        self._added: CacheEvent | None = None
+        self._deleted: CacheEvent | None = None
+
+    def seen_by(self, accepts: Predicate | None) -> CacheEvent | None:
+        """Return the event for a watcher with this predicate, None when it is none of its business."""
+        event = self.event
+        if accepts is None:
+            return event
+        previous, obj = event.previous, event.object
+        before = previous is not None and accepts(previous)
+        after = event.kind != DELETED and obj is not None and accepts(obj)
+        if before and after:
+            return event
+        if after:
+            return event if event.kind == ADDED else self._as_added()
+        if before:
+            return event if event.kind == DELETED else self._as_deleted()
+        return None
+
+    def _as_added(self) -> CacheEvent:
+        if self._added is None:
+            self._added = CacheEvent(ADDED, self.event.revision, self.event.object)
+        return self._added
+
+    def _as_deleted(self) -> CacheEvent:
+        if self._deleted is None:
+            previous = self.event.previous
+            gone = previous.at(self.event.revision) if previous else None
+            self._deleted = CacheEvent(DELETED, self.event.revision, gone, previous)
+        return self._deleted
+
+
+class Scope(NamedTuple):
+    """What part of a resource is watched; everything empty means all of it."""
+
+    namespace: str = ""
+    name: str = ""
+    indexed: Index | None = None
+
+    def covers(self, obj: CachedObject) -> bool:
+        """Tell whether the object is in the watched namespace and has the watched name."""
+        return (not self.namespace or obj.namespace == self.namespace) and (not self.name or obj.name == self.name)
+
+
+class CacheWatch:
+    """One watcher's buffer. `drain` from one thread; `close` from any.
+
+    Attributes:
+        error: why the cache ended the watch; None when it was closed, or ended because its reader was too slow or the
+            cache had to start afresh (the client then watches again from where it was).
+    """
+
+    __slots__ = (
+        "_accepts", "_after", "_armed", "_bell", "_buffer", "_capacity", "_clock", "_ended", "_forget", "_initial",
+        "_notify", "_position", "error", "scope",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        scope: Scope,
+        accepts: Predicate | None,
+        *,
+        clock: Clock,
+        position: Callable[[], int],
+        forget: Callable[[CacheWatch], None],
+        notify: Callable[[CacheWatch], None] | None = None,
+        capacity: int = DEFAULT_BUFFER,
+    ) -> None:
+        self.scope = scope
+        self.error: ApiError | None = None
+        self._accepts = accepts
+        self._clock = clock
+        self._position = position
+        self._forget = forget
+        self._bell = threading.Event() if notify is None else None
+        self._notify = notify
+        self._capacity = capacity
+        self._buffer: deque[CacheEvent] = deque()
+        self._initial: Iterator[CacheEvent] | None = None
+        self._after = 0
+        self._armed = True
+        self._ended = False
+
+    @property
+    def ended(self) -> bool:
+        """Tell whether no more records come; what is buffered can still be drained, except after a slow reader."""
+        return self._ended
+
+    def begin_with(self, initial: Iterator[CacheEvent], *, after: int = 0) -> None:
+        """Let `drain` yield these records first; called before anybody knows of the watch.
+
+        Nothing up to the revision `after` is offered: the reader knows it from another server, whose cache was ahead.
+        """
+        self._initial = initial
+        self._after = after
+        self._ring()
+
+    def select(self, events: Iterator[CacheEvent]) -> Iterator[CacheEvent]:
+        """Yield what this watch would have seen of the events."""
+        for event in events:
+            if event.object is not None and self.scope.covers(event.object):
+                record = Transitions(event).seen_by(self._accepts)
+                if record is not None:
+                    yield record
+
+    def offer(self, transitions: Transitions) -> None:
+        """Buffer an event if it is wanted; called by the cache with its lock held."""
+        record = transitions.seen_by(self._accepts)
+        if record is None or self._ended or record.revision <= self._after:
+            return
+        if len(self._buffer) >= self._capacity:
+            self.end()
+            return
+        self._buffer.append(record)
+        self._ring()
+
+    def drain(self, most: int = 1000) -> list[CacheEvent]:
+        """Return up to `most` records in order; the bell rings again only after an empty answer.
+
+        So a reader drains until it gets nothing, then waits to be notified.
+        """
+        records = self._pop(most)
+        if not records:
+            self._armed = True
+            if self._buffer:
+                records = self._pop(most)
+        return records
+
+    def bookmark(self) -> CacheEvent | None:
+        """Return a bookmark for what was drained so far, None while something waits to be drained."""
+        position = max(self._position(), self._after)
+        if self._initial is not None or self._buffer or self._ended:
+            return None
+        return CacheEvent(BOOKMARK, position, None)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Block until there is something to drain or the watch ended; for readers without a `notify` of their own."""
+        if self._bell is None:
+            raise RuntimeError("this watch notifies its reader, so there is nothing to wait for")
+        rang = self._clock.wait(self._bell, timeout)
+        self._bell.clear()
+        return rang
+
+    def end(self, error: ApiError | None = None) -> None:
+        """Let no more records come and tell the reader."""
+        self.error = error
+        self._ended = True
+        self._forget(self)
+        self._armed = True
+        self._ring()
+
+    def close(self) -> None:
+        """End the watch for its reader's own reasons; idempotent."""
+        if not self._ended:
+            self.end()
+        self._buffer.clear()
+        self._initial = None
+
+    def _ring(self) -> None:
+        if not self._armed:
+            return
+        self._armed = False
+        if self._bell is not None:
+            self._bell.set()
+        elif self._notify is not None:
+            self._notify(self)
+
+    def _pop(self, most: int) -> list[CacheEvent]:
+        records: list[CacheEvent] = []
+        if self._initial is not None:
+            for record in self._initial:
+                records.append(record)
+                if len(records) >= most:
+                    return records
+            self._initial = None
+        buffer = self._buffer
+        while buffer and len(records) < most:
+            records.append(buffer.popleft())
+        return records
+
+
+class WatcherTable:
+    """All watches of a resource, filed so that an event meets few that do not want it; used under the cache's lock."""
+
+    def __init__(self, indexes: Mapping[str, Callable[[CachedObject], tuple[str, ...]]]) -> None:
+        self._indexes = indexes
+        self._files: dict[Scope, dict[CacheWatch, None]] = {}
+        self._index_watches = 0
+
+    def __len__(self) -> int:
+        return sum(len(file) for file in self._files.values())
+
+    def add(self, watch: CacheWatch) -> None:
+        """File a watch."""
+        self._files.setdefault(watch.scope, {})[watch] = None
+        self._index_watches += watch.scope.indexed is not None
+
+    def remove(self, watch: CacheWatch) -> None:
+        """Forget a watch; harmless when it is not filed."""
+        file = self._files.get(watch.scope, {})
+        if watch not in file:
+            return
+        del file[watch]
+        self._index_watches -= watch.scope.indexed is not None
+        if not file:
+            del self._files[watch.scope]
+
+    def clear(self) -> list[CacheWatch]:
+        """Forget all watches and return them."""
+        watches = [watch for file in self._files.values() for watch in file]
+        self._files.clear()
+        self._index_watches = 0
+        return watches
+
+    def dispatch(self, event: CacheEvent) -> None:
+        """Offer the event to the watches that may want it."""
+        obj = event.object
+        if obj is None or not self._files:
+            return
+        transitions = Transitions(event)
+        for scope in self._scopes(obj, event.previous):
+            if file := self._files.get(scope):
+                for watch in tuple(file):
+                    watch.offer(transitions)
+
+    def _scopes(self, obj: CachedObject, previous: CachedObject | None) -> Iterator[Scope]:
+        places = [("", "")]
+        if obj.namespace:
+            places += [(obj.namespace, ""), (obj.namespace, obj.name)]
+        places.append(("", obj.name))
+        for namespace, name in places:
+            yield Scope(namespace, name)
+        if not self._index_watches:
+            return
+        for index, values_of in self._indexes.items():
+            values = dict.fromkeys((*values_of(obj), *(values_of(previous) if previous else ())))
+            for value in values:
+                for namespace, name in places:
+                    yield Scope(namespace, name, (index, value))

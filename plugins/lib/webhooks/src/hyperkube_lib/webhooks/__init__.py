@@ -1,0 +1,1 @@
+"""Calls to webhooks: of services and URLs, with reviews as requests and answers."""
