@@ -15,7 +15,7 @@ from hyperkube.machinery.schema import StructuralType
 pytest.importorskip("hyperkube_api.apps.v1")
 
 ALL = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
-GOLDEN = Path(__file__).parents[5] / "shared" / "golden" / "dev" / "openapi"
+GOLDEN = Path(__file__).parents[6] / "shared" / "golden" / "dev" / "openapi"
 CRD_SCHEMA = {
     "type": "object",
     "description": "A doodad.",
