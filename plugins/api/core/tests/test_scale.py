@@ -26,7 +26,7 @@ def a_deployment(replicas=2):
     }
 
 
-def test_scale_shows_wished_and_counted_replicas():
+def test_scale_shows_desired_and_observed_replicas():
     scale = scale_of(a_deployment())
 
     assert scale["spec"] == {"replicas": 2}
@@ -36,12 +36,12 @@ def test_scale_shows_wished_and_counted_replicas():
 def test_scale_changes_replicas_of_the_version_that_was_read():
     stored = calls.Stored((DEPLOYMENTS, a_deployment()))
     handler = declare_scale(Version("apps", "v1", "x"), "deployments").handler
-    wish = {"metadata": {"name": "d", "resourceVersion": "7"}, "spec": {"replicas": 5}}
+    wanted = {"metadata": {"name": "d", "resourceVersion": "7"}, "spec": {"replicas": 5}}
 
-    handler(calls.a_call(stored, name="d", verb="update", body=wish))
+    handler(calls.a_call(stored, name="d", verb="update", body=wanted))
 
     assert stored.get(DEPLOYMENTS, "d", "ns")["spec"]["replicas"] == 5
-    stale = {**wish, "metadata": {"name": "d", "resourceVersion": "6"}}
+    stale = {**wanted, "metadata": {"name": "d", "resourceVersion": "6"}}
     with pytest.raises(Conflict):
         handler(calls.a_call(stored, name="d", verb="update", body=stale))
 
@@ -53,5 +53,5 @@ META = {"name": "a", "creationTimestamp": "2026-01-01T11:55:00Z"}
 @pytest.mark.parametrize(
     ("obj", "shown"), [({}, [0, 0]), ({"spec": {"replicas": 5}, "status": {"replicas": 3}}, [5, 3])]
 )
-def test_a_scale_row_shows_what_is_wished_for_and_what_is_there(obj, shown):
+def test_a_scale_row_shows_the_desired_and_the_available_replicas(obj, shown):
     assert scale_cells({"metadata": META, **obj}, NOW) == ["a", *shown, "5m"]

@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from hyperkube_api.core.services.allocator import ServiceAddresses, node_ports
+from hyperkube_api.core.services.allocator import ServiceAllocator, node_ports
 from hyperkube_api.core.services.strategy import ServiceStrategy
 
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICES
@@ -38,7 +38,7 @@ def stored():
 
 @pytest.fixture
 def strategy():
-    return ServiceStrategy(ServiceAddresses())
+    return ServiceStrategy(ServiceAllocator())
 
 
 def test_a_service_gets_an_address_with_an_object_of_its_own(strategy, stored):

@@ -41,7 +41,7 @@ def is_native(name: str) -> bool:
 
 
 def is_extended(name: str) -> bool:
-    """Tell whether a resource is one that a node advertises on somebody's behalf."""
+    """Tell whether a resource is extended: one that nodes advertise for a device plug-in or an operator."""
     if is_native(name) or name.startswith("requests."):
         return False
     return not names.qualified_name("requests." + name)

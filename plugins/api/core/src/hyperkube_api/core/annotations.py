@@ -1,4 +1,4 @@
-"""Annotations in templates: whoever makes objects from them copies what stands there.
+"""Annotations in templates: controllers copy them to the objects that they make.
 
 Source: kubernetes apimachinery pkg/api/validation (ValidateAnnotations).
 """

@@ -43,12 +43,12 @@ def scale(version: Version, resource: str) -> Subresource:
 
 
 def scale_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return how many replicas are wished for and how many there are.
+    """Return the desired and the available replicas.
 
     Source: kubernetes pkg/printers/internalversion/printers.go (printScale).
     """
-    wished, there = cells.spec_of(obj).get("replicas") or 0, cells.status_of(obj).get("replicas") or 0
-    return [cells.name(obj), wished, there, cells.age(obj, now)]
+    desired, available = cells.spec_of(obj).get("replicas") or 0, cells.status_of(obj).get("replicas") or 0
+    return [cells.name(obj), desired, available, cells.age(obj, now)]
 
 
 def _handler(resource: GroupVersionResource) -> Callable[[Call], Object]:
@@ -82,7 +82,7 @@ def _check(call: Call, wanted: Object) -> None:
 
 
 def scale_of(workload: Object) -> Object:
-    """Return the Scale of a workload: wished and counted replicas, and the pods' selector as text."""
+    """Return the Scale of a workload: desired and observed replicas, and the pods' selector as text."""
     meta = metadata(workload)
     spec, status = workload.get("spec") or {}, workload.get("status") or {}
     shown: Object = {"replicas": status.get("replicas") or 0}

@@ -1,4 +1,4 @@
-"""Component statuses: how the scheduler, the controller manager and the store are doing, as of old.
+"""Component statuses: the health of the scheduler, the controller manager and the store (deprecated).
 
 In one process the parts that answer at all are healthy; the store is asked by every read before this one.
 """

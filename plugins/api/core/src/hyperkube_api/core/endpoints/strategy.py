@@ -16,7 +16,7 @@ from hyperkube.machinery.objects import Object
 
 
 class EndpointsStrategy(Strategy):
-    """The addresses behind a service, all in one object, as of old."""
+    """The addresses behind a service in one object, which EndpointSlices replaced."""
 
     allow_create_on_update = True
 
@@ -33,5 +33,5 @@ class EndpointsStrategy(Strategy):
         return validate_endpoints(obj, old, loopback=call.gates.get(LOOPBACK_GATE, False))
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say which addresses are written in an odd way."""
+        """Warn of addresses that are not in canonical form."""
         return endpoints_warnings(obj)

@@ -1,4 +1,4 @@
-"""Endpoints.
+"""What is wrong with endpoints.
 
 Source: kubernetes pkg/apis/core/validation (ValidateEndpoints).
 """

@@ -1,4 +1,4 @@
-"""Events, in both of their shapes.
+"""How an event is created and updated, in core/v1 and in events.k8s.io/v1.
 
 Source: kubernetes pkg/registry/core/event/strategy.go.
 """

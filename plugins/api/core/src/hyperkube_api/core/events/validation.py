@@ -1,4 +1,4 @@
-"""Events, of the core group and of their own.
+"""What is wrong with an event, of the core group or of events.k8s.io.
 
 Source: kubernetes pkg/apis/core/validation/events.go.
 """

@@ -25,7 +25,7 @@ KUBERNETES_FINALIZER = "kubernetes"
 
 
 class NamespaceStrategy(StatusStrategy):
-    """A namespace: it goes only once its finalizers are done with what it holds."""
+    """A namespace, which is deleted once the finalizers of its specification are gone."""
 
     returns_deleted_object = True
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {
@@ -39,7 +39,7 @@ class NamespaceStrategy(StatusStrategy):
         default_namespace(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Start active, and let the namespace controller have the last word."""
+        """Start active, and add the finalizer of the namespace controller."""
         default_namespace(obj)
         obj["status"] = {"phase": "Active"}
         spec = obj.setdefault("spec", {})
@@ -54,7 +54,7 @@ class NamespaceStrategy(StatusStrategy):
         obj["spec"] = {**spec, "finalizers": finalizers} if finalizers else spec
 
     def prepare_delete(self, call: Call, obj: Object) -> None:
-        """Show that the namespace is going."""
+        """Set the phase to Terminating."""
         obj.setdefault("status", {})["phase"] = "Terminating"
 
     def blocks_deletion(self, obj: Object) -> bool:

@@ -9,7 +9,7 @@ from hyperkube.machinery.objects import Object
 
 
 def default_node(node: Object) -> None:
-    """A node can give what it has, unless it says otherwise."""
+    """Allow all of the capacity to be allocated, unless the node says otherwise."""
     status = node.get("status") or {}
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = dict(status["capacity"])

@@ -1,4 +1,4 @@
-"""Labels of nodes that have newer names, wherever something selects nodes by them.
+"""Warnings for deprecated labels of nodes, wherever something selects nodes by them.
 
 Source: kubernetes pkg/api/node/util.go.
 """
@@ -21,7 +21,7 @@ DEPRECATED_LABELS = {
 }
 
 
-def of_key(path: Path, key: str) -> str:
+def deprecated_label_warning(path: Path, key: str) -> str:
     """Return the warning for a key that is one of the deprecated labels."""
     return f"{path}: {key} is {DEPRECATED_LABELS[key]}"
 
@@ -32,7 +32,7 @@ def term_warnings(path: Path, term: Object, *, values: bool = False) -> list[str
     for index, expression in enumerate(term.get("matchExpressions") or ()):
         at = path.child("matchExpressions").index(index)
         if expression.get("key") in DEPRECATED_LABELS:
-            found.append(of_key(at.child("key"), expression["key"]))
+            found.append(deprecated_label_warning(at.child("key"), expression["key"]))
         if values:
             found += _values(at.child("values"), expression.get("values") or [])
     return found

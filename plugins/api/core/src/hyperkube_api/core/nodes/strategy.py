@@ -51,5 +51,5 @@ class NodeStrategy(StatusStrategy):
         return validate_node_status_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but out of use."""
+        """Warn of deprecated fields."""
         return node_warnings(obj)

@@ -56,7 +56,7 @@ def validate_node(obj: Object) -> list[FieldError]:
 
 
 def _annotated_taints(annotations: Mapping[str, str]) -> list[FieldError]:
-    """Check the taints that a node has, as of old, in an annotation."""
+    """Check the taints that a node has in the deprecated annotation."""
     if not annotations.get(TAINTS):
         return []
     path = ROOT.child("metadata", "annotations")

@@ -20,7 +20,7 @@ from hyperkube.machinery.objects import Object
 
 
 class PersistentVolumeClaimStrategy(StatusStrategy):
-    """A wish for storage.
+    """A request for storage.
 
     Kubernetes stores a new claim without its phase and fills that in whenever it reads it; the first update writes it
     down, so that even an unchanged one gets a new resourceVersion.
@@ -63,7 +63,7 @@ class PersistentVolumeClaimStrategy(StatusStrategy):
         return validate_claim_status_update(obj)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but odd."""
+        """Warn of the deprecated annotation and of fractional bytes."""
         return claim_object_warnings(obj)
 
 

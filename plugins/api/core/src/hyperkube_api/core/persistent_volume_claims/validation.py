@@ -1,4 +1,4 @@
-"""Claims to persistent volumes.
+"""What is wrong with a claim to a persistent volume.
 
 Source: kubernetes pkg/apis/core/validation (ValidatePersistentVolumeClaim and around).
 """
@@ -139,7 +139,7 @@ def validate_claim_update(claim: Object, old: Object) -> list[FieldError]:
 
 
 def _class_kept(claim: Object, old: Object, munged: Object) -> list[FieldError]:
-    """Check the class of old in the annotation; where it may be filled in as a field, `munged` loses it."""
+    """Check the class in the deprecated annotation; where it may be filled in as a field, `munged` loses it."""
     before, after = annotations_of(old).get(CLASS_ANNOTATION), annotations_of(claim).get(CLASS_ANNOTATION)
     had, wanted = (old.get("spec") or {}).get("storageClassName"), claim["spec"].get("storageClassName")
     filled_in = had is None and wanted is not None and before in {None, wanted}
@@ -199,7 +199,7 @@ def validate_claim_status_update(claim: Object) -> list[FieldError]:
 
 
 def basic_amount(path: Path, text: str) -> list[FieldError]:
-    """Check that there is not less than nothing of something."""
+    """Check that a quantity is not negative."""
     value = parse(text).value()
     return [invalid(path, value, "must be a valid resource quantity")] if value < 0 else []
 

@@ -29,7 +29,7 @@ class PersistentVolumeStrategy(StatusStrategy):
         default_persistent_volume(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Start pending: nobody has looked at the volume yet."""
+        """Start pending: the volume controller has not seen the volume yet."""
         obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": format_time(call.clock.now())}
 
     def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
@@ -47,7 +47,7 @@ class PersistentVolumeStrategy(StatusStrategy):
         return validate_persistent_volume_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but out of use."""
+        """Warn of deprecated fields."""
         return persistent_volume_warnings(obj)
 
 

@@ -1,4 +1,4 @@
-"""Persistent volumes.
+"""What is wrong with a persistent volume.
 
 Source: kubernetes pkg/apis/core/validation (ValidatePersistentVolume and around).
 """

@@ -15,7 +15,7 @@ from hyperkube.machinery.objects import Object
 
 
 class PodTemplateStrategy(Strategy):
-    """A pod template on its own, for whoever makes pods from it."""
+    """A pod template on its own, for controllers that make pods from it."""
 
     generation = True
     returns_deleted_object = True

@@ -1,4 +1,4 @@
-"""AppArmor profiles of old: annotations of a pod that became fields.
+"""AppArmor profiles in the deprecated annotations of a pod, which became fields.
 
 Source: kubernetes pkg/registry/core/pod/strategy.go (applyAppArmorVersionSkew).
 """

@@ -1,4 +1,4 @@
-"""Binding: give a pod its node, once.
+"""Binding: a pod is assigned to a node, once.
 
 Both ways are served: ``pods/NAME/binding`` and the older ``bindings``, which names the pod in the body.
 Source: kubernetes pkg/registry/core/pod/storage/storage.go (BindingREST).
@@ -40,7 +40,7 @@ def bind(call: Call) -> Object:
 
 
 def bind_by_body(call: Call) -> Object:
-    """Bind the pod that the body names: the path of old, ``POST bindings``."""
+    """Bind the pod that the body names: ``POST bindings``, the older of the two paths."""
     call.name = str(metadata(call.body or {}).get("name") or "")
     return bind(call)
 

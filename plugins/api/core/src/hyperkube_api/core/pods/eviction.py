@@ -36,9 +36,9 @@ def evict(call: Call) -> Object:
         options["dryRun"] = ["All"]
     pod = call.objects.get(PODS, call.name, call.namespace)
     if not _can_ignore_budgets(pod):
-        _charge_budget(call, pod, dry_run=dry_run)
+        _decrement_budget(call, pod, dry_run=dry_run)
     if not dry_run:
-        _announce(call)
+        _add_disruption_target(call)
     options.setdefault("preconditions", {}).setdefault("uid", metadata(pod).get("uid"))
     call.objects.delete(PODS, call.name, call.namespace, options=options)
     return dict(SUCCESS)
@@ -51,11 +51,11 @@ def _can_ignore_budgets(pod: Object) -> bool:
     return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed", "Pending"}
 
 
-def _announce(call: Call) -> None:
-    """Say on the pod why it goes, for whoever counts its failures."""
+def _add_disruption_target(call: Call) -> None:
+    """Add the condition DisruptionTarget, by which a Job's failure policy tells an eviction from a failure."""
     now = format_time(call.clock.now())
 
-    def mark(pod: Object) -> Object:
+    def add_condition(pod: Object) -> Object:
         status = pod.setdefault("status", {})
         others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
         target = {
@@ -69,10 +69,10 @@ def _announce(call: Call) -> None:
         status["conditions"] = [*others, target]
         return pod
 
-    call.objects.change(PODS, call.name, call.namespace, mark)
+    call.objects.change(PODS, call.name, call.namespace, add_condition)
 
 
-def _charge_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
+def _decrement_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
     labels = labels_of(pod)
     budgets = [
         budget
@@ -85,14 +85,14 @@ def _charge_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
     if not budgets:
         return
     budget = budgets[0]
-    if not _is_ready(pod) and _unready_may_go(budget):
+    if not _is_ready(pod) and _may_evict_unhealthy(budget):
         return
     now = format_time(call.clock.now())
 
-    def spend(current: Object) -> Object:
-        return _spent(current, call.name, now)
+    def decrement(current: Object) -> Object:
+        return _check_and_decrement(current, call.name, now)
 
-    call.objects.change(POD_DISRUPTION_BUDGETS, metadata(budget)["name"], call.namespace, spend, dry_run=dry_run)
+    call.objects.change(POD_DISRUPTION_BUDGETS, metadata(budget)["name"], call.namespace, decrement, dry_run=dry_run)
 
 
 def _is_ready(pod: Object) -> bool:
@@ -100,14 +100,14 @@ def _is_ready(pod: Object) -> bool:
     return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
 
 
-def _unready_may_go(budget: Object) -> bool:
+def _may_evict_unhealthy(budget: Object) -> bool:
     if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == ALWAYS_ALLOW:
         return True
     status = budget.get("status") or {}
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-def _spent(budget: Object, pod_name: str, now: str) -> Object:
+def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
     name = metadata(budget)["name"]
     status = budget.setdefault("status", {})
     if status.get("observedGeneration", 0) < metadata(budget).get("generation", 0):
@@ -141,11 +141,11 @@ def _spent(budget: Object, pod_name: str, now: str) -> Object:
     status["disruptionsAllowed"] = allowed - 1
     status["disruptedPods"] = {**disrupted, pod_name: now}
     if allowed == 1:
-        _note_exhausted(status, now)
+        _set_disruption_not_allowed(status, now)
     return budget
 
 
-def _note_exhausted(status: Object, now: str) -> None:
+def _set_disruption_not_allowed(status: Object, now: str) -> None:
     others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionAllowed"]
     exhausted = {
         "type": "DisruptionAllowed",

@@ -1,4 +1,4 @@
-"""Pods: what the server decides when one is created, changed, resized or told to go.
+"""How a pod is created, updated, resized and deleted.
 
 Source: kubernetes pkg/registry/core/pod/strategy.go.
 """
@@ -99,8 +99,8 @@ class PodStrategy(StatusStrategy):
         if requested is not None:
             period = requested
         else:
-            wished = spec.get("terminationGracePeriodSeconds")
-            period = 30 if wished is None else int(wished)
+            declared = spec.get("terminationGracePeriodSeconds")
+            period = 30 if declared is None else int(declared)
         if not spec.get("nodeName") or status.get("phase") in TERMINAL_PHASES:
             period = 0
         return 1 if period < 0 else period
@@ -156,7 +156,7 @@ class ResizeStrategy(PodStrategy):
     """``/resize``: cpu and memory of a running pod, container by container."""
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Keep everything but the resources of the pod and its containers, and wish for what is new."""
+        """Take the resources of the pod and its containers from the request, keep everything else."""
         wanted = obj.get("spec") or {}
         spec = dict(old.get("spec") or {})
         for member in ("containers", "initContainers"):
@@ -180,6 +180,6 @@ def _resized(containers: Sequence[Object], wanted: Sequence[Object]) -> list[Obj
     by_name = {container.get("name"): container for container in wanted}
     merged = []
     for container in containers:
-        wish = by_name.get(container.get("name"), container)
-        merged.append({**container, **{key: wish[key] for key in _RESIZED if key in wish}})
+        resized = by_name.get(container.get("name"), container)
+        merged.append({**container, **{key: resized[key] for key in _RESIZED if key in resized}})
     return merged

@@ -20,7 +20,7 @@ from hyperkube.machinery.objects import Object
 
 
 class ReplicationControllerStrategy(StatusStrategy):
-    """The replica set of old, with a map for a selector."""
+    """What ReplicaSet replaced: its selector is a map of labels."""
 
     generation = True
     default_gc = "Orphan"

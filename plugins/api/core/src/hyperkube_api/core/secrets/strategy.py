@@ -15,7 +15,7 @@ from hyperkube.machinery.objects import Object
 
 
 class SecretStrategy(Strategy):
-    """Configuration that not everybody may read."""
+    """Confidential data of some type: credentials, keys, certificates."""
 
     def default(self, obj: Object) -> None:
         """Fill in the type and merge ``stringData``."""
@@ -35,5 +35,5 @@ class SecretStrategy(Strategy):
         return validate_secret_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when a TLS secret holds something else."""
+        """Warn of a TLS secret whose certificate and key do not match."""
         return secret_warnings(obj)

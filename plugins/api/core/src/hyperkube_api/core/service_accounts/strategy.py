@@ -17,5 +17,5 @@ class ServiceAccountStrategy(Strategy):
     returns_deleted_object = True
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when secrets are listed that nothing reads any more."""
+        """Warn of the deprecated annotation that enforces mountable secrets."""
         return service_account_warnings(obj, old)

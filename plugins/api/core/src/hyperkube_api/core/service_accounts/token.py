@@ -1,4 +1,4 @@
-"""TokenRequest: a short-lived token for a service account, bound to a pod, a secret or a node if so wished.
+"""TokenRequest: a short-lived token for a service account, which may be bound to a pod, a secret or a node.
 
 Source: kubernetes pkg/registry/core/serviceaccount/storage/token.go. The signer is the host's, passed in the options.
 """
@@ -103,7 +103,7 @@ def _problems(spec: Object) -> list[FieldError]:
 
 
 def _bound_object(call: Call, reference: Object | None) -> Object | None:
-    """Return the object that the token shall live and die with."""
+    """Return the object that the token is bound to: it is valid as long as the object exists."""
     if not reference:
         return None
     kind, name = reference.get("kind") or "", reference.get("name") or ""

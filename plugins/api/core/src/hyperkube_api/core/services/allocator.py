@@ -1,4 +1,4 @@
-"""Which cluster IPs and node ports are free, and who gets them.
+"""The allocator of cluster IPs and node ports: which are free, and which service gets them.
 
 A cluster IP is taken by creating the IPAddress object of its name: the store decides between two that want it, on one
 server or on several. Node ports have no such objects: a record in the store says which are taken, and is changed by
@@ -34,7 +34,7 @@ _ABANDONED_SECONDS = 60.0
 _RANDOM_TRIES = 16
 
 
-class AddressTaken(ValueError):
+class NotAllocated(ValueError):
     """The address or port that was asked for cannot be had; the text says why."""
 
 
@@ -61,8 +61,8 @@ def _port_range(options: Mapping[str, Any]) -> tuple[int, int]:
     return int(low), int(high)
 
 
-class ServiceAddresses:
-    """Hands out the addresses of one server's services."""
+class ServiceAllocator:
+    """Allocates cluster IPs and node ports to the services that one server creates."""
 
     def __init__(self, random: Random | None = None) -> None:
         self._random = random or Random()  # noqa: S311  a guess at an address is no secret
@@ -70,7 +70,7 @@ class ServiceAddresses:
         self._ports: set[int] = set()
         self._claimed: set[int] = set()
         self._refreshed: float | None = None
-        self._ownerless: dict[int, tuple[float, float]] = {}
+        self._leaked: dict[int, tuple[float, float]] = {}
 
     def families(self, call: Call) -> list[str]:
         """Return the families that this cluster is configured for, the default one first."""
@@ -80,7 +80,7 @@ class ServiceAddresses:
         """Return an address of a family that is free now; another request may still be quicker.
 
         Raises:
-            AddressTaken: the ranges of the family are full.
+            NotAllocated: the ranges of the family are full.
         """
         for network in self._networks(call, family):
             low, size = _usable(network)
@@ -92,13 +92,13 @@ class ServiceAddresses:
             for offset in range(size):
                 if not self._is_used(call, str(low + offset)):
                     return str(low + offset)
-        raise AddressTaken("range is full")
+        raise NotAllocated("range is full")
 
     def check_ip(self, call: Call, text: str) -> None:
         """Refuse an address that is outside the ranges or taken.
 
         Raises:
-            AddressTaken: with the reason.
+            NotAllocated: with the reason.
         """
         address = ipaddress.ip_address(text)
         for network in self._networks(call, family_of(text)):
@@ -106,15 +106,15 @@ class ServiceAddresses:
             if address.version == low.version and int(low) <= int(address) < int(low) + size:
                 break
         else:
-            raise AddressTaken("the provided network does not match the current range")
+            raise NotAllocated("the provided network does not match the current range")
         if self._is_used(call, text):
-            raise AddressTaken("provided IP is already allocated")
+            raise NotAllocated("provided IP is already allocated")
 
     def claim_ip(self, call: Call, text: str, service: Object) -> None:
         """Take an address for a service by creating its IPAddress.
 
         Raises:
-            AddressTaken: another service was quicker.
+            NotAllocated: another service was quicker.
         """
         meta = metadata(service)
         record: Object = {
@@ -138,7 +138,7 @@ class ServiceAddresses:
         try:
             call.objects.create(IP_ADDRESSES, record)
         except AlreadyExists as error:
-            raise AddressTaken("provided IP is already allocated") from error
+            raise NotAllocated("provided IP is already allocated") from error
 
     def release_ip(self, call: Call, text: str) -> None:
         """Give an address back; one that is already free stays free."""
@@ -151,7 +151,7 @@ class ServiceAddresses:
         """Return a node port that is free now.
 
         Raises:
-            AddressTaken: the range is full.
+            NotAllocated: the range is full.
         """
         low, high = _port_range(call.options)
         used = self._used_ports(call) | set(besides)
@@ -164,30 +164,30 @@ class ServiceAddresses:
             for port in range(low, high + 1):
                 if port not in used:
                     return port
-        raise AddressTaken("range is full")
+        raise NotAllocated("range is full")
 
     def check_port(self, call: Call, port: int) -> None:
         """Refuse a node port that is outside the range or, unless this is a dry run, taken.
 
         Raises:
-            AddressTaken: with the reason.
+            NotAllocated: with the reason.
         """
         low, high = _port_range(call.options)
         if not low <= port <= high:
-            raise AddressTaken(f"provided port is not in the valid range. The range of valid ports is {low}-{high}")
+            raise NotAllocated(f"provided port is not in the valid range. The range of valid ports is {low}-{high}")
         if not call.dry_run and port in self._used_ports(call) and port in self._used_ports(call, fresh=True):
-            raise AddressTaken("provided port is already allocated")
+            raise NotAllocated("provided port is already allocated")
 
     def claim_port(self, call: Call, port: int) -> None:
         """Take a node port.
 
         Raises:
-            AddressTaken: another service was quicker.
+            NotAllocated: another service was quicker.
         """
         self._used_ports(call)
         with self._lock:
             if port in self._ports or port in self._claimed:
-                raise AddressTaken("provided port is already allocated")
+                raise NotAllocated("provided port is already allocated")
             self._claimed.add(port)
         try:
             self._record(call, lambda taken: self._take(call, taken, port))
@@ -200,7 +200,7 @@ class ServiceAddresses:
         """Take a node port that no server has taken; return it.
 
         Raises:
-            AddressTaken: the range is full.
+            NotAllocated: the range is full.
         """
         low, high = _port_range(call.options)
         refused, found = set(besides), list[int]()
@@ -212,7 +212,7 @@ class ServiceAddresses:
                 if free:
                     break
             else:
-                raise AddressTaken("range is full")
+                raise NotAllocated("range is full")
             found[:] = [self._random.choice(free)]
             return taken | {found[0]}
 
@@ -243,7 +243,7 @@ class ServiceAddresses:
 
         def changed(record: Object | None) -> Object | None:
             taken = node_port_record.read_ports(record, low, high)
-            ports = change(self._of_services(call) if taken is None else taken)
+            ports = change(self._ports_of_services(call) if taken is None else taken)
             return node_port_record.write_ports(ports, low, high) if ports is not None else None
 
         call.objects.change_record(node_port_record.KEY, changed)
@@ -252,27 +252,27 @@ class ServiceAddresses:
         """Return the ports with one more.
 
         Raises:
-            AddressTaken: another server has it, or had it a moment ago.
+            NotAllocated: another server has it, or had it a moment ago.
         """
         low, high = _port_range(call.options)
         if port not in taken:
-            self._ownerless.pop(port, None)
+            self._leaked.pop(port, None)
             return taken | {port} if low <= port <= high else None
         now = call.clock.monotonic()
-        if port in self._of_services(call):
-            self._ownerless.pop(port, None)
-            raise AddressTaken("provided port is already allocated")
-        since, seen = self._ownerless.get(port, (now, now))
+        if port in self._ports_of_services(call):
+            self._leaked.pop(port, None)
+            raise NotAllocated("provided port is already allocated")
+        since, seen = self._leaked.get(port, (now, now))
         if now - seen > _ABANDONED_SECONDS:  # it may have been free in between
             since = now
-        self._ownerless[port] = (since, now)
+        self._leaked[port] = (since, now)
         if now - since < _ABANDONED_SECONDS:
-            raise AddressTaken("provided port is already allocated")
-        del self._ownerless[port]
+            raise NotAllocated("provided port is already allocated")
+        del self._leaked[port]
         return taken
 
     @staticmethod
-    def _of_services(call: Call) -> set[int]:
+    def _ports_of_services(call: Call) -> set[int]:
         return {port for service in call.objects.list(SERVICES) for port in node_ports(service)}
 
     def _networks(self, call: Call, family: str) -> list[Network]:
@@ -292,14 +292,14 @@ class ServiceAddresses:
     def _used_ports(self, call: Call, *, fresh: bool = False) -> set[int]:
         """Return the node ports in use.
 
-        They are read from the services at first, and now and then for other servers' sake. Before somebody is refused a
-        port they are read `fresh`: its service may have been deleted through another server.
+        They are read from the services at first, and now and then for other servers' sake. Before a port is
+        refused they are read `fresh`: its service may have been deleted through another server.
         """
         now = call.clock.monotonic()
         with self._lock:
             if not fresh and self._refreshed is not None and now - self._refreshed < _REFRESH_SECONDS:
                 return self._ports | self._claimed
-        ports = self._of_services(call)
+        ports = self._ports_of_services(call)
         with self._lock:
             self._ports, self._refreshed = ports, now
             return self._ports | self._claimed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hyperkube_api.core.services.allocator import ServiceAddresses
+from hyperkube_api.core.services.allocator import ServiceAllocator
 from hyperkube_api.core.services.strategy import ServiceStrategy
 from hyperkube_api.core.services.table import service_cells
 from hyperkube_api.core.versions import V1
@@ -21,7 +21,7 @@ def services() -> ResourceSpec:
         categories=("all",),
         storage_prefix="services/specs",
         storage_version_hash="0/CO1lhkEBI=",
-        strategy=ServiceStrategy(ServiceAddresses()),
+        strategy=ServiceStrategy(ServiceAllocator()),
         columns=(
             NAME,
             column("Type", field="spec.type"),

@@ -1,11 +1,11 @@
-"""Services: addresses and node ports are given out here, and fields that no longer apply are dropped.
+"""How a service is created and updated: addresses and node ports are allocated, fields that do not apply are dropped.
 
 Source: kubernetes pkg/registry/core/service/strategy.go and storage/{storage,alloc}.go.
 """
 
 from __future__ import annotations
 
-from hyperkube_api.core.services.allocator import AddressTaken, ServiceAddresses, family_of, node_ports
+from hyperkube_api.core.services.allocator import NotAllocated, ServiceAllocator, family_of, node_ports
 from hyperkube_api.core.services.defaults import default_service
 from hyperkube_api.core.services.ip_families import SERVICE, init_families, normalize_cluster_ips
 from hyperkube_api.core.services.validation import (
@@ -33,7 +33,7 @@ class ServiceStrategy(StatusStrategy):
     allow_create_on_update = True
     returns_deleted_object = True
 
-    def __init__(self, addresses: ServiceAddresses) -> None:
+    def __init__(self, addresses: ServiceAllocator) -> None:
         self._addresses = addresses
 
     def default(self, obj: Object) -> None:
@@ -71,11 +71,11 @@ class ServiceStrategy(StatusStrategy):
         return validate_service_status_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but out of use."""
+        """Warn of deprecated and ignored fields."""
         return service_warnings(obj)
 
     def begin_create(self, call: Call, obj: Object) -> Finish | None:
-        """Claim the addresses and ports that were chosen, others if somebody was quicker."""
+        """Claim the addresses and ports that were chosen, others if another request was quicker."""
         return self._claim(call, obj, None)
 
     def begin_update(self, call: Call, obj: Object, old: Object) -> Finish | None:
@@ -93,7 +93,7 @@ class ServiceStrategy(StatusStrategy):
         self._choose_ips(call, obj, old)
         try:
             self._choose_ports(call, obj, old)
-        except AddressTaken as error:
+        except NotAllocated as error:
             raise InternalError.because(f"failed to allocate a nodePort: {error}") from error
 
     def _choose_ips(self, call: Call, obj: Object, old: Object | None) -> None:
@@ -116,7 +116,7 @@ class ServiceStrategy(StatusStrategy):
     def _check_ip(self, call: Call, obj: Object, address: str) -> None:
         try:
             self._addresses.check_ip(call, address)
-        except AddressTaken as error:
+        except NotAllocated as error:
             raise _no_address(obj, address, error) from error
 
     def _choose_ports(self, call: Call, obj: Object, old: Object | None) -> None:
@@ -156,7 +156,7 @@ class ServiceStrategy(StatusStrategy):
     def _check_port(self, call: Call, obj: Object, path: object, port: int) -> None:
         try:
             self._addresses.check_port(call, port)
-        except AddressTaken as error:
+        except NotAllocated as error:
             problem = invalid(path, port, str(error))  # type: ignore[arg-type]  # a Path
             raise Invalid.about(SERVICE, obj["metadata"].get("name") or "", [problem]) from error
 
@@ -188,7 +188,7 @@ class ServiceStrategy(StatusStrategy):
     def _claim_ip(self, call: Call, obj: Object, address: str) -> str:
         try:
             self._addresses.claim_ip(call, address, obj)
-        except AddressTaken as error:
+        except NotAllocated as error:
             if address not in call.data.get(_AUTO_IPS, ()):
                 raise _no_address(obj, address, error) from error
             other = self._addresses.choose_ip(call, family_of(address))
@@ -202,13 +202,13 @@ class ServiceStrategy(StatusStrategy):
     def _claim_port(self, call: Call, obj: Object, port: int) -> int:
         try:
             self._addresses.claim_port(call, port)
-        except AddressTaken as error:
+        except NotAllocated as error:
             if port not in call.data.get(_AUTO_PORTS, ()):
                 problem = invalid(_SPEC.child("ports").index(0).child("nodePort"), port, str(error))
                 raise Invalid.about(SERVICE, obj["metadata"].get("name") or "", [problem]) from error
             try:
                 other = self._addresses.claim_any_port(call, node_ports(obj))
-            except AddressTaken as full:
+            except NotAllocated as full:
                 raise InternalError.because(f"failed to allocate a nodePort: {full}") from full
             call.data[_AUTO_PORTS].add(other)
             spec = obj["spec"]
@@ -221,7 +221,7 @@ class ServiceStrategy(StatusStrategy):
         return port
 
 
-def _no_address(obj: Object, address: str, error: AddressTaken) -> Invalid:
+def _no_address(obj: Object, address: str, error: NotAllocated) -> Invalid:
     text = f"failed to allocate IP {address}: {error}"
     problem = invalid(_SPEC.child("clusterIPs"), obj["spec"].get("clusterIPs"), text)
     return Invalid.about(SERVICE, obj["metadata"].get("name") or "", [problem])

@@ -1,4 +1,4 @@
-"""Services.
+"""What is wrong with a service.
 
 Source: kubernetes pkg/apis/core/validation (ValidateService, ValidateServiceUpdate).
 """
@@ -217,7 +217,7 @@ def _class(spec: Object, kind: str, old: Object | None = None) -> list[FieldErro
 
 
 def _source_ranges(service: Object, spec: Object, old: Object | None, *, balanced: bool) -> list[FieldError]:
-    """Check whom a load balancer lets in, said in the field or, as of old, in the annotation."""
+    """Check the ranges that a load balancer admits, which are in the field or in the deprecated annotation."""
     ranges, text = spec.get("loadBalancerSourceRanges") or [], annotations_of(service).get(SOURCE_RANGES)
     before = {item.strip() for item in ((old or {}).get("spec") or {}).get("loadBalancerSourceRanges") or ()}
     at = _SPEC.child("LoadBalancerSourceRanges")

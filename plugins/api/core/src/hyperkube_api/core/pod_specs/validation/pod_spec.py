@@ -27,7 +27,7 @@ from hyperkube_api.core.pod_specs.validation.scheduling import (
 )
 from hyperkube_api.core.pod_specs.validation.security import validate_pod_security
 from hyperkube_api.core.pod_specs.validation.windows import validate_host_processes, validate_system
-from hyperkube_api.core.volumes.validation.volumes import sound_volumes
+from hyperkube_api.core.volumes.validation.volumes import valid_volumes
 from hyperkube_api.meta.validation import by_rule, ip_address, labels, one_of
 
 from hyperkube.machinery import names
@@ -62,7 +62,7 @@ def validate_pod_spec(
         pod_name: the pod's name, from which those of ephemeral claims are made.
         static: whether this is the mirror of a pod that its node has from a file.
     """
-    volumes, errors = sound_volumes(path.child("volumes"), spec.get("volumes"), pod_name, in_pod=in_pod)
+    volumes, errors = valid_volumes(path.child("volumes"), spec.get("volumes"), pod_name, in_pod=in_pod)
     facts = _facts(spec, volumes, privileged=privileged)
     regular, init, ephemeral = (spec.get(f"{sort}ontainers") or [] for sort in ("c", "initC", "ephemeralC"))
     if spec.get("resourceClaims"):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from hyperkube_api.core.amount_warnings import amount_warnings
 from hyperkube_api.core.ip_warnings import ip_warnings
-from hyperkube_api.core.nodes.deprecated_labels import DEPRECATED_LABELS, of_key, term_warnings
+from hyperkube_api.core.nodes.deprecated_labels import DEPRECATED_LABELS, deprecated_label_warning, term_warnings
 from hyperkube_api.core.pod_specs.validation.annotations import SECCOMP_POD
 from hyperkube_api.core.pod_specs.validation.scheduling import PREFERRED, REQUIRED
 from hyperkube_api.core.pod_specs.warnings.containers import container_warnings, port_warnings
@@ -96,7 +96,7 @@ def _spread(path: Path, constraints: Sequence[Object]) -> list[str]:
     for index, constraint in enumerate(constraints):
         at = path.index(index)
         if constraint.get("topologyKey") in DEPRECATED_LABELS:
-            found.append(of_key(at.child("topologyKey"), constraint["topologyKey"]))
+            found.append(deprecated_label_warning(at.child("topologyKey"), constraint["topologyKey"]))
         if constraint.get("labelSelector") is None:
             found.append(f"{at.child('labelSelector')}: {_NO_SELECTOR}")
     return found

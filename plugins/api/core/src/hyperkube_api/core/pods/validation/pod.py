@@ -1,4 +1,4 @@
-"""New pods.
+"""What is wrong with a new pod.
 
 Source: kubernetes pkg/apis/core/validation (ValidatePodCreate).
 """
@@ -9,8 +9,8 @@ import re
 
 import orjson
 from hyperkube_api.core.pod_specs.validation.annotations import (
+    CHECKED_ANNOTATIONS,
     MIRROR,
-    TELLING,
     validate_pod_annotations,
     validate_profiles_agree,
 )
@@ -25,49 +25,50 @@ WHOLE = Path("[]")
 """What errors about a pod as a whole name: a path without elements, as Go prints it."""
 _SPEC = ROOT.child("spec")
 _ANNOTATIONS = ROOT.child("metadata", "annotations")
-_telling = re.compile("|".join(map(re.escape, TELLING))).search
-_flawless: Recent[tuple[bool, bytes], bool] = Recent(256)
+_find_checked = re.compile("|".join(map(re.escape, CHECKED_ANNOTATIONS))).search
+_valid_specs: Recent[tuple[bool, bytes], bool] = Recent(256)
 
 
 def validate_pod(pod: Object, *, privileged: bool = True) -> list[FieldError]:
     """Check a new pod."""
     spec, annotations = pod.get("spec") or {}, annotations_of(pod)
-    telling = annotations and _telling(" ".join(annotations))
-    errors = validate_pod_annotations(_ANNOTATIONS, annotations, spec) if telling else []
-    errors += _spec_errors(pod, spec, privileged=privileged)
+    checked = annotations and _find_checked(" ".join(annotations))
+    errors = validate_pod_annotations(_ANNOTATIONS, annotations, spec) if checked else []
+    errors += _validate_spec_once(pod, spec, privileged=privileged)
     if spec.get("ephemeralContainers"):
         errors.append(forbidden(_SPEC.child("ephemeralContainers"), "cannot be set on create"))
     if spec.get("schedulingGates") and spec.get("nodeName"):
         text = "cannot be set until all schedulingGates have been cleared"
         errors.append(forbidden(_SPEC.child("nodeName"), text))
-    return errors + validate_profiles_agree(_SPEC, annotations, spec) if telling else errors
+    return errors + validate_profiles_agree(_SPEC, annotations, spec) if checked else errors
 
 
 def validate_body(pod: Object, *, privileged: bool = True) -> list[FieldError]:
     """Check the annotations and the specification of a pod, be it new or old."""
     spec, annotations = pod.get("spec") or {}, annotations_of(pod)
     errors = validate_pod_annotations(_ANNOTATIONS, annotations, spec)
-    return errors + _checked(pod, spec, privileged=privileged)
+    return errors + _validate_spec(pod, spec, privileged=privileged)
 
 
-def _spec_errors(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]:
+def _validate_spec_once(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]:
     """Check a specification; that of the pods of one template is checked once."""
     if "resourceClaims" in spec or any("ephemeral" in volume for volume in spec.get("volumes") or ()):
-        return _checked(pod, spec, privileged=privileged)  # what is right depends on the pod's name and annotations
+        # What is right depends on the name and the annotations of the pod, too.
+        return _validate_spec(pod, spec, privileged=privileged)
     key = (privileged, orjson.dumps(spec))
-    if _flawless.get(key):
+    if _valid_specs.get(key):
         return []
-    errors = _checked(pod, spec, privileged=privileged)
+    errors = _validate_spec(pod, spec, privileged=privileged)
     if not errors:
-        _flawless.keep(key, True)
+        _valid_specs.keep(key, True)
     return errors
 
 
-def _checked(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]:
+def _validate_spec(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]:
     static = MIRROR in annotations_of(pod)
     errors = validate_pod_spec(_SPEC, spec, privileged=privileged, pod_name=name_of(pod), static=static)
     if not spec.get("serviceAccountName"):
-        errors += _tokens_of_nobody(spec)
+        errors += _tokens_without_account(spec)
     for member in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(member) or ()):
             image = container.get("image") or ""
@@ -76,7 +77,7 @@ def _checked(pod: Object, spec: Object, *, privileged: bool) -> list[FieldError]
     return errors
 
 
-def _tokens_of_nobody(spec: Object) -> list[FieldError]:
+def _tokens_without_account(spec: Object) -> list[FieldError]:
     text = "must not be specified when serviceAccountName is not set"
     return [
         forbidden(

@@ -1,4 +1,4 @@
-"""Volumes by the plug-ins of old: each names what it mounts in its own words.
+"""Volumes of the in-tree plug-ins: each names what it mounts in its own words.
 
 The same sources stand in pods and in persistent volumes; where the rules differ, the function for the latter has
 ``persistent`` in its name. Source: kubernetes pkg/apis/core/validation (validate…VolumeSource).

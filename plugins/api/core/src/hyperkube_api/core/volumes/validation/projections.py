@@ -65,14 +65,14 @@ def _downward_file(path: Path, item: Object) -> list[FieldError]:
     return errors + file_mode(path.child("mode"), item.get("mode"))
 
 
-class _Claimed:
+class _ClaimedPaths:
     """The paths that a projected volume's files have so far."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._seen: set[str] = set()
 
-    def again(self, value: str, shown: str) -> list[FieldError]:
+    def claim(self, value: str, shown: str) -> list[FieldError]:
         """Claim a path and return an error if it was claimed before."""
         if value not in self._seen:
             self._seen.add(value)
@@ -83,7 +83,7 @@ class _Claimed:
 def projected(path: Path, source: Object) -> list[FieldError]:
     """Check a volume of several sources, whose files may not meet."""
     errors = file_mode(path.child("defaultMode"), source.get("defaultMode"))
-    claimed = _Claimed(path)
+    claimed = _ClaimedPaths(path)
     for index, part in enumerate(source.get("sources") or ()):
         at = path.child("sources").index(index)
         found = _found(part)
@@ -99,26 +99,26 @@ def _found(part: Object) -> list[str]:
     return found if len(found) < 2 else [member for member in _PROJECTIONS if member in found]
 
 
-def _keys(path: Path, source: Object, claimed: _Claimed, _volume: Path) -> list[FieldError]:
+def _keys(path: Path, source: Object, claimed: _ClaimedPaths, _volume: Path) -> list[FieldError]:
     name = source.get("name") or ""
     errors = [] if name else [required(path.child("name"))]
     for index, item in enumerate(source.get("items") or ()):
         errors += key_to_path(path.child("items").index(index), item)
         if item.get("path"):
-            errors += claimed.again(item["path"], name)
+            errors += claimed.claim(item["path"], name)
     return errors
 
 
-def _fields(path: Path, source: Object, claimed: _Claimed, _volume: Path) -> list[FieldError]:
+def _fields(path: Path, source: Object, claimed: _ClaimedPaths, _volume: Path) -> list[FieldError]:
     errors: list[FieldError] = []
     for item in source.get("items") or ():
         errors += _downward_file(path, item)
         if item.get("path"):
-            errors += claimed.again(item["path"], item["path"])
+            errors += claimed.claim(item["path"], item["path"])
     return errors
 
 
-def _token(path: Path, source: Object, _claimed: _Claimed, volume: Path) -> list[FieldError]:
+def _token(path: Path, source: Object, _claimed: _ClaimedPaths, volume: Path) -> list[FieldError]:
     """Check a token; Kubernetes reports its path as if it were the volume's."""
     errors: list[FieldError] = []
     seconds, (least, most) = source.get("expirationSeconds"), TOKEN_SECONDS
@@ -131,7 +131,7 @@ def _token(path: Path, source: Object, _claimed: _Claimed, volume: Path) -> list
     return errors + file_path(volume.child("path"), source.get("path"))
 
 
-def _trust_bundle(path: Path, source: Object, claimed: _Claimed, _volume: Path) -> list[FieldError]:
+def _trust_bundle(path: Path, source: Object, claimed: _ClaimedPaths, _volume: Path) -> list[FieldError]:
     errors: list[FieldError] = []
     name, signer, selector = source.get("name"), source.get("signerName"), source.get("labelSelector")
     if name is not None and signer is not None:
@@ -150,7 +150,7 @@ def _trust_bundle(path: Path, source: Object, claimed: _Claimed, _volume: Path) 
     else:
         errors.append(required(path, "either name or signerName must be specified"))
     value = source.get("path") or ""
-    return errors + file_path(path.child("path"), value) + claimed.again(value, value)
+    return errors + file_path(path.child("path"), value) + claimed.claim(value, value)
 
 
 def _shape(source: Object) -> object:
@@ -159,7 +159,7 @@ def _shape(source: Object) -> object:
     return go_shape("hyperkube_api.core.v1:ClusterTrustBundleProjection", source)
 
 
-def _pod_certificate(path: Path, source: Object, claimed: _Claimed, _volume: Path) -> list[FieldError]:
+def _pod_certificate(path: Path, source: Object, claimed: _ClaimedPaths, _volume: Path) -> list[FieldError]:
     signer, kind = source.get("signerName") or "", source.get("keyType") or ""
     errors = signer_name(path.child("signerName"), signer)
     if kind not in KEY_TYPES:
@@ -168,7 +168,7 @@ def _pod_certificate(path: Path, source: Object, claimed: _Claimed, _volume: Pat
     given = [member for member in _CERTIFICATE_PATHS if source.get(member)]
     for member in given:
         errors += local_path(path.child(member), source[member])
-        errors += claimed.again(source[member], source[member])
+        errors += claimed.claim(source[member], source[member])
     if not given:
         text = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath"
         errors.append(required(path, text))
@@ -188,7 +188,7 @@ def _lifetime(path: Path, seconds: int | None, signer: str) -> Iterable[FieldErr
         yield invalid(path, seconds, f"if provided, maxExpirationSeconds must be <= {most}")
 
 
-_PROJECTIONS: dict[str, Callable[[Path, Object, _Claimed, Path], list[FieldError]]] = {
+_PROJECTIONS: dict[str, Callable[[Path, Object, _ClaimedPaths, Path], list[FieldError]]] = {
     "secret": _keys,
     "configMap": _keys,
     "downwardAPI": _fields,

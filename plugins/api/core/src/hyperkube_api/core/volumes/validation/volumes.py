@@ -37,10 +37,10 @@ CSI_DRIVER_MAX = 63
 
 def validate_volumes(path: Path, volumes: Sequence[Object] | None, pod_name: str = "") -> list[FieldError]:
     """Check the volumes of a pod."""
-    return sound_volumes(path, volumes, pod_name)[1]
+    return valid_volumes(path, volumes, pod_name)[1]
 
 
-def sound_volumes(
+def valid_volumes(
     path: Path, volumes: Sequence[Object] | None, pod_name: str = "", *, in_pod: bool = True
 ) -> tuple[dict[str, Object], list[FieldError]]:
     """Check the volumes of a pod and return those without a fault by name, and the errors.
