@@ -31,6 +31,7 @@ NAMES = (
     "prefer_lucky_node",
     "range_load_balancer",
     "website_controller",
+    "owners_command",
 )
 UV = Path(sys.executable).with_name("uv")
 READY_SECONDS = 15
@@ -70,6 +71,10 @@ class Site:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=30)
         assert done.returncode == 1, done
         return done.stderr.strip()
+
+    def output(self, *words: str) -> str:
+        command = [str(self.python), "-m", "hyperkube.command.main", *words]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
 
     def wait(self, condition, what):
         deadline = self.clock.monotonic() + READY_SECONDS
@@ -267,6 +272,21 @@ def test_the_controller_makes_a_deployment_and_a_service_of_a_website(site, api)
 
     assert deployment["spec"]["replicas"] == 2
     assert service["spec"]["ports"][0]["port"] == 8080
+
+
+def test_the_command_is_listed_and_shows_who_owns_whom(site, api):
+    kubeconfig = site.folder / "plain.kubeconfig"
+    cluster = {"clusters": [{"name": "c", "cluster": {"server": api.url}}], "users": [{"name": "u", "user": {}}]}
+    context = {"contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}], "current-context": "x"}
+    kubeconfig.write_text(json.dumps({"apiVersion": "v1", "kind": "Config", **cluster, **context}))
+    config_maps = "/api/v1/namespaces/default/configmaps"
+    owner = api.create(config_maps, {"metadata": {"name": "owner"}})[1]
+    reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner["metadata"]["uid"]}
+    api.create(config_maps, {"metadata": {"name": "owned", "ownerReferences": [reference]}})
+
+    assert "  owners               Print the objects of a namespace as a tree of owners." in site.output("--help")
+    assert "ConfigMap/owner\n  ConfigMap/owned\n" in site.output("owners", f"--kubeconfig={kubeconfig}")
+    assert site.refusal("owners", "--depth=2").startswith("error: No such option '--depth'")
 
 
 @pytest.mark.skipif("service" not in installed("controller"), reason="no service controller is installed")
