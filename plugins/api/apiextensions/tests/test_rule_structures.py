@@ -1,7 +1,7 @@
 """What the rules of a schema may say of lists, maps and objects, and what they may not."""
 
 import pytest
-from hyperkube_api.apiextensions.levels import SchemaRules
+from hyperkube_api.apiextensions.cel.validation import SchemaRules
 
 INT, STR = {"type": "integer"}, {"type": "string"}
 ANY = {"x-kubernetes-preserve-unknown-fields": True}

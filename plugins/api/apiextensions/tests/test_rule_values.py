@@ -1,7 +1,7 @@
 """What the rules of a schema may say of values of every type, and what they may not."""
 
 import pytest
-from hyperkube_api.apiextensions.levels import SchemaRules
+from hyperkube_api.apiextensions.cel.validation import SchemaRules
 
 MAX, MAX32 = 2**63 - 1, 2**31 - 1
 BIG = float.fromhex("0x1.fffffffffffffp+1023")

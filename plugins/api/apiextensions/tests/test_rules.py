@@ -1,6 +1,6 @@
 import pytest
-from hyperkube_api.apiextensions.levels import SchemaRules
-from hyperkube_api.apiextensions.validation.costs import Bill
+from hyperkube_api.apiextensions.cel.validation import SchemaRules
+from hyperkube_api.apiextensions.validation.costs import TotalCost
 from hyperkube_api.apiextensions.validation.openapi import Options, validate_openapi
 
 from hyperkube.machinery.field import Path
@@ -9,8 +9,8 @@ STRING = {"type": "string"}
 
 
 def validate_rules(path, schema, *, stored=False):
-    bill = Bill(limit_each=not stored)
-    return validate_openapi(path, schema, Options(), bill) + bill.errors(path)
+    total_cost = TotalCost(limit_each=not stored)
+    return validate_openapi(path, schema, Options(), total_cost) + total_cost.errors(path)
 
 
 def schema(spec, *rules):

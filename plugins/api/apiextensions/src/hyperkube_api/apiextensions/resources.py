@@ -52,6 +52,6 @@ class ApiextensionsApi(Plugin):
     @hookimpl
     def api_object_rules(self, schema: Mapping[str, Any]) -> ObjectRules | None:
         """Compile the rules of a custom resource."""
-        from hyperkube_api.apiextensions.levels import SchemaRules
+        from hyperkube_api.apiextensions.cel.validation import SchemaRules
 
         return SchemaRules(schema)

@@ -1,4 +1,4 @@
-"""Custom resource definitions: what the server decides when one is created, changed or told to go.
+"""Custom resource definitions: what happens when one is created, changed or deleted.
 
 Source: kubernetes apiextensions-apiserver pkg/registry/customresourcedefinition/strategy.go.
 """
@@ -57,19 +57,19 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
         return [f'unrecognized format "{form}"' for form in unknown_formats(obj) if form not in before]
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Begin without names accepted, and with the storage version among the stored ones."""
+        """Start without accepted names, and with the storage version among the stored ones."""
         stored = [version["name"] for version in obj["spec"].get("versions") or [] if version.get("storage")]
         obj["status"] = {"storedVersions": stored}
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Note the storage version among the stored ones: from now on objects are written in it."""
+        """Add the storage version to the stored ones: from now on objects are written in it."""
         status = obj.setdefault("status", {})
         stored = status.get("storedVersions") or []
         new = [version["name"] for version in obj["spec"].get("versions") or [] if version.get("storage")]
         status["storedVersions"] = [*stored, *(name for name in new if name not in stored)]
 
     def blocks_deletion(self, obj: Object) -> bool:
-        """Wait until the objects of the definition are gone: the finalizer added below says when."""
+        """Wait until the objects of the definition are gone: the finalizer added below is taken away then."""
         return not obj["metadata"].get("deletionTimestamp")
 
     def prepare_delete(self, call: Call, obj: Object) -> None:

@@ -14,6 +14,6 @@ from hyperkube.machinery.objects import Object
 
 
 def custom_resource_definition_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return when it was made."""
+    """Return the time of creation."""
     del now
     return [cells.name(obj), cells.created(obj)]

@@ -1,1 +1,1 @@
-"""What is wrong with custom resource definitions."""
+"""Validation of custom resource definitions."""

@@ -1,4 +1,4 @@
-"""How a definition says its versions are converted.
+"""Validation of the conversion between the versions of a definition.
 
 Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/validation.go``.
 """
@@ -18,31 +18,31 @@ from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, not_
 from hyperkube.machinery.objects import Object
 
 _STRATEGIES = ("None", "Webhook")
-_REVIEWS = ("v1", "v1beta1")
+_REVIEW_VERSIONS = ("v1", "v1beta1")
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
-    """What is asked of a webhook; what was wrong before may stay wrong.
+class WebhookOptions:
+    """What is required of a conversion webhook; what was wrong before may stay wrong.
 
     Attributes:
-        known_reviews: insist on a version of reviews that is spoken here.
-        any_bundle: take certificates that are none: nothing is served yet, or they were none before.
+        known_reviews: require a version of ConversionReview that this server sends.
+        any_bundle: accept an invalid CA bundle: the definition is not served yet, or its bundle was invalid before.
     """
 
     known_reviews: bool = True
     any_bundle: bool = True
 
 
-def trust_in(old: Object) -> Trust:
-    """Return what is asked of the webhook of a definition that is to replace `old`."""
+def webhook_options_after(old: Object) -> WebhookOptions:
+    """Return what is required of the webhook of a definition that is to replace `old`."""
     webhook = (old["spec"].get("conversion") or {}).get("webhook") or {}
     reviews = webhook.get("conversionReviewVersions") or ()
     conditions = (old.get("status") or {}).get("conditions") or ()
     established = any(one.get("type") == "Established" and one.get("status") == "True" for one in conditions)
     bundle = (webhook.get("clientConfig") or {}).get("caBundle") or ""
     was_none = bool(bundle and ca_bundle(Path("caBundle"), bundle))
-    return Trust(not reviews or bool(set(_REVIEWS) & set(reviews)), not established or was_none)
+    return WebhookOptions(not reviews or bool(set(_REVIEW_VERSIONS) & set(reviews)), not established or was_none)
 
 
 def ca_bundle(path: Path, bundle: str) -> list[FieldError]:
@@ -58,14 +58,14 @@ def ca_bundle(path: Path, bundle: str) -> list[FieldError]:
     return []
 
 
-def conversion(path: Path, spec: Spec, trust: Trust) -> Iterator[FieldError]:
+def conversion(path: Path, spec: Spec, webhook_options: WebhookOptions) -> Iterator[FieldError]:
     """Check the conversion of a definition."""
     declared = spec.conversion
     if declared is None:
         return
     strategy, webhook = declared.get("strategy") or "", declared.get("webhook") or {}
     at = path.child("strategy")
-    if strategy != "None" and spec.keeps_unknown:
+    if strategy != "None" and spec.preserves_unknown_fields:
         yield invalid(at, strategy, "must be None if spec.preserveUnknownFields is true")
     if strategy not in _STRATEGIES:
         yield not_supported(at, strategy, _STRATEGIES) if strategy else required(at)
@@ -82,9 +82,9 @@ def conversion(path: Path, spec: Spec, trust: Trust) -> Iterator[FieldError]:
         yield required(at, "required when strategy is set to Webhook")
     else:
         yield from client_config(at, client)
-        if client.get("caBundle") and not trust.any_bundle:
+        if client.get("caBundle") and not webhook_options.any_bundle:
             yield from ca_bundle(at.child("caBundle"), client["caBundle"])
-    yield from _reviews(path.child("conversionReviewVersions"), reviews, known=trust.known_reviews)
+    yield from _reviews(path.child("conversionReviewVersions"), reviews, known=webhook_options.known_reviews)
 
 
 def _reviews(path: Path, versions: Sequence[str], *, known: bool) -> Iterator[FieldError]:
@@ -98,5 +98,5 @@ def _reviews(path: Path, versions: Sequence[str], *, known: bool) -> Iterator[Fi
             continue
         seen.add(version)
         yield from (invalid(path.index(index), version, text) for text in names.dns1035_label(version))
-    if known and not seen & set(_REVIEWS):
-        yield invalid(path, list(versions), f"must include at least one of {', '.join(_REVIEWS)}")
+    if known and not seen & set(_REVIEW_VERSIONS):
+        yield invalid(path, list(versions), f"must include at least one of {', '.join(_REVIEW_VERSIONS)}")

@@ -19,7 +19,7 @@ from hyperkube.machinery.objects import Object, copy_object
 if TYPE_CHECKING:
     from hyperkube.machinery.schema import CompiledSchema
 
-Place = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 """The members and items that lead to a value from the object around it."""
 
 
@@ -29,7 +29,7 @@ def validate_defaults(path: Path, schema: Object, *, pruned: bool = True) -> lis
 
 
 def has_unpruned(schema: Object) -> bool:
-    """Tell whether a default has undeclared members."""
+    """Return whether a default has undeclared members."""
     default = schema.get("default")
     if default is not None and _pruned(default, schema) != default:
         return True
@@ -53,23 +53,23 @@ def _as_it_is(metadata: Any) -> tuple[Object, list[str]]:
     return metadata, []
 
 
-def _check(path: Path, schema: Object, place: Place, *, pruned: bool, in_meta: bool) -> Iterator[FieldError]:
+def _check(path: Path, schema: Object, location: Location, *, pruned: bool, in_meta: bool) -> Iterator[FieldError]:
     if schema.get(EMBEDDED):
-        in_meta, place = False, ()
+        in_meta, location = False, ()
     default = schema.get("default")
     if default is not None:
         at = path.child("default")
         if in_meta:
-            yield from _inside_metadata(at, default, schema, place)
+            yield from _inside_metadata(at, default, schema, location)
         else:
             yield from _outside(at, default, schema, pruned=pruned)
     items = schema.get("items")
     if isinstance(items, dict):
-        yield from _check(path.child("items"), items, (*place, 0), pruned=pruned, in_meta=in_meta)
+        yield from _check(path.child("items"), items, (*location, 0), pruned=pruned, in_meta=in_meta)
     for name, inner in sorted((schema.get("properties") or {}).items()):
         inside = in_meta or (bool(schema.get(EMBEDDED)) and name in OWN)
         at = path.child("properties").key(name)
-        yield from _check(at, inner, (*place, name), pruned=pruned, in_meta=inside)
+        yield from _check(at, inner, (*location, name), pruned=pruned, in_meta=inside)
 
 
 def _outside(path: Path, default: Any, schema: Object, *, pruned: bool) -> Iterator[FieldError]:
@@ -78,12 +78,12 @@ def _outside(path: Path, default: Any, schema: Object, *, pruned: bool) -> Itera
     yield from embedded_errors(path, default, schema, _meta().decode) or validate(default, schema, path)
 
 
-def _inside_metadata(path: Path, default: Any, schema: Object, place: Place) -> Iterator[FieldError]:
+def _inside_metadata(path: Path, default: Any, schema: Object, location: Location) -> Iterator[FieldError]:
     """Check a default that becomes part of an object's metadata, in an object that has nothing else."""
     from hyperkube.machinery.schema import DecodeError
 
     around: Any = default
-    for step in reversed(place):
+    for step in reversed(location):
         around = [around] if isinstance(step, int) else {step: around}
     try:
         _meta().decode(copy_object(around.get("metadata") or {}), report=False)

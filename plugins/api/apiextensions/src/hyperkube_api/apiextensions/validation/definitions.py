@@ -6,8 +6,9 @@ Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/v
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from hyperkube_api.apiextensions.validation.conversion import Trust, conversion, trust_in
+from hyperkube_api.apiextensions.validation.conversion import WebhookOptions, conversion, webhook_options_after
 from hyperkube_api.apiextensions.validation.defaults import has_unpruned
 from hyperkube_api.apiextensions.validation.internal import Spec, internal, shown_versions
 from hyperkube_api.apiextensions.validation.lists import has_other_sets, identified_items
@@ -32,7 +33,7 @@ def validate_definition(obj: Object) -> list[FieldError]:
     spec = internal(obj)
     return [
         *_name(obj, spec),
-        *_spec(spec, SchemaOptions(), frozenset(), Trust()),
+        *_spec(spec, SchemaOptions(), frozenset(), WebhookOptions()),
         *_names(_STATUS.child("acceptedNames"), (obj.get("status") or {}).get("acceptedNames") or {}),
         *_stored_versions(obj),
         *_approval(obj, None),
@@ -43,8 +44,8 @@ def validate_definition(obj: Object) -> list[FieldError]:
 def validate_definition_update(obj: Object, old: Object) -> list[FieldError]:
     """Check a changed definition: what names its objects stays; what was wrong before may stay wrong."""
     spec, before = internal(obj), internal(old)
-    options, same = _asked(before), _unchanged_versions(obj, old)
-    errors = list(_spec(spec, options, same, trust_in(old), schemas_required=_says_all(before)))
+    options, same = _schema_options_after(before), _unchanged_versions(obj, old)
+    errors = list(_spec(spec, options, same, webhook_options_after(old), schemas_required=_has_all_schemas(before)))
     if _is_established(old):
         errors += unchanged(_SPEC.child("scope"), spec.scope, before.scope)
         errors += unchanged(_SPEC.child("names", "kind"), spec.names.get("kind"), before.names.get("kind"))
@@ -65,13 +66,13 @@ def _name(obj: Object, spec: Spec) -> Iterator[FieldError]:
         yield invalid(ROOT.child("metadata", "name"), name, 'must be spec.names.plural+"."+spec.group')
 
 
-def _asked(before: Spec) -> SchemaOptions:
-    """Return what is asked of schemas when those before were as they were."""
+def _schema_options_after(before: Spec) -> SchemaOptions:
+    """Return what is required of the schemas of an update: only what the schemas before it fulfilled."""
     schemas = before.schemas()
     structural = not any(unsupported(schema) or validate_structure(ROOT, schema) for schema in schemas)
-    levels = [level for schema in schemas for level in levels_of(schema)]
+    levels = [level for schema in schemas for level in subschemas(schema)]
     return SchemaOptions(
-        structural=structural or not before.keeps_unknown,
+        structural=structural or not before.preserves_unknown_fields,
         pruned=not any(has_unpruned(schema) for schema in schemas),
         openapi=Options(
             known_types=all(level.get("type") in {None, "", *TYPES} for level in levels),
@@ -81,7 +82,7 @@ def _asked(before: Spec) -> SchemaOptions:
     )
 
 
-def levels_of(schema: Object) -> Iterator[Object]:
+def subschemas(schema: Object) -> Iterator[Object]:
     """Return a schema and all those within it."""
     yield schema
     inner: list[object] = [schema.get(name) for name in ("items", "not", "additionalProperties", "additionalItems")]
@@ -89,7 +90,7 @@ def levels_of(schema: Object) -> Iterator[Object]:
     inner += [one for name in ("properties", "patternProperties", "definitions") for one in _values(schema.get(name))]
     for one in inner:
         if isinstance(one, dict):
-            yield from levels_of(one)
+            yield from subschemas(one)
 
 
 def _values(schemas: Mapping[str, Object] | None) -> Iterable[Object]:
@@ -103,12 +104,17 @@ def _unchanged_versions(obj: Object, old: Object) -> frozenset[str]:
     return frozenset(name for name, schema in now.items() if name in before and before[name] == schema)
 
 
-def _says_all(spec: Spec) -> bool:
+def _has_all_schemas(spec: Spec) -> bool:
     return spec.validation is not None or all(version.get("schema") for version in spec.versions)
 
 
 def _spec(
-    spec: Spec, options: SchemaOptions, same: frozenset[str], trust: Trust, *, schemas_required: bool = True
+    spec: Spec,
+    options: SchemaOptions,
+    same: frozenset[str],
+    webhook_options: WebhookOptions,
+    *,
+    schemas_required: bool = True,
 ) -> Iterator[FieldError]:
     yield from _group_and_scope(spec)
     if (spec.validation or {}).get("openAPIV3Schema") is None:
@@ -118,13 +124,13 @@ def _spec(
             at = _SPEC.child("versions").index(index).child("schema", "openAPIV3Schema")
             if schemas_required:
                 yield required(at, "schemas are required")
-            elif version.get("served") and not spec.keeps_unknown:
+            elif version.get("served") and not spec.preserves_unknown_fields:
                 yield required(at, "because otherwise all fields are pruned")
     yield from _versions(spec, options, same)
     yield from _required_names(_SPEC.child("names"), spec.names)
     yield from _names(_SPEC.child("names"), spec.names)
-    yield from _shared(spec, options, same)
-    yield from conversion(_SPEC.child("conversion"), spec, trust)
+    yield from _top_level_members(spec, options, same)
+    yield from conversion(_SPEC.child("conversion"), spec, webhook_options)
 
 
 def _group_and_scope(spec: Spec) -> Iterator[FieldError]:
@@ -150,8 +156,8 @@ def _versions(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Itera
         yield from deprecation(at.child("deprecationWarning"), version)
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
         if schema is not None:
-            asked = _limited(options, name, same)
-            yield from validate_schema(at.child("schema", "openAPIV3Schema"), schema, asked, status=_has_status(parts))
+            own, status = _options_for_version(options, name, same), _has_status(parts)
+            yield from validate_schema(at.child("schema", "openAPIV3Schema"), schema, own, status=status)
         yield from subresources(at.child("subresources"), version.get("subresources"))
         yield from columns(at.child("additionalPrinterColumns"), version.get("additionalPrinterColumns") or ())
         fields = version.get("selectableFields") or ()
@@ -170,13 +176,13 @@ def _versions(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Itera
         yield invalid(_SPEC.child("version"), spec.version, ",".join(wrong))
 
 
-def _shared(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Iterator[FieldError]:
-    """Check what all versions share."""
+def _top_level_members(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Iterator[FieldError]:
+    """Check what is declared for all versions together."""
     schema = (spec.validation or {}).get("openAPIV3Schema")
     if schema is not None:
         status = any(_has_status(one) for one in [spec.subresources, *(v.get("subresources") for v in spec.versions)])
         path = _SPEC.child("validation", "openAPIV3Schema")
-        yield from validate_schema(path, schema, _limited(options, spec.version, same), status=status)
+        yield from validate_schema(path, schema, _options_for_version(options, spec.version, same), status=status)
     yield from subresources(_SPEC.child("subresources"), spec.subresources)
     yield from columns(_SPEC.child("additionalPrinterColumns"), spec.columns)
     if spec.selectable and spec.validation is None:
@@ -186,13 +192,11 @@ def _shared(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Iterato
         yield from selectable(_SPEC, spec.selectable, schema or {})
 
 
-def _limited(options: SchemaOptions, name: str, same: frozenset[str]) -> SchemaOptions:
-    """Return the options for a version: a schema that is what it was may cost what it cost."""
+def _options_for_version(options: SchemaOptions, name: str, same: frozenset[str]) -> SchemaOptions:
+    """Return the options for a version: an unchanged schema has no limit of the cost of each rule."""
     if name not in same:
         return options
-    asked = options.openapi
-    openapi = Options(asked.known_types, asked.atomic_sets, asked.identified, limit_each=False)
-    return SchemaOptions(options.structural, options.pruned, openapi)
+    return replace(options, openapi=replace(options.openapi, limit_each=False))
 
 
 def _has_status(parts: Object | None) -> bool:
@@ -265,6 +269,6 @@ def _approval(obj: Object, old: Object | None) -> Iterator[FieldError]:
 
 
 def _unknown_fields(spec: Spec, before: Spec | None) -> Iterator[FieldError]:
-    if spec.keeps_unknown and not (before is not None and before.keeps_unknown):
+    if spec.preserves_unknown_fields and not (before is not None and before.preserves_unknown_fields):
         text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         yield invalid(_SPEC.child("preserveUnknownFields"), True, text)

@@ -32,7 +32,7 @@ class Spec:
     columns: Sequence[Object]
     selectable: Sequence[Object]
     conversion: Object | None
-    keeps_unknown: bool
+    preserves_unknown_fields: bool
 
     def schemas(self) -> list[Object]:
         """Return all schemas."""
@@ -62,7 +62,7 @@ def internal(definition: Object) -> Spec:
         columns=shared.get("additionalPrinterColumns") or (),
         selectable=shared.get("selectableFields") or (),
         conversion=spec.get("conversion"),
-        keeps_unknown=bool(spec.get("preserveUnknownFields")),
+        preserves_unknown_fields=bool(spec.get("preserveUnknownFields")),
     )
 
 

@@ -1,4 +1,4 @@
-"""What a schema may say of lists and maps: their types, and the keys of lists that are maps.
+"""Validation of the types of lists and maps in a schema, and of the keys of lists that are maps.
 
 Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/validation.go``.
 """
@@ -84,7 +84,7 @@ def _keyed(path: Path, schema: Object, keys: list[str]) -> Iterator[FieldError]:
 
 
 def identified_items(path: Path, schema: Object) -> Iterator[FieldError]:
-    """Check that the items of a set or map can always be told apart: they and their keys are never null or missing."""
+    """Check that the items of a set or map, and their keys, can never be null or missing."""
     value, items = schema.get(_TYPE), schema.get("items")
     if value not in {"set", "map"} or not isinstance(items, dict):
         return
@@ -106,6 +106,6 @@ def identified_items(path: Path, schema: Object) -> Iterator[FieldError]:
 
 
 def has_other_sets(schema: Object) -> bool:
-    """Tell whether a list is a set of items that are not compared as a whole."""
+    """Return whether a list is a set of items that are not compared as a whole."""
     items = schema.get("items")
     return schema.get(_TYPE) == "set" and isinstance(items, dict) and any(_set_items(Path(""), items))

@@ -1,4 +1,4 @@
-"""What is wrong with the rules of a schema.
+"""Validation of the rules of a schema.
 
 Source: kubernetes apiextensions-apiserver pkg/apis/apiextensions/validation/validation.go.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hyperkube_api.apiextensions.validation.costs import Bill, Tariff
+from hyperkube_api.apiextensions.validation.costs import CostEstimator, TotalCost
 from hyperkube_api.apiextensions.validation.field_paths import NotAFieldPath, follow
 from hyperkube_api.apiextensions.validation.internal import shown_rule
 
@@ -28,21 +28,25 @@ _NO_TYPE = (
 
 
 @dataclass(frozen=True, slots=True)
-class RuleLevel:
-    """A level of a schema: where it is, and the place above within which nothing can be told to be the same as before.
+class RuleContext:
+    """A schema with rules, and where it is declared.
 
     Attributes:
-        times: how often a value can occur there, None without bound.
+        path: where the schema is.
+        schema: the schema.
+        root: whether it is the schema of a whole object.
+        uncorrelatable: the nearest schema above whose values cannot be matched with old ones, empty without any.
+        max_cardinality: how often a value can occur there, None without bound.
     """
 
     path: Path
     schema: Object
     root: bool = False
     uncorrelatable: str = ""
-    times: int | None = 1
+    max_cardinality: int | None = 1
 
 
-def form(path: Path, rule: Object, schema: Object) -> list[FieldError]:
+def check_form(path: Path, rule: Object, schema: Object) -> list[FieldError]:
     """Check a rule without compiling it."""
     text, message = str(rule.get("rule") or "").strip(), str(rule.get("message") or "")
     errors: list[FieldError] = []
@@ -77,41 +81,43 @@ def _field_path(path: Path, text: str, schema: Object) -> list[FieldError]:
     return errors
 
 
-def compiled(level: RuleLevel, bill: Bill) -> list[FieldError]:
-    """Compile the rules of a level and reckon what they cost."""
-    from hyperkube_api.apiextensions.rules import NotARule, environments
+def check_compiled(context: RuleContext, total_cost: TotalCost) -> list[FieldError]:
+    """Compile the rules of a schema and estimate what they cost."""
+    from hyperkube_api.apiextensions.cel.compilation import InvalidRule, environments
     from hyperkube_lib.cel.sizes import size_of
 
     try:
-        plain, optional = environments(level.schema, root=level.root)
-    except NotARule:
-        return [FieldError("InternalError", level.path.child(RULES), None, _NO_TYPE)]
-    size = size_of(level.schema, root=level.root)
+        plain, optional = environments(context.schema, root=context.root)
+    except InvalidRule:
+        return [FieldError("InternalError", context.path.child(RULES), None, _NO_TYPE)]
+    size = size_of(context.schema, root=context.root)
     errors: list[FieldError] = []
-    for index, rule in enumerate(level.schema[RULES]):
+    for index, rule in enumerate(context.schema[RULES]):
         if str(rule.get("rule") or "").strip() and size is not None:
             scope = optional if rule.get("optionalOldSelf") else plain
-            tariff = Tariff(bill, size, level.times)
-            errors += _rule(level.path.child(RULES).index(index), rule, scope, level.uncorrelatable, tariff)
+            estimator = CostEstimator(total_cost, size, context.max_cardinality)
+            errors += _rule(context.path.child(RULES).index(index), rule, scope, context.uncorrelatable, estimator)
     return errors
 
 
-def _rule(path: Path, rule: Object, scope: Environment, uncorrelatable: str, tariff: Tariff) -> list[FieldError]:
-    from hyperkube_api.apiextensions.rules import NotARule, compile_message, compile_rule
+def _rule(
+    path: Path, rule: Object, scope: Environment, uncorrelatable: str, estimator: CostEstimator
+) -> list[FieldError]:
+    from hyperkube_api.apiextensions.cel.compilation import InvalidRule, compile_message, compile_rule
 
     errors: list[FieldError] = []
     names: frozenset[str] = frozenset()
     try:
         program = compile_rule(scope, str(rule["rule"]))
         names = program.names
-        errors += tariff.rule(path.child("rule"), program)
-    except NotARule as error:
+        errors += estimator.rule(path.child("rule"), program)
+    except InvalidRule as error:
         errors.append(invalid(path.child("rule"), shown_rule(rule), str(error)))
     expression = str(rule.get("messageExpression") or "")
     if expression.strip():
         try:
-            errors += tariff.message(path.child("messageExpression"), compile_message(scope, expression))
-        except NotARule as error:
+            errors += estimator.message(path.child("messageExpression"), compile_message(scope, expression))
+        except InvalidRule as error:
             errors.append(invalid(path.child("messageExpression"), shown_rule(rule), str(error)))
     if "oldSelf" in names and uncorrelatable:
         text = f"oldSelf cannot be used on the uncorrelatable portion of the schema within {uncorrelatable}"

@@ -1,4 +1,4 @@
-"""A schema of a definition: structural, with defaults that fit it, and rules that can be paid for.
+"""A schema of a definition: structural, with defaults that fit it, and rules within the cost limit.
 
 Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/validation.go``
 (validateCustomResourceDefinitionValidation).
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hyperkube_api.apiextensions.validation.costs import Bill
+from hyperkube_api.apiextensions.validation.costs import TotalCost
 from hyperkube_api.apiextensions.validation.defaults import validate_defaults
 from hyperkube_api.apiextensions.validation.internal import SCHEMA_MEMBERS, shown_schema
 from hyperkube_api.apiextensions.validation.openapi import Options, validate_openapi
@@ -29,12 +29,12 @@ _BESIDE_STATUS = (
 
 @dataclass(frozen=True, slots=True)
 class SchemaOptions:
-    """What is asked of the schemas of a definition.
+    """What is required of the schemas of a definition.
 
     Attributes:
-        structural: insist on structural schemas.
-        pruned: insist on defaults without undeclared members.
-        openapi: what is asked at every level.
+        structural: require structural schemas.
+        pruned: require defaults without undeclared members.
+        openapi: what is required at every level.
     """
 
     structural: bool = True
@@ -45,20 +45,20 @@ class SchemaOptions:
 def validate_schema(path: Path, schema: Object, options: SchemaOptions, *, status: bool) -> list[FieldError]:
     """Check a schema at a path; `status` tells that its objects have a status subresource."""
     errors = list(_root(path, schema, status=status))
-    late: list[FieldError] = []
-    bill: Bill | None = None
+    unsupported_errors: list[FieldError] = []
+    total_cost: TotalCost | None = None
     if options.structural:
         why = unsupported(schema)
         if why:
-            late = [invalid(path, "", why)]
+            unsupported_errors = [invalid(path, "", why)]
         else:
             wrong = sorted([*validate_structure(path, schema), *wrong_patterns(path, schema)], key=str)
             wrong = wrong or validate_defaults(path, schema, pruned=options.pruned)
             errors += wrong
-            bill = None if wrong else Bill(limit_each=options.openapi.limit_each)
-    errors += validate_openapi(path, schema, options.openapi, bill)
-    errors += late if not errors else []
-    return errors + (bill.errors(path) if bill is not None else [])
+            total_cost = None if wrong else TotalCost(limit_each=options.openapi.limit_each)
+    errors += validate_openapi(path, schema, options.openapi, total_cost)
+    errors += unsupported_errors if not errors else []
+    return errors + (total_cost.errors(path) if total_cost is not None else [])
 
 
 def _root(path: Path, schema: Object, *, status: bool) -> Iterator[FieldError]:

@@ -1,4 +1,4 @@
-"""The rules of a schema (``x-kubernetes-validations``): compiled once per definition, asked at every write.
+"""The rules of a schema (``x-kubernetes-validations``): compiled once per definition, evaluated at every write.
 
 Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/cel/{compilation,validation}.go``.
 """
@@ -30,7 +30,7 @@ RULES = "x-kubernetes-validations"
 _MAX_MESSAGE = 5 * 1024
 
 
-class NotARule(Exception):
+class InvalidRule(Exception):
     """A rule cannot be compiled; ``str()`` is Kubernetes' text."""
 
 
@@ -47,7 +47,7 @@ def environments(schema: JsonSchema, *, root: bool) -> tuple[Environment, Enviro
     own = declared(schema, root=root)
     if own is None:
         kind, keeps = schema.get("type") or "", bool(schema.get("x-kubernetes-preserve-unknown-fields"))
-        raise NotARule(
+        raise InvalidRule(
             f"rule declared on schema that does not support validation rules type: '{kind}' "
             f"x-kubernetes-preserve-unknown-fields: '{str(keeps).lower()}'"
         )
@@ -62,11 +62,11 @@ def compile_rule(environment: Environment, source: str) -> Program:
     """Compile a rule.
 
     Raises:
-        NotARule: it cannot work, or is no question.
+        NotARule: it does not compile, or does not give a boolean.
     """
     program = _compiled(environment, source)
     if program.result != BOOL:
-        raise NotARule("cel expression must evaluate to a bool")
+        raise InvalidRule("cel expression must evaluate to a bool")
     return program
 
 
@@ -74,16 +74,16 @@ def compile_message(environment: Environment, source: str) -> Program:
     """Compile a message expression.
 
     Raises:
-        NotARule: it cannot work, or gives no text.
+        NotARule: it does not compile, or does not give a string.
     """
     try:
         program = environment.compile(source)
     except NotInstantiated as error:
-        raise NotARule(f"messageExpression instantiation failed: {error.why}") from error
+        raise InvalidRule(f"messageExpression instantiation failed: {error.why}") from error
     except CompilationFailed as error:
-        raise NotARule(f"messageExpression compilation failed: {error}") from error
+        raise InvalidRule(f"messageExpression compilation failed: {error}") from error
     if program.result != STRING:
-        raise NotARule("messageExpression must evaluate to a string")
+        raise InvalidRule("messageExpression must evaluate to a string")
     return program
 
 
@@ -91,13 +91,13 @@ def _compiled(environment: Environment, source: str) -> Program:
     try:
         return environment.compile(source)
     except NotInstantiated as error:
-        raise NotARule(str(error)) from error
+        raise InvalidRule(str(error)) from error
     except CompilationFailed as error:
-        raise NotARule(f"compilation failed: {error}") from error
+        raise InvalidRule(f"compilation failed: {error}") from error
 
 
 def field_path(text: str, schema: JsonSchema) -> str:
-    """Return the place that a rule's ``fieldPath`` names below its own, as errors write it."""
+    """Return the path that a rule's ``fieldPath`` names below its own, as errors write it."""
     try:
         return str(follow(text, dict(schema))[0])
     except NotAFieldPath:
@@ -105,7 +105,7 @@ def field_path(text: str, schema: JsonSchema) -> str:
 
 
 class Rule:
-    """One rule, compiled; `broken` says why it could not be."""
+    """One compiled rule; `compile_error` is the reason why it could not be compiled, or empty."""
 
     def __init__(self, declared_rule: Object, plain: Environment, optional: Environment, schema: JsonSchema) -> None:
         self.text = str(declared_rule.get("rule") or "").strip()
@@ -114,19 +114,19 @@ class Rule:
         self.field_path = field_path(str(declared_rule.get("fieldPath") or ""), schema)
         self.optional_old = bool(declared_rule.get("optionalOldSelf"))
         environment = optional if self.optional_old else plain
-        self.broken = ""
+        self.compile_error = ""
         self.program: Program | None = None
         self.message_program: Program | None = None
         expression = str(declared_rule.get("messageExpression") or "")
         try:
             self.program = compile_rule(environment, str(declared_rule["rule"]))
             self.message_program = compile_message(environment, expression) if expression.strip() else None
-        except NotARule as error:
-            self.broken = str(error) if self.program is None else ""
+        except InvalidRule as error:
+            self.compile_error = str(error) if self.program is None else ""
 
     @property
     def is_transition(self) -> bool:
-        """Whether it compares a value with what it was."""
+        """Whether it compares a value with its old state."""
         return self.program is not None and "oldSelf" in self.program.names
 
     @property
@@ -135,13 +135,13 @@ class Rule:
         return self.message or self.text
 
     def names(self, value: Any, old: Any) -> dict[str, Any]:
-        """Return what the expressions may speak of."""
+        """Return the variables of the expressions."""
         if not self.optional_old:
             return {"self": value} if old is None else {"self": value, "oldSelf": old}
         return {"self": value, "oldSelf": NONE if old is None else Optional(old)}
 
     def detail(self, names: Mapping[str, Any], left: int) -> tuple[str, int]:
-        """Return the text for a value that breaks the rule, and what it cost of what is `left`.
+        """Return the message for a value that breaks the rule, and the cost of making it, at most what is `left`.
 
         Raises:
             MessageTooCostly: it costs more.
@@ -163,16 +163,16 @@ class Rule:
         return (text if text and "\n" not in text and len(text.encode()) <= _MAX_MESSAGE else default), cost
 
     def measure(self, names: Mapping[str, Any]) -> tuple[Any, int]:
-        """Return the answer of the rule, and what it cost.
+        """Return the result of the rule, and its cost.
 
         Raises:
             EvaluationError: it has none, or costs too much.
         """
-        assert self.program is not None  # noqa: S101 -- broken rules are not asked
+        assert self.program is not None  # noqa: S101 -- rules with a compile error are not evaluated
         return self.program.measure(names)
 
     def at(self, path: Path) -> Path:
-        """Return the place that is named when a value at a path breaks the rule."""
+        """Return the path of the error when a value at `path` breaks the rule."""
         return path.child(self.field_path) if self.field_path else path
 
     def error(self, path: Path, value: Any, detail: str) -> FieldError:

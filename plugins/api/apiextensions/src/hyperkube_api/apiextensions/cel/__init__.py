@@ -1,0 +1,1 @@
+"""The rules of schemas (``x-kubernetes-validations``), compiled and evaluated."""
