@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Expressions:
-    """The expressions of one object: what they may speak of, its variables included.
+    """The expressions of one object: the variables that they may use, its variables included.
 
     Args:
         params: whether the object has a parameter kind.

@@ -144,7 +144,7 @@ def _object_names(path: Path, given: Sequence[str]) -> list[FieldError]:
 def validate_conditions(
     path: Path, conditions: Sequence[Object] | None, expressions: Expressions | None = None
 ) -> list[FieldError]:
-    """Check match conditions: few, and each with a name of its own and an expression that is a question."""
+    """Check match conditions: few, and each with a name of its own and a boolean expression."""
     known = expressions or Expressions()
     items = conditions or ()
     errors = [too_many(path, len(items), MAX_CONDITIONS)] if len(items) > MAX_CONDITIONS else []

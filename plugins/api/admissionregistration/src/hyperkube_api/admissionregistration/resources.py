@@ -1,4 +1,4 @@
-"""The admissionregistration group: webhooks and policies that have a say in writes."""
+"""The admissionregistration group: webhooks and policies that change or refuse writes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hyperkube.plugin import Plugin
 
 
 class AdmissionregistrationApi(Plugin):
-    """The admissionregistration group: webhooks and policies that have a say in writes."""
+    """The admissionregistration group: webhooks and policies that change or refuse writes."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:

@@ -14,6 +14,7 @@ from hyperkube.hookspecs.api import Call
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, invalid, required
 from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.times import format_time
 
 _SPEC = ROOT.child("spec")
 HTTPS_PORT = 443
@@ -33,10 +34,8 @@ class APIServiceStrategy(StatusStrategy):
             service["port"] = HTTPS_PORT
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """What this server serves itself is there; all else has to prove it."""
+        """Set a local API service available; the aggregator checks all others."""
         if obj["spec"].get("service") is None:
-            from hyperkube.machinery.times import format_time
-
             obj["status"] = {
                 "conditions": [
                     {

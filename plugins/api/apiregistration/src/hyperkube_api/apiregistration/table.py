@@ -14,7 +14,7 @@ from hyperkube.machinery.objects import Object
 
 
 def api_service_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return who serves the group version, and whether it answers."""
+    """Return which service serves the group version, and whether it is available."""
     service = cells.spec_of(obj).get("service")
     where = f"{service.get('namespace') or ''}/{service.get('name') or ''}" if service else "Local"
     return [cells.name(obj), where, _available(cells.status_of(obj)), cells.age(obj, now)]

@@ -38,7 +38,7 @@ def validate_controller_revision_update(obj: Object, old: Object) -> list[FieldE
 
 
 def controller_revision_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return whose revision it is."""
+    """Return the controller of the revision and its number."""
     owner = controller_of(obj)
     shown = cells.NONE
     if owner is not None:

@@ -81,13 +81,13 @@ def check_collision_count(status: Object, old: Object) -> list[FieldError]:
 
 
 class WorkloadStrategy(StatusStrategy):
-    """What keeps pods running from a template."""
+    """The strategy of workloads that keep pods of a template running."""
 
     generation = True
     _warns_of_names = True
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but unwise in the name and the template."""
+        """Warn of what is allowed but unwise in the name and the template."""
         if not changed_generation(obj, old):
             return []
         named = workload_name_warnings(obj) if old is None and self._warns_of_names else []

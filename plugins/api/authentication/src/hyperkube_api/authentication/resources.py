@@ -1,4 +1,4 @@
-"""The authentication group: who a token or a caller is."""
+"""The authentication group: the user of a token or of a request."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
 
 
 class AuthenticationApi(Plugin):
-    """The authentication group: who a token or a caller is."""
+    """The authentication group: the user of a token or of a request."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:

@@ -1,4 +1,4 @@
-"""Identity reviews: whose token is this, and who am I.
+"""Token reviews and reviews of the caller's own identity.
 
 Source: kubernetes pkg/registry/authentication. The token authenticator is the host's, passed in the options.
 """

@@ -1,4 +1,4 @@
-"""The authorization group: whether somebody may do something."""
+"""The authorization group: reviews of what a user may do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
 
 
 class AuthorizationApi(Plugin):
-    """The authorization group: whether somebody may do something."""
+    """The authorization group: reviews of what a user may do."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:

@@ -1,4 +1,4 @@
-"""Access reviews: ask the server's own authorizers, for oneself or for somebody else.
+"""Access reviews: what the server's authorizers decide for the caller or for another user.
 
 Source: kubernetes pkg/registry/authorization and pkg/apis/authorization/validation.
 """

@@ -1,6 +1,6 @@
-"""What narrows the access that a review asks about: checked, and read as authorizers take it.
+"""The field and label selectors of access reviews: validated, and parsed for authorizers.
 
-An operator that is not known here is let through and left out, since leaving out only asks about more.
+A requirement with an unknown operator is accepted and dropped, since that only widens the request.
 Source: kubernetes pkg/apis/authorization/validation, pkg/registry/authorization/util/helpers.go.
 """
 
@@ -28,7 +28,7 @@ _FIELD_OPERATORS: dict[str, Literal["=", "!="]] = {"In": "=", "NotIn": "!="}
 
 
 class Narrowed(NamedTuple):
-    """Both selectors, and what could not be read of them, as ``status.evaluationError`` says it."""
+    """Both parsed selectors, and the text for ``status.evaluationError`` if parts could not be parsed."""
 
     fields: tuple[FieldRequirement, ...]
     labels: tuple[Requirement, ...]
@@ -85,7 +85,7 @@ def narrowed(attributes: Object) -> Narrowed:
 
 
 def _fields(selector: Object) -> tuple[tuple[FieldRequirement, ...], bool]:
-    """Return the terms, and whether some could not be read."""
+    """Return the requirements, and whether some could not be parsed."""
     raw = selector.get("rawSelector") or ""
     if raw:
         try:

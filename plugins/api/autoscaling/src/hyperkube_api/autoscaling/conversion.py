@@ -131,7 +131,7 @@ _SELECTOR = {"pods": "selector", "object": "selector", "external": "metricSelect
 
 
 def flat_metric(metric: Object) -> Object:
-    """Return a wished metric in the flat shape that came before v2."""
+    """Return a metric specification in the flat shape that came before v2."""
     return _source_to_v1(metric, "target", _TARGETS)
 
 
@@ -141,7 +141,7 @@ def flat_current(metric: Object) -> Object:
 
 
 def metric_of(metric: Object) -> Object:
-    """Return a wished metric of the flat shape as v2 has it."""
+    """Return a metric specification of the flat shape as v2 has it."""
     return _source_to_v2(metric, "target", _TARGETS)
 
 
@@ -150,14 +150,14 @@ def current_of(metric: Object) -> Object:
     return _source_to_v2(metric, "current", _CURRENTS)
 
 
-def _source_to_v1(metric: Object, wished: str, names: dict[str, dict[str, str]]) -> Object:
+def _source_to_v1(metric: Object, target_member: str, names: dict[str, dict[str, str]]) -> Object:
     out: Object = {"type": metric.get("type", "")}
     for member, renamed in names.items():
         source = metric.get(member)
         if not source:
             continue
-        flat = {key: value for key, value in source.items() if key not in {wished, "metric", "describedObject"}}
-        values = source.get(wished) or {}
+        flat = {key: value for key, value in source.items() if key not in {target_member, "metric", "describedObject"}}
+        values = source.get(target_member) or {}
         flat |= {renamed[key]: values[key] for key in renamed if values.get(key) is not None}
         identity = source.get("metric") or {}
         if identity.get("name"):
@@ -170,17 +170,17 @@ def _source_to_v1(metric: Object, wished: str, names: dict[str, dict[str, str]])
     return out
 
 
-def _source_to_v2(metric: Object, wished: str, names: dict[str, dict[str, str]]) -> Object:
+def _source_to_v2(metric: Object, target_member: str, names: dict[str, dict[str, str]]) -> Object:
     out: Object = {"type": metric.get("type", "")}
     for member, renamed in names.items():
         source = metric.get(member)
         if not source:
             continue
         values: Object = {key: source[old] for key, old in renamed.items() if source.get(old) is not None}
-        if wished == "target":
+        if target_member == "target":
             kinds = {"averageUtilization": "Utilization", "value": "Value", "averageValue": "AverageValue"}
             values["type"] = next((kind for key, kind in kinds.items() if key in values), "")
-        built: Object = {wished: values}
+        built: Object = {target_member: values}
         if member in _SELECTOR:
             built["metric"] = {"name": source.get("metricName", "")}
             if source.get(_SELECTOR[member]):

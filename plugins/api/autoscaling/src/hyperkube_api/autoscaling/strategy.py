@@ -1,4 +1,4 @@
-"""Autoscalers: what the server decides when one is created or changed.
+"""Autoscalers: what happens when one is created, changed or deleted.
 
 Source: kubernetes pkg/registry/autoscaling/horizontalpodautoscaler.
 """

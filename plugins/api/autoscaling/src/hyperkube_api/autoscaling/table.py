@@ -44,29 +44,29 @@ def _targets(metrics: list[Object], current: list[Object]) -> str:
 
 
 def _target(metric: Object, current: Object) -> str:
-    """Return what was measured and what was wished for, as the kind of source has it."""
+    """Return what was measured and what is targeted, as the kind of source defines it."""
     kind = metric.get("type") or ""
     member = kind[:1].lower() + kind[1:]
     source = metric.get(member) or {}
-    wished, measured = source.get("target") or {}, current.get(member)
+    target, measured = source.get("target") or {}, current.get(member)
     if kind in {"Resource", "ContainerResource"}:
-        return f"{source.get('name') or ''}: {_of_resource(wished, measured)}"
+        return f"{source.get('name') or ''}: {_of_resource(target, measured)}"
     if kind == "Pods":
-        return f"{_amount(measured, 'averageValue')}/{wished.get('averageValue') or _NIL}"
+        return f"{_amount(measured, 'averageValue')}/{target.get('averageValue') or _NIL}"
     if kind not in {"External", "Object"}:
         return "<unknown type>"
-    if wished.get("averageValue") is None:
-        return f"{_amount(measured, 'value')}/{wished.get('value') or _NIL}"
+    if target.get("averageValue") is None:
+        return f"{_amount(measured, 'value')}/{target.get('value') or _NIL}"
     average = _current(measured).get("averageValue") or cells.UNKNOWN
-    return f"{average}/{wished['averageValue']} (avg)"
+    return f"{average}/{target['averageValue']} (avg)"
 
 
-def _of_resource(wished: Object, measured: Object | None) -> str:
-    if wished.get("averageValue") is not None:
-        return f"{_amount(measured, 'averageValue')}/{wished['averageValue']}"
-    share, target = _current(measured).get("averageUtilization"), wished.get("averageUtilization")
-    used = cells.UNKNOWN if share is None else f"{share}%"
-    return f"{used}/{'<auto>' if target is None else f'{target}%'}"
+def _of_resource(target: Object, measured: Object | None) -> str:
+    if target.get("averageValue") is not None:
+        return f"{_amount(measured, 'averageValue')}/{target['averageValue']}"
+    current, wanted = _current(measured).get("averageUtilization"), target.get("averageUtilization")
+    used = cells.UNKNOWN if current is None else f"{current}%"
+    return f"{used}/{'<auto>' if wanted is None else f'{wanted}%'}"
 
 
 def _amount(measured: Object | None, member: str) -> str:

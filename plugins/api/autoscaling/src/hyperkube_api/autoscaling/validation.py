@@ -1,4 +1,4 @@
-"""What is wrong with autoscalers.
+"""Validation of autoscalers.
 
 Source: kubernetes pkg/apis/autoscaling/validation/validation.go.
 """

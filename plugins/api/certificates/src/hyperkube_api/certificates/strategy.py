@@ -1,4 +1,4 @@
-"""Certificate signing requests: who asked is noted on creation, and each part has its own writers.
+"""Certificate signing requests: the requester is recorded on creation, and each part has its own writers.
 
 Source: kubernetes pkg/registry/certificates/certificates/strategy.go.
 """
@@ -24,7 +24,7 @@ from hyperkube.machinery.times import format_time
 
 
 class CertificateSigningRequestStrategy(StatusStrategy):
-    """Somebody wants a certificate; nobody changes the wish afterwards."""
+    """A request for a certificate, whose specification never changes."""
 
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {
         "": ("spec", "status"),
@@ -37,7 +37,7 @@ class CertificateSigningRequestStrategy(StatusStrategy):
         return path_segment_prefix(name) if prefix else path_segment_name(name)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Note who asks."""
+        """Record the requester."""
         spec = obj["spec"]
         for member in ("username", "uid", "groups", "extra"):
             spec.pop(member, None)
@@ -50,11 +50,11 @@ class CertificateSigningRequestStrategy(StatusStrategy):
             spec["extra"] = {key: list(values) for key, values in call.user.extra.items()}
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Keep the wish."""
+        """Keep the specification."""
         obj["spec"] = old["spec"]
 
     def prepare_status_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Keep the wish; decisions are written through ``/approval``, which the check below insists on."""
+        """Keep the specification; that conditions of a decision go through ``/approval`` is validated below."""
         obj["spec"] = old["spec"]
         _stamp(call, obj, old)
 
@@ -72,10 +72,10 @@ class CertificateSigningRequestStrategy(StatusStrategy):
 
 
 class CertificateApprovalStrategy(CertificateSigningRequestStrategy):
-    """``/approval``: somebody vouches for the request, or refuses it."""
+    """``/approval``: the request is approved or denied."""
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Take the conditions, keep all else."""
+        """Take the conditions, keep everything else."""
         conditions = (obj.get("status") or {}).get("conditions")
         status = {key: value for key, value in (old.get("status") or {}).items() if key != "conditions"}
         obj["spec"], obj["status"] = old["spec"], {**status, **({"conditions": conditions} if conditions else {})}
@@ -87,7 +87,7 @@ class CertificateApprovalStrategy(CertificateSigningRequestStrategy):
 
 
 def _stamp(call: Call, obj: Object, old: Object) -> None:
-    """Note when each condition was changed and when it turned."""
+    """Set the times of the last update and the last transition of each condition."""
     now = format_time(call.clock.now())
     before = {item.get("type"): item for item in (old.get("status") or {}).get("conditions") or ()}
     for condition in (obj.get("status") or {}).get("conditions") or ():

@@ -15,7 +15,7 @@ from hyperkube.machinery.times import human_duration
 
 
 def certificate_signing_request_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return who asks whom, for how long, and what came of it."""
+    """Return requester, signer, duration and the state of the request."""
     spec = cells.spec_of(obj)
     seconds = spec.get("expirationSeconds")
     return [
@@ -29,7 +29,7 @@ def certificate_signing_request_cells(obj: Object, now: datetime) -> list[Any]:
 
 
 def _condition(status: Object) -> str:
-    """Return what was decided, and what came of it."""
+    """Return the decision, and whether the certificate was issued."""
     types = {item.get("type") for item in status.get("conditions") or ()}
     words = ["Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"]
     if "Failed" in types:

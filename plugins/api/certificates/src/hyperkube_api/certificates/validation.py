@@ -1,4 +1,4 @@
-"""What is wrong with signing requests.
+"""Validation of signing requests.
 
 Source: kubernetes pkg/apis/certificates/validation/validation.go.
 """

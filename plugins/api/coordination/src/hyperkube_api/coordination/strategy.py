@@ -1,4 +1,4 @@
-"""Leases: what the server decides when one is created or changed.
+"""Leases: what happens when one is created, changed or deleted.
 
 Source: kubernetes pkg/registry/coordination/lease and pkg/apis/coordination/validation.
 """
@@ -46,7 +46,7 @@ class LeaseStrategy(Strategy):
 
 
 def _strategy(path: Path, strategy: str) -> list[FieldError]:
-    """Check how a leader is chosen: in a way that Kubernetes knows, or in one with a domain."""
+    """Check how a leader is chosen: by a strategy of Kubernetes, or by one with a domain."""
     if "/" in strategy:
         return [invalid(path, strategy, text) for text in qualified_name(strategy)]
     return [] if strategy == KNOWN_STRATEGY else [not_supported(path, strategy, (KNOWN_STRATEGY,))]

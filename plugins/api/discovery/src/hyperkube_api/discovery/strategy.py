@@ -1,4 +1,4 @@
-"""Endpoint slices: what the server decides when one is created or changed.
+"""Endpoint slices: what happens when one is created, changed or deleted.
 
 Source: kubernetes pkg/registry/discovery/endpointslice.
 """
@@ -23,7 +23,7 @@ _CONTROLLERS = frozenset({"endpointslice-controller.k8s.io", "endpointslicemirro
 
 
 class EndpointSliceStrategy(Strategy):
-    """Some of the addresses behind a service."""
+    """A part of the addresses behind a service."""
 
     generation = True
 
@@ -37,7 +37,7 @@ class EndpointSliceStrategy(Strategy):
             obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when addresses are names, or written in an odd way by somebody else than the controllers."""
+        """Warn of addresses that are names, or not canonical in a slice of another author than the controllers."""
         named = ["spec.addressType: FQDN endpoints are deprecated"] if obj.get("addressType") == "FQDN" else []
         if labels_of(obj).get(_MANAGED_BY) in _CONTROLLERS:
             return named

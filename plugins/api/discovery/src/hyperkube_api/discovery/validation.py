@@ -1,4 +1,4 @@
-"""What is wrong with endpoint slices.
+"""Validation of endpoint slices.
 
 Source: kubernetes pkg/apis/discovery/validation/validation.go.
 """

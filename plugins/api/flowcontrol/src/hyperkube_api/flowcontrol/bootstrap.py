@@ -90,7 +90,7 @@ _SCHEMAS: tuple[tuple[str, int, str, str, list[Object]], ...] = (
 
 
 def bootstrap_objects(now: str) -> Iterable[Object]:
-    """Return the levels, then the schemas, as of a time."""
+    """Return the priority levels, then the flow schemas, with conditions of the time `now`."""
     exempt = {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}}
     yield _made("PriorityLevelConfiguration", "exempt", exempt)
     for name, shares, lendable, queuing in _LEVELS:
@@ -120,7 +120,7 @@ def _by_name() -> dict[tuple[str, str], Object]:
 
 
 def bootstrap_object(kind: str, name: str) -> Object:
-    """Return one of them, which is not to be changed.
+    """Return one of the bootstrap objects, which the caller must not change.
 
     Raises:
         KeyError: there is none of that kind and name.

@@ -11,7 +11,7 @@ from hyperkube.machinery.objects import Object
 
 
 def validate_conditions(obj: Object) -> list[FieldError]:
-    """Check that conditions have types, each its own."""
+    """Check that conditions have types, all different."""
     path, seen, errors = ROOT.child("status", "conditions"), set[str](), list[FieldError]()
     for index, item in enumerate((obj.get("status") or {}).get("conditions") or ()):
         at, kind = path.index(index).child("type"), item.get("type") or ""

@@ -1,4 +1,4 @@
-"""admissionregistration.k8s.io/v1beta1: webhooks, which had milder defaults.
+"""admissionregistration.k8s.io/v1beta1: webhooks, which have milder defaults.
 
 Source: kubernetes v1.21 pkg/apis/admissionregistration/v1beta1/defaults.go.
 """
@@ -27,7 +27,7 @@ _EFFECTS = ("None", "NoneOnDryRun", "Some", "Unknown")
 
 
 def default_webhooks(configuration: Object) -> None:
-    """Who did not say otherwise was passed over when away, given long, and asked in the oldest words."""
+    """Fill in the defaults of v1beta1: failures are ignored, the timeout is long, and reviews are v1beta1."""
     for webhook in configuration.get("webhooks") or ():
         for name, value in (
             ("failurePolicy", "Ignore"),
@@ -42,12 +42,12 @@ def default_webhooks(configuration: Object) -> None:
 
 
 def is_error(error: FieldError) -> bool:
-    """Tell whether an error counts: side effects could be unknown."""
+    """Return whether an error applies: v1beta1 allows side effects to be unknown."""
     return not (str(error.path).endswith(".sideEffects") and error.value in _EFFECTS)
 
 
 class LegacyAdmissionregistrationApi(Plugin):
-    """admissionregistration.k8s.io/v1beta1: webhooks, which had milder defaults."""
+    """admissionregistration.k8s.io/v1beta1: webhooks, which have milder defaults."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:

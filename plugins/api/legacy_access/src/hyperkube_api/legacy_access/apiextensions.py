@@ -1,4 +1,4 @@
-"""apiextensions.k8s.io/v1beta1: kinds that users define, without a schema if they wish.
+"""apiextensions.k8s.io/v1beta1: kinds that users define, for which a schema is optional.
 
 Source: kubernetes v1.21 apiextensions-apiserver ``pkg/apis/apiextensions/v1beta1/{conversion,defaults}.go``.
 """
@@ -33,7 +33,7 @@ _SHARED = {
 
 
 def newer_definition(definition: Object) -> Object:
-    """Return a definition in which every version says all about itself."""
+    """Return a definition in which every version has its own schema, columns and subresources."""
     spec = dict(definition.get("spec") or {})
     shared = {name: value for old, name in _SHARED.items() if (value := spec.pop(old, None)) is not None}
     single = spec.pop("version", "")
@@ -93,7 +93,7 @@ def _older_conversion(conversion: Object) -> Object:
 
 
 def default_definition(definition: Object) -> None:
-    """Keep fields that nobody declared, and speak the oldest words to a webhook."""
+    """Fill in the defaults of v1beta1: undeclared fields are preserved, and conversion reviews are v1beta1."""
     spec: Object = definition["spec"]
     if not spec.get("scope"):
         spec["scope"] = "Namespaced"
@@ -109,13 +109,13 @@ def default_definition(definition: Object) -> None:
 
 
 def is_error(error: FieldError) -> bool:
-    """Tell whether an error counts: a schema could be missing, or say less than it must now."""
+    """Return whether an error applies: v1beta1 allows schemas that are missing or not structural."""
     path = str(error.path)
     return not (path == "spec.preserveUnknownFields" or "openAPIV3Schema" in path)
 
 
 class LegacyApiextensionsApi(Plugin):
-    """apiextensions.k8s.io/v1beta1: kinds that users define, without a schema if they wish."""
+    """apiextensions.k8s.io/v1beta1: kinds that users define, for which a schema is optional."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:

@@ -1,4 +1,4 @@
-"""certificates.k8s.io/v1beta1: signing requests, which need not say who shall sign.
+"""certificates.k8s.io/v1beta1: signing requests, in which the signer is optional.
 
 Source: kubernetes v1.21 pkg/apis/certificates/v1beta1/{defaults,helpers}.go.
 """
@@ -37,7 +37,7 @@ _USAGES = ("digital signature", "key encipherment")
 
 
 def default_request(csr: Object) -> None:
-    """Find the signer by what is requested; a condition that was noted was true."""
+    """Fill in the signer by what is requested, and the status of conditions."""
     spec: Object = csr["spec"]
     if not spec.get("usages"):
         spec["usages"] = [*_USAGES]
@@ -60,12 +60,12 @@ def _signer_of(csr: Object) -> str:
 
 
 def is_error(error: FieldError) -> bool:
-    """Tell whether an error counts: there was a signer of last resort."""
+    """Return whether an error applies: v1beta1 allows the signer ``legacy-unknown``."""
     return not (str(error.path) == "spec.signerName" and error.value == _LEGACY_SIGNER)
 
 
 class LegacyCertificatesApi(Plugin):
-    """certificates.k8s.io/v1beta1: signing requests, which need not say who shall sign."""
+    """certificates.k8s.io/v1beta1: signing requests, in which the signer is optional."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:

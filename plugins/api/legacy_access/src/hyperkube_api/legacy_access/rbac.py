@@ -24,11 +24,11 @@ _V1BETA1 = OlderVersion(
 _V1ALPHA1 = OlderVersion(
     version=Version(_GROUP, "v1alpha1", "hyperkube_api.legacy_access.schemas.rbac_v1alpha1"), lifecycle=_LIFECYCLE
 )
-_EVERYBODY = "system:authenticated"
+_ALL_AUTHENTICATED = "system:authenticated"
 
 
 def newer_binding(binding: Object) -> Object:
-    """Return a binding whose subjects say their group; the user ``*`` was everybody who is known."""
+    """Return a binding whose subjects have an API group; the user ``*`` becomes ``system:authenticated``."""
     subjects = binding.get("subjects")
     if not subjects:
         return binding
@@ -40,7 +40,7 @@ def _newer_subject(subject: Object) -> Object:
     version = subject.get("apiVersion") or ""
     kind, name = subject.get("kind"), subject.get("name")
     if kind == "User" and name == "*":
-        return {**kept, "kind": "Group", "apiGroup": _GROUP, "name": _EVERYBODY}
+        return {**kept, "kind": "Group", "apiGroup": _GROUP, "name": _ALL_AUTHENTICATED}
     group = version.rpartition("/")[0]
     if not version and kind in {"User", "Group"}:
         group = _GROUP
@@ -48,7 +48,7 @@ def _newer_subject(subject: Object) -> Object:
 
 
 def older_binding(binding: Object) -> Object:
-    """Return a binding whose subjects say their version."""
+    """Return a binding whose subjects have an API version."""
     subjects = binding.get("subjects")
     if not subjects:
         return binding

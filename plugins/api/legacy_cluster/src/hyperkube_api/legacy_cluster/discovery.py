@@ -1,4 +1,4 @@
-"""discovery.k8s.io/v1beta1: endpoint slices, which said in one map where an endpoint is.
+"""discovery.k8s.io/v1beta1: endpoint slices, with the topology of an endpoint as one map.
 
 Source: kubernetes v1.24 pkg/apis/discovery/v1beta1/conversion.go.
 """
@@ -57,7 +57,7 @@ def _each(shift: Callable[[Object], Object]) -> Callable[[Object], Object]:
 
 
 class LegacyDiscoveryApi(Plugin):
-    """discovery.k8s.io/v1beta1: endpoint slices, which said in one map where an endpoint is."""
+    """discovery.k8s.io/v1beta1: endpoint slices, with the topology of an endpoint as one map."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:

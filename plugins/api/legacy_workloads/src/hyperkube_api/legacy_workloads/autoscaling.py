@@ -50,12 +50,14 @@ def older_autoscaler(autoscaler: Object) -> Object:
     return _annotated(shifted, annotations)
 
 
-def _metrics(autoscaler: Object, wish: Callable[[Object], Object], seen: Callable[[Object], Object]) -> Object:
+def _metrics(
+    autoscaler: Object, convert: Callable[[Object], Object], convert_current: Callable[[Object], Object]
+) -> Object:
     spec, status = dict(autoscaler.get("spec") or {}), dict(autoscaler.get("status") or {})
     if spec.get("metrics"):
-        spec["metrics"] = [wish(metric) for metric in spec["metrics"]]
+        spec["metrics"] = [convert(metric) for metric in spec["metrics"]]
     if status.get("currentMetrics"):
-        status["currentMetrics"] = [seen(metric) for metric in status["currentMetrics"]]
+        status["currentMetrics"] = [convert_current(metric) for metric in status["currentMetrics"]]
     parts: Object = {"spec": spec}
     if "status" in autoscaler:
         parts["status"] = status

@@ -1,4 +1,4 @@
-"""extensions/v1beta1: where workloads and network rules lived before they had groups of their own."""
+"""extensions/v1beta1: workloads and network rules, before they had groups of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingresses as they were: a backend's service and port stand side by side.
+"""Older versions of Ingresses: a backend has ``serviceName`` and ``servicePort``.
 
 Source: kubernetes v1.21 pkg/apis/networking/v1beta1/{conversion,defaults}.go.
 """
@@ -73,7 +73,7 @@ def older_ingress(ingress: Object) -> Object:
 
 
 def default_ingress(ingress: Object) -> None:
-    """Leave it to the controller what a path matches."""
+    """Fill in the path type ``ImplementationSpecific``."""
     for rule in (ingress.get("spec") or {}).get("rules") or ():
         for path in (rule.get("http") or {}).get("paths") or ():
             if path.get("pathType") is None:

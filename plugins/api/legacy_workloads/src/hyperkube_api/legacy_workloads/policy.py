@@ -46,7 +46,7 @@ def _selecting(budget: Object, selector: Object) -> Object:
 
 
 def _plain(budget: Object, selector: Object | None) -> Object:
-    """Return a budget without the word that only stands for an empty selector."""
+    """Return a budget without the requirement that stands for an empty selector."""
     expressions = (selector or {}).get("matchExpressions") or []
     kept = [one for one in expressions if one.get("key") != _KEY]
     if selector is None or len(kept) == len(expressions):

@@ -1,6 +1,6 @@
-"""``deployments/NAME/rollback``: whoever posts a DeploymentRollback has the deployment go back to a revision.
+"""``deployments/NAME/rollback``: posting a DeploymentRollback has the deployment roll back to a revision.
 
-The wish is an annotation of today's deployment; the deployment controller fulfils it and takes it away.
+The request is kept as an annotation of the deployment; the deployment controller fulfils it and removes the annotation.
 
 Source: kubernetes v1.15 pkg/registry/apps/deployment/storage/storage.go (RollbackREST), pkg/apis/apps/validation.
 """
@@ -32,23 +32,23 @@ def with_rollback(deployments: ResourceSpec, version: Version) -> ResourceSpec:
 
 
 def roll_back(call: Call) -> Object:
-    """Note the wish on the deployment, with the annotations that come with it.
+    """Set the annotation on the deployment, with the annotations that come with the request.
 
     Raises:
         BadRequest: the body names another deployment.
         Invalid: the body names none, a revision below 0, or annotations that are none.
         NotFound: there is no such deployment.
     """
-    wish = call.body or {}
-    name, revision = wish.get("name") or "", (wish.get("rollbackTo") or {}).get("revision") or 0
-    if errors := _faults(wish, name, revision):
+    rollback = call.body or {}
+    name, revision = rollback.get("name") or "", (rollback.get("rollbackTo") or {}).get("revision") or 0
+    if errors := _faults(rollback, name, revision):
         raise Invalid.about(GroupKind("apps", KIND), name, errors)
     if name != call.name:
         raise BadRequest(f"name in URL does not match name in {KIND} object")
 
     def note(deployment: Object) -> Object:
         meta = deployment.setdefault("metadata", {})
-        given = wish.get("updatedAnnotations") or {}
+        given = rollback.get("updatedAnnotations") or {}
         meta["annotations"] = {**(meta.get("annotations") or {}), **given, ROLLBACK: str(revision)}
         return deployment
 
@@ -63,11 +63,11 @@ def roll_back(call: Call) -> Object:
     }
 
 
-def _faults(wish: Object, name: str, revision: int) -> list[FieldError]:
+def _faults(rollback: Object, name: str, revision: int) -> list[FieldError]:
     path = Path("updatedAnnotations")
     errors = [
         invalid(path, key, fault)
-        for key in wish.get("updatedAnnotations") or {}
+        for key in rollback.get("updatedAnnotations") or {}
         for fault in qualified_name(key.lower())
     ]
     if not name:

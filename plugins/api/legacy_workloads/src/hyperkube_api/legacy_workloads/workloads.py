@@ -1,4 +1,4 @@
-"""Workloads as they were: what the template says twice could be left out, and what is an annotation now was a member.
+"""Older versions of workloads: other defaults, and members for what is kept in annotations today.
 
 Source: kubernetes v1.15 pkg/apis/{apps,extensions}/v1beta{1,2}/{conversion,defaults}.go.
 """
@@ -14,10 +14,10 @@ from hyperkube_api.meta.specs import Version
 from hyperkube.hookspecs.api import Call, Subresource
 from hyperkube.machinery.objects import Object, labels_of
 
-FOR_EVER = 2**31 - 1
+NO_LIMIT = 2**31 - 1
 """A limit or deadline that stands for none."""
 ROLLBACK = "deprecated.deployment.rollback.to"
-"""The annotation of today that says which revision to go back to."""
+"""The annotation for the revision to roll back to."""
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
@@ -36,7 +36,7 @@ def _annotation(obj: Object, name: str) -> str:
 
 
 def newer_deployment(deployment: Object) -> Object:
-    """Return a deployment whose wish to go back is an annotation."""
+    """Return a deployment whose ``spec.rollbackTo`` is an annotation."""
     spec = dict(deployment.get("spec") or {})
     rollback = spec.pop("rollbackTo", None)
     if rollback is None:
@@ -46,7 +46,7 @@ def newer_deployment(deployment: Object) -> Object:
 
 
 def older_deployment(deployment: Object) -> Object:
-    """Return a deployment whose wish to go back is a member."""
+    """Return a deployment whose ``spec.rollbackTo`` is a member."""
     text = _annotation(deployment, ROLLBACK)
     if not _is_number(text):
         return deployment
@@ -78,7 +78,7 @@ def _is_number(text: str) -> bool:
 
 
 def default_labels(workload: Object) -> None:
-    """Let the template's labels stand for the selector and the workload's own."""
+    """Fill in the selector and the labels of the workload from the labels of the template."""
     spec: Object = workload["spec"]
     labels = labels_of(spec.get("template") or {})
     if not labels:
@@ -96,8 +96,8 @@ def _set(holder: Object, **values: object) -> None:
             holder[name] = value
 
 
-def _rolls(workload: Object, member: str, kind: str, **rolling: object) -> None:
-    """Fill in how pods are replaced: the type, and for rolling updates their pace."""
+def _default_update_strategy(workload: Object, member: str, kind: str, **rolling: object) -> None:
+    """Fill in the update strategy: its type, and the parameters of rolling updates."""
     strategy: Object = workload["spec"].get(member) or {}
     workload["spec"][member] = strategy
     if not strategy.get("type"):
@@ -109,28 +109,28 @@ def _rolls(workload: Object, member: str, kind: str, **rolling: object) -> None:
 
 
 def default_extensions_deployment(deployment: Object) -> None:
-    """One pod at a time, all old replica sets kept, no deadline."""
+    """Fill in labels, an update of one pod at a time, no limit of old replica sets, and no deadline."""
     default_labels(deployment)
-    _rolls(deployment, "strategy", "RollingUpdate", maxUnavailable=1, maxSurge=1)
-    _set(deployment["spec"], revisionHistoryLimit=FOR_EVER, progressDeadlineSeconds=FOR_EVER)
+    _default_update_strategy(deployment, "strategy", "RollingUpdate", maxUnavailable=1, maxSurge=1)
+    _set(deployment["spec"], revisionHistoryLimit=NO_LIMIT, progressDeadlineSeconds=NO_LIMIT)
 
 
 def default_extensions_daemon_set(daemon_set: Object) -> None:
-    """Pods are replaced when somebody deletes them."""
+    """Fill in the labels and the update strategy ``OnDelete``."""
     default_labels(daemon_set)
-    _rolls(daemon_set, "updateStrategy", "OnDelete")
+    _default_update_strategy(daemon_set, "updateStrategy", "OnDelete")
 
 
 def default_v1beta1_deployment(deployment: Object) -> None:
-    """Two old replica sets are kept."""
+    """Fill in labels, and a limit of two old replica sets."""
     default_labels(deployment)
     _set(deployment["spec"], revisionHistoryLimit=2)
 
 
 def default_v1beta1_stateful_set(stateful_set: Object) -> None:
-    """Pods are replaced when somebody deletes them."""
+    """Fill in the labels and the update strategy ``OnDelete``."""
     default_labels(stateful_set)
-    _rolls(stateful_set, "updateStrategy", "OnDelete")
+    _default_update_strategy(stateful_set, "updateStrategy", "OnDelete")
 
 
 EXTENSIONS_DEPLOYMENT = Differences(
@@ -160,7 +160,7 @@ def own_scale(version: Version, resource: str) -> Subresource:
 
 
 def _older_scale(shown: Object, version: Version) -> Object:
-    """Return a Scale with the selector as a map, as far as one can say it, and as text."""
+    """Return a Scale with the selector as a map, as far as it has only equalities, and as text."""
     status = dict(shown["status"])
     text = str(status.pop("selector", ""))
     if text:

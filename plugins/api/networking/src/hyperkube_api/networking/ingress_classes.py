@@ -23,7 +23,7 @@ _SPEC = ROOT.child("spec")
 
 
 def default_ingress_class(ingress_class: Object) -> None:
-    """Parameters of an ingress class are cluster-wide unless they say otherwise."""
+    """Parameters of an ingress class are cluster-wide unless their scope is given."""
     parameters = (ingress_class.get("spec") or {}).get("parameters")
     if parameters and parameters.get("scope") is None:
         parameters["scope"] = "Cluster"

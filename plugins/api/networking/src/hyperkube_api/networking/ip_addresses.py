@@ -1,4 +1,4 @@
-"""IPAddresses: who has a cluster IP.
+"""IPAddresses: which Service has a cluster IP.
 
 Source: kubernetes pkg/apis/networking, pkg/registry/networking/ipaddress, pkg/printers.
 """
@@ -33,7 +33,7 @@ def validate_ip_address_name(name: str) -> list[str]:
 
 
 def validate_ip_address(obj: Object) -> list[FieldError]:
-    """Check whom an address belongs to."""
+    """Check the object that an address belongs to."""
     parent = (obj.get("spec") or {}).get("parentRef")
     if parent is None:
         return [required(_PARENT)]
@@ -62,7 +62,7 @@ def validate_ip_address_update(obj: Object, old: Object) -> list[FieldError]:
 
 
 def ip_address_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return who has the address."""
+    """Return the object that has the address."""
     del now
     parent = cells.spec_of(obj).get("parentRef")
     if not parent:
@@ -74,14 +74,14 @@ def ip_address_cells(obj: Object, now: datetime) -> list[Any]:
 
 
 class IPAddressStrategy(Strategy):
-    """Who has a cluster IP; its name is the address."""
+    """Which Service has a cluster IP; the name of the object is the address."""
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Check an IP address in its canonical form."""
         return [] if prefix else validate_ip_address_name(name)
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
-        """Check whose address it is."""
+        """Check the object that has the address."""
         return validate_ip_address(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:

@@ -1,4 +1,4 @@
-"""Runtime classes: what the server decides when one is created or changed.
+"""Runtime classes: what happens when one is created, changed or deleted.
 
 Source: kubernetes pkg/registry/node/runtimeclass and pkg/apis/node/validation.
 """
@@ -36,14 +36,14 @@ class RuntimeClassStrategy(Strategy):
         return unchanged(ROOT.child("handler"), obj.get("handler"), old.get("handler"))
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when nodes are chosen by labels that will go."""
+        """Warn of deprecated labels in the node selector."""
         selector = (obj.get("scheduling") or {}).get("nodeSelector") or ()
         at = ROOT.child("scheduling", "nodeSelector")
         return [f"{at}: {DEPRECATED_LABELS[key]}" for key in sorted(selector) if key in DEPRECATED_LABELS]
 
 
 def _tolerations(path: Path, tolerations: list[Object]) -> list[FieldError]:
-    """Check tolerations, and that no two say the same."""
+    """Check tolerations, and that no two are equal."""
     errors = validate_tolerations(path, tolerations)
     seen: set[tuple[str, ...]] = set()
     for index, toleration in enumerate(tolerations):

@@ -1,4 +1,4 @@
-"""Pod security policies: what the server decides when one is created or changed.
+"""Pod security policies: what happens when one is created, changed or deleted.
 
 Source: kubernetes 1.20 ``pkg/apis/policy/validation/validation.go``.
 """

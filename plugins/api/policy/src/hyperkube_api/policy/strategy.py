@@ -1,4 +1,4 @@
-"""Disruption budgets: what the server decides when one is created or changed.
+"""Disruption budgets: what happens when one is created, changed or deleted.
 
 Source: kubernetes pkg/registry/policy/poddisruptionbudget.
 """

@@ -1,4 +1,4 @@
-"""What is wrong with disruption budgets.
+"""Validation of disruption budgets.
 
 Source: kubernetes pkg/apis/policy/validation/validation.go.
 """

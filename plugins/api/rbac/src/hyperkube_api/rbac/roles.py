@@ -68,7 +68,7 @@ def validate_cluster_role(obj: Object) -> list[FieldError]:
 
 
 def role_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return when it was made."""
+    """Return the time of creation."""
     del now
     return [cells.name(obj), cells.created(obj)]
 

@@ -33,7 +33,7 @@ def validate_class(obj: Object) -> list[FieldError]:
 
 
 def device_class_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return the age."""
+    """Return name and age."""
     return [cells.name(obj), cells.age(obj, now)]
 
 

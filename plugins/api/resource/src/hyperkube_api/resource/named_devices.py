@@ -141,7 +141,7 @@ def json_object(path: Path, value: Any, limit: int) -> list[FieldError]:
 
 
 def binding_conditions(path: Path, holder: Object) -> list[FieldError]:
-    """Check which conditions let a pod go on to a node, and which send it away."""
+    """Check which conditions let a pod be bound to a node, and which end its binding."""
     needed, failed = holder.get("bindingConditions") or [], holder.get("bindingFailureConditions") or []
     at, failed_at = path.child("bindingConditions"), path.child("bindingFailureConditions")
     errors = check_list(at, needed, MAX_BINDING_CONDITIONS, _condition)

@@ -47,11 +47,11 @@ class ResourceClaimTemplateStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the requests."""
-        wish = (obj.get("spec") or {}).get("spec") or {}
-        return check_requested_admin_access(call, wish) + validate_template(obj)
+        claim_spec = (obj.get("spec") or {}).get("spec") or {}
+        return check_requested_admin_access(call, claim_spec) + validate_template(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check that the wish stayed."""
+        """Check that the specification of the claims stayed."""
         return validate_template_update(obj, old)
 
 

@@ -47,7 +47,7 @@ def check_scheduling_policy(path: Path, policy: Object | None) -> list[FieldErro
 
 
 class PodGroupStrategy(StatusStrategy):
-    """Pods that are scheduled together; how never changes."""
+    """Pods that are scheduled together; their policy never changes."""
 
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
 

@@ -76,7 +76,7 @@ def validate_priority_class_update(obj: Object, old: Object) -> list[FieldError]
 
 
 def priority_class_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return the priority and what it may preempt."""
+    """Return value, preemption policy, and whether the class is the default."""
     return [
         cells.name(obj),
         obj.get("value") or 0,
@@ -87,7 +87,7 @@ def priority_class_cells(obj: Object, now: datetime) -> list[Any]:
 
 
 class PriorityClassStrategy(Strategy):
-    """How much a pod matters; its generation never moves."""
+    """How much a pod matters; its generation never changes."""
 
     def default(self, obj: Object) -> None:
         """Fill in whether others are preempted."""
@@ -95,11 +95,11 @@ class PriorityClassStrategy(Strategy):
             obj["preemptionPolicy"] = "PreemptLowerPriority"
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Begin at the first generation."""
+        """Start at the first generation."""
         obj["metadata"]["generation"] = 1
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Stay at the generation there was."""
+        """Keep the generation."""
         if old["metadata"].get("generation"):
             obj["metadata"]["generation"] = old["metadata"]["generation"]
 

@@ -1,4 +1,4 @@
-"""Pod presets: what the server decides when one is created or changed.
+"""Pod presets: what happens when one is created, changed or deleted.
 
 Source: kubernetes ``pkg/apis/settings/validation``, ``pkg/registry/settings/podpreset`` (1.19).
 """

@@ -137,7 +137,7 @@ class CSIDriverStrategy(Strategy):
         return validate_csi_driver_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when tokens may end up in logs."""
+        """Warn when tokens may end up in logs."""
         spec = obj["spec"]
         if old is None and spec.get("tokenRequests") and spec.get("serviceAccountTokenInSecrets") is None:
             text = (

@@ -40,7 +40,7 @@ def validate_csi_storage_capacity_update(obj: Object, old: Object) -> list[Field
 
 
 def csi_storage_capacity_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return when it was made."""
+    """Return the time of creation."""
     del now
     return [cells.name(obj), cells.created(obj)]
 
@@ -59,7 +59,7 @@ class CSIStorageCapacityStrategy(Strategy):
         return validate_csi_storage_capacity_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when topology uses labels that will go."""
+        """Warn of deprecated labels in the topology."""
         return label_selector_warnings(ROOT.child("nodeTopology"), obj.get("nodeTopology"))
 
 

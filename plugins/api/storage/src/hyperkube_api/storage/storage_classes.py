@@ -50,7 +50,7 @@ def validate_storage_class(obj: Object) -> list[FieldError]:
 
 
 def _topologies(path: Path, terms: list[Object]) -> list[FieldError]:
-    """Check that each term says something new; Kubernetes begins with as many empty terms as there are terms."""
+    """Check that no two terms are equal; Kubernetes starts with as many empty terms as there are terms."""
     errors: list[FieldError] = []
     seen: list[dict[str, set[str]]] = [{} for _ in terms]
     for index, term in enumerate(terms):
@@ -91,7 +91,7 @@ def validate_storage_class_update(obj: Object, old: Object) -> list[FieldError]:
 
 
 def storage_class_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return who provisions, and how; the default one says so."""
+    """Return the provisioner and its policies; the default class is marked."""
     default = any(annotations_of(obj).get(key) == "true" for key in (DEFAULT_CLASS, DEFAULT_CLASS_BETA))
     return [
         f"{cells.name(obj)} (default)" if default else cells.name(obj),
@@ -121,7 +121,7 @@ class StorageClassStrategy(Strategy):
         return validate_storage_class_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when topology uses labels that will go."""
+        """Warn of deprecated labels in the topology."""
         return [
             f"{_TERMS.index(index).child('matchLabelExpressions').index(number).child('key')}: "
             f"{DEPRECATED_LABELS[item['key']]}"

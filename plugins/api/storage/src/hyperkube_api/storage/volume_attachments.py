@@ -1,4 +1,4 @@
-"""VolumeAttachments: that a volume is to be attached to a node.
+"""VolumeAttachments: requests to attach a volume to a node.
 
 Source: kubernetes pkg/apis/storage, pkg/registry/storage/volumeattachment, pkg/printers.
 """
@@ -28,7 +28,7 @@ MAX_METADATA_BYTES, MAX_MESSAGE = 256 * 1024, 1024
 
 
 def validate_volume_attachment(obj: Object) -> list[FieldError]:
-    """Check a new attachment: as any, and the names more closely."""
+    """Check a new attachment: as on update, and the names more closely."""
     errors, spec = _attachment(obj), obj["spec"]
     errors += csi_driver_name(_SPEC.child("attacher"), spec.get("attacher"))
     name = (spec.get("source") or {}).get("persistentVolumeName")
@@ -50,8 +50,8 @@ def _attachment(obj: Object) -> list[FieldError]:
     elif name is not None and not name:
         errors.append(required(at.child("persistentVolumeName"), "must specify non empty persistentVolumeName"))
     errors += by_rule(_SPEC.child("nodeName"), spec.get("nodeName") or "", names.dns1123_subdomain)
-    told = status.get("attachmentMetadata") or {}
-    if sum(len(key) + len(value) for key, value in told.items()) > MAX_METADATA_BYTES:
+    metadata = status.get("attachmentMetadata") or {}
+    if sum(len(key) + len(value) for key, value in metadata.items()) > MAX_METADATA_BYTES:
         errors.append(too_long(_STATUS.child("attachmentMetadata"), MAX_METADATA_BYTES))
     for member in ("attachError", "detachError"):
         errors += _volume_error(_STATUS.child(member), status.get(member) or {})
@@ -91,7 +91,7 @@ def volume_attachment_cells(obj: Object, now: datetime) -> list[Any]:
 
 
 class VolumeAttachmentStrategy(StatusStrategy):
-    """That a volume is to be attached to a node."""
+    """A request to attach a volume to a node."""
 
     returns_deleted_object = True
     allow_unconditional_update = False

@@ -13,7 +13,7 @@ HTTPS_PORT = 443
 
 
 def default_webhooks(configuration: Object) -> None:
-    """Fill in a webhook configuration of either sort."""
+    """Fill in a mutating or validating webhook configuration."""
     mutating = configuration.get("kind") == "MutatingWebhookConfiguration"
     for webhook in configuration.get("webhooks") or ():
         set_defaults(

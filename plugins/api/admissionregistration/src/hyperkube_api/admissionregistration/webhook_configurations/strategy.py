@@ -14,7 +14,7 @@ from hyperkube.machinery.objects import Object
 
 
 class _WebhooksStrategy(Strategy):
-    """Remote parties that have a say in writes."""
+    """Webhooks that change or refuse what is written."""
 
     generation = True
     allow_unconditional_update = False

@@ -21,7 +21,7 @@ TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 class DaemonSetStrategy(WorkloadStrategy):
-    """One pod on every node; the template's generation is kept in an annotation, as of old."""
+    """One pod on every node; the template's generation is kept in an annotation, as upstream does."""
 
     _warns_of_names = False
 
@@ -30,7 +30,7 @@ class DaemonSetStrategy(WorkloadStrategy):
         default_daemon_set(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Nothing runs yet; this is the template's first generation."""
+        """Set the first generation of the template."""
         _set_template_generation(obj, 1)
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
@@ -54,7 +54,7 @@ class DaemonSetStrategy(WorkloadStrategy):
 
 
 def template_generation(daemon_set: Object) -> int:
-    """Return how often the template of a daemon set changed; 0 if that was never noted."""
+    """Return the generation of the template of a daemon set, 0 without the annotation."""
     text = ((daemon_set.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
     return int(text) if text.isdecimal() else 0
 

@@ -38,7 +38,7 @@ class StatefulSetStrategy(WorkloadStrategy):
         return dns1123_label(name.rstrip("-") + "a" if prefix and name.endswith("-") else name)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is unwise in the template, the claims and the number of revisions to keep."""
+        """Warn of what is unwise in the template, the claims and the number of revisions to keep."""
         spec = obj["spec"]
         found = template_warnings(spec.get("template"), "spec.template", None) if changed_generation(obj, old) else []
         found += claim_template_warnings(spec.get("volumeClaimTemplates") or [], is_new=old is None)

@@ -39,7 +39,7 @@ class CronJobStrategy(StatusStrategy):
         return validate_cron_job(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but unwise in the name, the schedule and the template."""
+        """Warn of what is allowed but unwise in the name, the schedule and the template."""
         found = workload_name_warnings(obj) if old is None else []
         if changed_generation(obj, old):
             job = (obj["spec"].get("jobTemplate") or {}).get("spec") or {}

@@ -14,7 +14,7 @@ from hyperkube.machinery.objects import Object
 
 
 def cron_job_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return the schedule and what came of it; wide: containers and selector."""
+    """Return the schedule and its runs; wide: containers and selector."""
     spec, status = cells.spec_of(obj), cells.status_of(obj)
     last = status.get("lastScheduleTime")
     job = (spec.get("jobTemplate") or {}).get("spec") or {}

@@ -28,7 +28,7 @@ _PODS_ARE_KEPT = (
 
 
 class JobStrategy(StatusStrategy):
-    """Pods that run to their end; selected by the job's own uid unless it says otherwise."""
+    """Pods that run to their end; selected by the uid of the job unless ``manualSelector`` is set."""
 
     generation = True
     default_gc = "Orphan"
@@ -86,7 +86,7 @@ class JobStrategy(StatusStrategy):
             call.warnings.append(_PODS_ARE_KEPT)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say what is allowed but unwise in the name, the numbers and the template."""
+        """Warn of what is allowed but unwise in the name, the numbers and the template."""
         if not changed_generation(obj, old):
             return []
         found = workload_name_warnings(obj) if old is None else []

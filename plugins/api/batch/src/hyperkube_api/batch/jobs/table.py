@@ -15,7 +15,7 @@ from hyperkube.machinery.times import human_duration, parse_time
 
 
 def job_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return how far a job is; wide: containers and selector."""
+    """Return the status of a job; wide: containers and selector."""
     spec = cells.spec_of(obj)
     return [
         cells.name(obj),

@@ -34,11 +34,11 @@ class FlowSchemaStrategy(StatusStrategy):
         default_flow_schema(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Tell whether the level is there."""
+        """Set the condition ``Dangling``: whether the priority level exists."""
         _set_dangling_condition(call, obj)
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Tell it again when another level is named."""
+        """Set the condition again when another level is named."""
         if _level_of(obj) != _level_of(old):
             _set_dangling_condition(call, obj)
 

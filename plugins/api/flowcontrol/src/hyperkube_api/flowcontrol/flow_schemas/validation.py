@@ -52,7 +52,7 @@ def validate_flow_schema(obj: Object) -> list[FieldError]:
 
 
 def _mandatory_spec(obj: Object) -> list[FieldError]:
-    """Check that a schema without which the server cannot run is as it must be."""
+    """Check that a mandatory flow schema has its fixed specification."""
     name = name_of(obj)
     if name not in MANDATORY:
         return []

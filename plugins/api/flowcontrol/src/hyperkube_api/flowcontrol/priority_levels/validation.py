@@ -47,7 +47,7 @@ def validate_priority_level(obj: Object) -> list[FieldError]:
 
 
 def _mandatory_spec(obj: Object) -> list[FieldError]:
-    """Check that a level without which the server cannot run is as it must be; how much is exempt may change."""
+    """Check that a mandatory priority level has its fixed specification; only ``spec.exempt`` may change."""
     name = name_of(obj)
     if name not in MANDATORY:
         return []

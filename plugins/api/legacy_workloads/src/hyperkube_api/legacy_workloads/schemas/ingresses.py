@@ -1,4 +1,4 @@
-"""Ingress as it was before networking.k8s.io/v1: a backend is a service's name and port."""
+"""Ingress of the versions before networking.k8s.io/v1: a backend is a service's name and port."""
 
 # ruff: noqa: N815 -- members bear Kubernetes' own names
 

@@ -7,7 +7,7 @@ from hyperkube.machinery.schema import fields as f
 
 
 class ScaleSpec(KubeSchema):
-    """How many replicas are wished for."""
+    """How many replicas are desired."""
 
     replicas = f.Int32(1, omitempty=True)
 

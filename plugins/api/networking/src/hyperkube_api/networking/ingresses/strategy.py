@@ -31,7 +31,7 @@ class IngressStrategy(StatusStrategy):
         return validate_ingress_status(obj)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say when the class is named the old way."""
+        """Warn of the deprecated annotation for the class."""
         named = (obj.get("spec") or {}).get("ingressClassName") is not None
         if old is None and CLASS_ANNOTATION in annotations_of(obj) and not named:
             return [f"annotation \"{CLASS_ANNOTATION}\" is deprecated, please use 'spec.ingressClassName' instead"]

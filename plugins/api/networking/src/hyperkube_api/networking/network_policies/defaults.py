@@ -9,7 +9,7 @@ from hyperkube.machinery.objects import Object
 
 
 def default_network_policy(policy: Object) -> None:
-    """Fill in a network policy: TCP, and the directions that its rules speak of."""
+    """Fill in a network policy: TCP, and the directions that it has rules for."""
     spec = policy["spec"]
     for direction in ("ingress", "egress"):
         for rule in spec.get(direction) or ():

@@ -15,7 +15,7 @@ from hyperkube.machinery.objects import Object
 
 
 class NetworkPolicyStrategy(Strategy):
-    """Who may talk to whom."""
+    """Which pods may talk to which."""
 
     generation = True
 
@@ -32,7 +32,7 @@ class NetworkPolicyStrategy(Strategy):
         return validate_network_policy(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
-        """Say which ranges are written in an odd way."""
+        """Warn of ranges that are not written in their canonical form."""
         return [
             text
             for member, peers in (("ingress", "from"), ("egress", "to"))

@@ -14,5 +14,5 @@ from hyperkube.machinery.objects import Object
 
 
 def network_policy_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return whom the policy is for."""
+    """Return the selector of the pods that the policy is for."""
     return [cells.name(obj), cells.selector(cells.spec_of(obj).get("podSelector")), cells.age(obj, now)]

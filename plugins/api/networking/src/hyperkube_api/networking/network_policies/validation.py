@@ -61,7 +61,7 @@ def _port(path: Path, port: Object) -> list[FieldError]:
 
 
 def _ranges(policy: Object | None) -> Iterator[str]:
-    """Yield the IP ranges that a policy speaks of."""
+    """Yield the IP ranges in a policy."""
     spec = (policy or {}).get("spec") or {}
     for direction, peers in (("ingress", "from"), ("egress", "to")):
         for rule in spec.get(direction) or ():

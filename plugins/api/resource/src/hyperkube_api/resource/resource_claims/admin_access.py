@@ -16,7 +16,7 @@ _NAMESPACES = GroupVersionResource("", "v1", "namespaces")
 
 
 def check_requested_admin_access(call: Call, spec: Object) -> list[FieldError]:
-    """Check a claim that asks for devices whoever has them."""
+    """Check a claim that requests admin access: devices that other claims may use already."""
     for index, request in enumerate((spec.get("devices") or {}).get("requests") or ()):
         if (request.get("exactly") or {}).get("adminAccess"):
             return _check_namespace_label(
@@ -26,7 +26,7 @@ def check_requested_admin_access(call: Call, spec: Object) -> list[FieldError]:
 
 
 def check_allocated_admin_access(call: Call, obj: Object, old: Object) -> list[FieldError]:
-    """Check a claim that gets such devices for the first time."""
+    """Check a claim to which devices with admin access are allocated for the first time."""
     index = _first_with_admin_access(obj)
     if index is None or _first_with_admin_access(old) is not None:
         return []

@@ -88,7 +88,7 @@ def _user(path: Path, user: Object) -> list[FieldError]:
 
 
 def _report(path: Path, device: Object, given: set[tuple[str, str, str, str]]) -> list[FieldError]:
-    """Check what a driver says of a device that the claim got."""
+    """Check what a driver reports of an allocated device."""
     errors = _identity(path, device) + share(path.child("shareID"), device.get("shareID"))
     if _device(device) not in given:
         shown: Object = {
@@ -134,7 +134,7 @@ def _address(path: Path, text: str) -> list[FieldError]:
 
 
 def _allocation(path: Path, allocation: Object, known: set[str]) -> list[FieldError]:
-    """Check what a claim gets."""
+    """Check what is allocated to a claim."""
     devices, at = allocation.get("devices") or {}, path.child("devices")
 
     def result(where: Path, item: Object) -> list[FieldError]:

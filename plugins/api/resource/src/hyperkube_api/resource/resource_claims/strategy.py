@@ -23,7 +23,7 @@ from hyperkube.machinery.objects import Object
 
 
 class ResourceClaimStrategy(StatusStrategy):
-    """A wish for devices."""
+    """A request for devices."""
 
     returns_deleted_object = True
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
@@ -37,9 +37,9 @@ class ResourceClaimStrategy(StatusStrategy):
         return check_requested_admin_access(call, obj.get("spec") or {}) + validate_claim(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check that the wish stayed."""
+        """Check that the specification stayed."""
         return validate_claim_update(obj, old)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check what the claim gets, and what is said of that."""
+        """Check what is allocated to the claim, and what drivers report of it."""
         return check_allocated_admin_access(call, obj, old) + validate_claim_status(obj, old)

@@ -14,7 +14,7 @@ from hyperkube.machinery.objects import Object
 
 
 def resource_claim_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return how far a claim is."""
+    """Return the state of a claim."""
     status = cells.status_of(obj)
     states = []
     if obj["metadata"].get("deletionTimestamp"):

@@ -27,7 +27,7 @@ def validate_claim(obj: Object) -> list[FieldError]:
 
 
 def validate_claim_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check that a claim's wish stayed."""
+    """Check that a claim's specification stayed."""
     if obj.get("spec") == old.get("spec"):
         return []
     return [invalid(SPEC, go_shape(CLAIM_SPEC, obj.get("spec") or {}), IMMUTABLE)]
@@ -88,7 +88,7 @@ def _constraint(path: Path, constraint: Object, known: set[str]) -> list[FieldEr
 
 
 def configuration(path: Path, config: Object) -> list[FieldError]:
-    """Check what a driver is told."""
+    """Check the configuration that is handed to a driver."""
     opaque, at = config.get("opaque"), path.child("opaque")
     if opaque is None:
         return [required(at)]

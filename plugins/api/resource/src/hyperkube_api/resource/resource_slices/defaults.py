@@ -12,7 +12,7 @@ from hyperkube.machinery.times import format_time
 
 
 def default_taints(spec: Object, now: datetime) -> None:
-    """Fill in since when the devices of a slice are tainted: since now, where nobody says."""
+    """Fill in since when the devices of a slice are tainted: now, unless the time is given."""
     for device in spec.get("devices") or ():
         for taint in device.get("taints") or ():
             if not taint.get("timeAdded"):

@@ -14,17 +14,17 @@ from hyperkube.machinery.objects import Object
 
 
 class ResourceSliceStrategy(Strategy):
-    """The devices that a driver has on a node."""
+    """The devices that a driver offers on a node."""
 
     returns_deleted_object = True
     generation = True
 
     def prepare_create(self, call: Call, obj: Object) -> None:
-        """Note since when devices are tainted."""
+        """Fill in since when devices are tainted."""
         default_taints(obj.get("spec") or {}, call.clock.now())
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
-        """Note since when devices are tainted."""
+        """Fill in since when devices are tainted."""
         del old
         default_taints(obj.get("spec") or {}, call.clock.now())
 

@@ -14,7 +14,7 @@ from hyperkube.machinery.objects import Object
 
 
 def resource_slice_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return whose devices these are."""
+    """Return node, driver and pool of the devices."""
     spec = cells.spec_of(obj)
     pool = (spec.get("pool") or {}).get("name") or ""
     return [cells.name(obj), spec.get("nodeName") or "", spec.get("driver") or "", pool, cells.age(obj, now)]

@@ -47,7 +47,7 @@ _VERSION = re.compile(
 
 
 def validate_slice(obj: Object, old: Object | None = None) -> list[FieldError]:
-    """Check a slice of devices; `old`: what it was, when it is changed."""
+    """Check a slice of devices; `old`: its old state, when it is changed."""
     spec, before = obj.get("spec") or {}, None if old is None else old.get("spec") or {}
     whole = spec.get("pool") or {}
     errors = driver(_SPEC.child("driver"), spec.get("driver")) + _pool(_SPEC.child("pool"), whole)
@@ -89,7 +89,7 @@ def _pool(path: Path, whole: Object) -> list[FieldError]:
 
 
 def _places(path: Path, spec: Object) -> list[FieldError]:
-    """Check that a slice says in one way where its devices are."""
+    """Check that a slice names in exactly one way the nodes that can use its devices."""
     errors: list[FieldError] = []
     chosen: list[str] = []
     name, selector = spec.get("nodeName"), spec.get("nodeSelector")
@@ -132,7 +132,7 @@ def _counters(path: Path, item: Object, named: str) -> list[FieldError]:
 
 
 def _device(path: Path, device: Object, old: Object | None, *, alone: bool) -> list[FieldError]:
-    """Check a device; `alone`: each device says itself where it is."""
+    """Check a device; `alone`: each device names its own nodes."""
     errors = label(path.child("name"), device.get("name") or "")
     attributes, capacity = device.get("attributes") or {}, device.get("capacity") or {}
     total = len(attributes) + len(capacity)

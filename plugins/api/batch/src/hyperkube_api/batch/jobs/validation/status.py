@@ -1,6 +1,6 @@
 """Validation of what the controller of a Job reports.
 
-Most rules are about what a report changes, so that other parts of a status that is already wrong can be mended.
+Most rules are about what a report changes, so that other parts of a status that is already wrong can be repaired.
 Source: kubernetes pkg/apis/batch/validation (ValidateJobUpdateStatus), pkg/registry/batch/job/strategy.go.
 """
 
@@ -92,7 +92,7 @@ def _completion(
 
 
 def _finished(status: Object, asked: Callable[..., bool]) -> list[FieldError]:
-    """Check that nothing runs any more."""
+    """Check that a finished job has no active pods."""
     errors: list[FieldError] = []
     if (status.get("active") or 0) > 0 and asked("active"):
         errors.append(invalid(_STATUS.child("active"), status["active"], "active>0 is invalid for finished job"))
@@ -138,7 +138,7 @@ def _unreadable(path: Path, member: str, text: str, completions: int) -> list[Fi
 
 
 def _met(job: Object, now: set[str]) -> list[FieldError]:
-    """Check that success is not failure, too."""
+    """Check that a job does not both meet its success criteria and fail."""
     errors = [
         _wrong(f"cannot set SuccessCriteriaMet=True and {other}=true conditions")
         for other in ("Failed", "FailureTarget")
@@ -150,7 +150,7 @@ def _met(job: Object, now: set[str]) -> list[FieldError]:
 
 
 def _steps(job: Object, before: Object, now: set[str], was: set[str]) -> list[FieldError]:
-    """Check that nothing is taken back."""
+    """Check that conditions and times are not taken back."""
     spec, status = job["spec"], job.get("status") or {}
     errors = [
         _wrong(f"cannot disable the terminal {kind}=True condition")

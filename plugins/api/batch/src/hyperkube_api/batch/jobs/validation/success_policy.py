@@ -19,7 +19,7 @@ _NUMBER = re.compile(r"\+?[0-9]+")
 
 
 def success_policy(path: Path, spec: Object) -> list[FieldError]:
-    """Check when a job counts as done early; only an indexed one may say so."""
+    """Check the success policy, which only an indexed job may have."""
     policy = spec.get("successPolicy")
     if policy is None:
         return []

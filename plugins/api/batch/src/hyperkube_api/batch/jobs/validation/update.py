@@ -60,10 +60,10 @@ def _completions(spec: Object, before: Object) -> list[FieldError]:
 def _template(job: Object, old: Object, gates: Mapping[str, bool]) -> list[FieldError]:
     now, before = copy_object(job["spec"].get("template") or {}), old["spec"].get("template") or {}
     path = _SPEC.child("template")
-    if _may_be_directed(old, widely=gates.get("MutableSchedulingDirectivesForSuspendedJobs", True)):
-        _forgive(now, before)
-    if gates.get("MutablePodResourcesForSuspendedJobs", True) and _may_be_directed(old, widely=True):
-        _forgive_resources(now, before)
+    if _is_suspended(old, widely=gates.get("MutableSchedulingDirectivesForSuspendedJobs", True)):
+        _reset_mutable_directives(now, before)
+    if gates.get("MutablePodResourcesForSuspendedJobs", True) and _is_suspended(old, widely=True):
+        _reset_mutable_resources(now, before)
         if (now.get("spec") or {}) != (before.get("spec") or {}):
             shown = go_shape("hyperkube_api.core.v1:PodSpec", now.get("spec") or {})
             return [invalid(path.child("spec"), shown, IMMUTABLE)]
@@ -73,8 +73,8 @@ def _template(job: Object, old: Object, gates: Mapping[str, bool]) -> list[Field
     return [invalid(path, shown, IMMUTABLE)]
 
 
-def _may_be_directed(old: Object, *, widely: bool) -> bool:
-    """Tell whether a job is held back: never started, or (`widely`) stopped again without a pod left."""
+def _is_suspended(old: Object, *, widely: bool) -> bool:
+    """Return whether a job is suspended: never started, or (`widely`) stopped again without a pod left."""
     if not old["spec"].get("suspend"):
         return False
     status = old.get("status") or {}
@@ -84,8 +84,8 @@ def _may_be_directed(old: Object, *, widely: bool) -> bool:
     return not status.get("active") and (never_started or "Suspended" in true_conditions(status))
 
 
-def _forgive_resources(template: Object, old: Object) -> None:
-    """Set back what containers ask for."""
+def _reset_mutable_resources(template: Object, old: Object) -> None:
+    """Reset the resources of containers."""
     for member in ("containers", "initContainers"):
         now, before = ((each.get("spec") or {}).get(member) or [] for each in (template, old))
         if len(now) != len(before):
@@ -96,8 +96,8 @@ def _forgive_resources(template: Object, old: Object) -> None:
                 container["resources"] = was["resources"]
 
 
-def _forgive(template: Object, old: Object) -> None:
-    """Set back what may change before the first start: where pods run, and what they are marked with."""
+def _reset_mutable_directives(template: Object, old: Object) -> None:
+    """Reset what may change while a job is suspended: the scheduling directives, labels and annotations of its pods."""
     meta, old_meta = template.setdefault("metadata", {}), old.get("metadata") or {}
     spec, old_spec = template.setdefault("spec", {}), old.get("spec") or {}
     for holder, before, members in (
