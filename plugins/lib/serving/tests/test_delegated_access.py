@@ -5,6 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 from hyperkube_lib.serving.delegated_access import DelegatedAccess, Guarded
+from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
+from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 
 from hyperkube.machinery.clock import FakeClock
@@ -54,8 +56,9 @@ def clock():
     return FakeClock()
 
 
-def guarded(clock, api, **options):
-    return Guarded(Inside(), DelegatedAccess(clock, authenticate_with=api, authorize_with=api, **options))
+def guarded(clock, api, *, client_ca_file="", **options):
+    authentication = DelegatedAuthentication(clock, api, client_ca_file=client_ca_file)
+    return Guarded(Inside(), DelegatedAccess(authentication, DelegatedAuthorization(clock, api), **options))
 
 
 def ask(handler, path="/metrics", token="", method="GET"):

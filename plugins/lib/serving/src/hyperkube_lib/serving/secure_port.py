@@ -36,6 +36,8 @@ def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler)
     if not options["secure-port"]:
         return
     from hyperkube_lib.serving.delegated_access import DelegatedAccess, Guarded
+    from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
+    from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.tls import TlsFiles
 
@@ -54,10 +56,8 @@ def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler)
         life.start("the clients' authority", published)
         authority = str(published.path)
     access = DelegatedAccess(
-        clock,
-        authenticate_with=reviewer,
-        authorize_with=_client(options["authorization-kubeconfig"], name),
-        client_ca_file=authority,
+        DelegatedAuthentication(clock, reviewer, client_ca_file=authority),
+        DelegatedAuthorization(clock, _client(options["authorization-kubeconfig"], name)),
         open_paths=options["authorization-always-allow-paths"],
     )
     tls = TlsFiles(
