@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 from cryptography import x509
-from hyperkube_command.local_cluster.arguments import Wishes
+from hyperkube_command.local_cluster.arguments import ClusterOptions
 from hyperkube_command.local_cluster.certificates import write_credentials
 from hyperkube_lib.local_cluster.layout import Layout
 
@@ -15,37 +15,37 @@ from hyperkube.machinery.clock import FakeClock
 
 
 @pytest.fixture
-def wishes(tmp_path):
+def cluster(tmp_path):
     layout = Layout(tmp_path / "data")
     layout.create()
-    return Wishes(layout=layout, node_name="here", service_range="127.99.128.0/17")
+    return ClusterOptions(layout=layout, node_name="here", service_range="127.99.128.0/17")
 
 
-def test_keys_and_kubeconfigs_are_their_owners_only(wishes):
-    write_credentials(wishes)
+def test_keys_and_kubeconfigs_are_their_owners_only(cluster):
+    write_credentials(cluster)
 
     private = [
-        *wishes.layout.pki.glob("*.key"),
-        *wishes.layout.pki.glob("*.kubeconfig"),
-        wishes.layout.admin_kubeconfig,
+        *cluster.layout.pki.glob("*.key"),
+        *cluster.layout.pki.glob("*.kubeconfig"),
+        cluster.layout.admin_kubeconfig,
     ]
     assert len(private) > 10
     assert {stat.S_IMODE(path.stat().st_mode) for path in private} == {0o600}
 
 
-def test_the_administrator_is_a_master_and_trusts_the_server(wishes):
-    write_credentials(wishes)
+def test_the_administrator_is_a_master_and_trusts_the_server(cluster):
+    write_credentials(cluster)
 
-    access = kubeconfig.resolve(kubeconfig.read(wishes.layout.admin_kubeconfig))
-    admin = x509.load_pem_x509_certificate((wishes.layout.pki / "admin.crt").read_bytes())
+    access = kubeconfig.resolve(kubeconfig.read(cluster.layout.admin_kubeconfig))
+    admin = x509.load_pem_x509_certificate((cluster.layout.pki / "admin.crt").read_bytes())
     assert admin.subject.rfc4514_string() == "CN=system:admin,O=system:masters"
     assert access.cluster["server"] == "https://127.0.0.1:6443"
 
 
-def test_the_serving_certificate_answers_to_the_services_names(wishes):
-    write_credentials(wishes)
+def test_the_serving_certificate_answers_to_the_services_names(cluster):
+    write_credentials(cluster)
 
-    pem = (wishes.layout.pki / "serving-kube-apiserver.crt").read_bytes()
+    pem = (cluster.layout.pki / "serving-kube-apiserver.crt").read_bytes()
     names = x509.load_pem_x509_certificate(pem).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert {"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"} <= set(
         names.get_values_for_type(x509.DNSName)
@@ -53,30 +53,30 @@ def test_the_serving_certificate_answers_to_the_services_names(wishes):
     assert {"127.0.0.1", "127.99.128.1"} <= {str(ip) for ip in names.get_values_for_type(x509.IPAddress)}
 
 
-def test_nothing_is_made_anew_without_a_reason(wishes):
-    write_credentials(wishes)
-    before = {path: path.stat().st_mtime_ns for path in wishes.layout.pki.iterdir()}
+def test_nothing_is_made_anew_without_a_reason(cluster):
+    write_credentials(cluster)
+    before = {path: path.stat().st_mtime_ns for path in cluster.layout.pki.iterdir()}
 
-    write_credentials(wishes)
+    write_credentials(cluster)
 
-    assert {path: path.stat().st_mtime_ns for path in wishes.layout.pki.iterdir()} == before
+    assert {path: path.stat().st_mtime_ns for path in cluster.layout.pki.iterdir()} == before
 
 
-def test_old_certificates_are_renewed_and_authorities_kept(wishes):
-    write_credentials(wishes)
-    ca = (wishes.layout.pki / "server-ca.crt").read_bytes()
-    admin = (wishes.layout.pki / "admin.crt").read_bytes()
+def test_old_certificates_are_renewed_and_authorities_kept(cluster):
+    write_credentials(cluster)
+    ca = (cluster.layout.pki / "server-ca.crt").read_bytes()
+    admin = (cluster.layout.pki / "admin.crt").read_bytes()
     later = FakeClock(FakeClock().now() + timedelta(days=3000))
 
-    write_credentials(wishes, later)
+    write_credentials(cluster, later)
 
-    assert (wishes.layout.pki / "server-ca.crt").read_bytes() == ca
-    assert (wishes.layout.pki / "admin.crt").read_bytes() != admin
+    assert (cluster.layout.pki / "server-ca.crt").read_bytes() == ca
+    assert (cluster.layout.pki / "admin.crt").read_bytes() != admin
 
 
-def test_a_pair_loads_into_a_tls_context(wishes):
-    write_credentials(wishes)
+def test_a_pair_loads_into_a_tls_context(cluster):
+    write_credentials(cluster)
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(wishes.layout.pki / "serving-kubelet.crt", wishes.layout.pki / "serving-kubelet.key")
+    context.load_cert_chain(cluster.layout.pki / "serving-kubelet.crt", cluster.layout.pki / "serving-kubelet.key")
     assert context.cert_store_stats()["x509"] == 0

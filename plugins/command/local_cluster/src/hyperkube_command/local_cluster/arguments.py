@@ -1,4 +1,4 @@
-"""From the wishes given to `up` to each server's command line: one truth for one process and for five."""
+"""From the options of `up` to each server's command line, the same for one process and for five."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOOPBACK_GATE = "AllowLoopbackEndpoints=true"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
-    """What the user asked `up` for.
+class ClusterOptions:
+    """The options of `hyperkube up`.
 
     Attributes:
-        hollow_nodes: simulated nodes beside the real one.
+        simulated_nodes: simulated nodes beside the real one.
         extra: server word → further flags, as typed.
     """
 
@@ -30,7 +30,7 @@ class Wishes:
     kubelet_port: int = 10250
     token_auth_file: str = ""
     runtime: str = "process"
-    hollow_nodes: int = 0
+    simulated_nodes: int = 0
     service_range: str = "10.0.0.0/24"
     node_port_range: str = "30000-32767"
     verbosity: int = 0
@@ -43,22 +43,22 @@ class Wishes:
         return f"https://[{host}]:{self.secure_port}" if ":" in host else f"https://{host}:{self.secure_port}"
 
 
-def hollow_name(index: int) -> str:
+def simulated_node_name(index: int) -> str:
     """Return the name of a simulated node, counted from 0."""
     return f"hollow-{index}"
 
 
-def arguments(wishes: Wishes) -> dict[str, list[str]]:
+def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
     """Return server word → command line; the kubelet's is the real node's."""
-    layout, pki = wishes.layout, wishes.layout.pki
-    common = [f"--v={wishes.verbosity}"]
+    layout, pki = cluster.layout, cluster.layout.pki
+    common = [f"--v={cluster.verbosity}"]
     built = {
         "apiserver": [
             "--storage-backend=sqlite",
             f"--data-dir={layout.store}",
-            f"--bind-address={wishes.bind_address}",
-            f"--advertise-address={wishes.bind_address if wishes.bind_address not in ANYWHERE else '127.0.0.1'}",
-            f"--secure-port={wishes.secure_port}",
+            f"--bind-address={cluster.bind_address}",
+            f"--advertise-address={cluster.bind_address if cluster.bind_address not in ANYWHERE else '127.0.0.1'}",
+            f"--secure-port={cluster.secure_port}",
             f"--cert-dir={pki}",
             f"--tls-cert-file={pki / 'serving-kube-apiserver.crt'}",
             f"--tls-private-key-file={pki / 'serving-kube-apiserver.key'}",
@@ -69,21 +69,21 @@ def arguments(wishes: Wishes) -> dict[str, list[str]]:
             f"--service-account-key-file={pki / 'service-account.key'}",
             "--authorization-mode=Node,RBAC",
             "--allow-privileged",
-            f"--service-cluster-ip-range={wishes.service_range}",
-            f"--service-node-port-range={wishes.node_port_range}",
+            f"--service-cluster-ip-range={cluster.service_range}",
+            f"--service-node-port-range={cluster.node_port_range}",
             f"--kubelet-client-certificate={pki / 'kube-apiserver.crt'}",
             f"--kubelet-client-key={pki / 'kube-apiserver.key'}",
             "--kubelet-preferred-address-types=InternalIP,Hostname",
             f"--kubelet-certificate-authority={pki / 'server-ca.crt'}",
             "--kubelet-preferred-address-types=InternalIP,Hostname",
-            f"--unattended-resources={','.join(_unattended(wishes))}",
+            f"--unattended-resources={','.join(_unattended(cluster))}",
             f"--feature-gates={LOOPBACK_GATE}",
         ],
         "controller-manager": [
             f"--root-ca-file={pki / 'server-ca.crt'}",
             f"--service-account-private-key-file={pki / 'service-account.key'}",
             f"--local-path-dir={layout.root / 'volumes'}",
-            *_signing(wishes),
+            *_signing(cluster),
             "--use-service-account-credentials",
             "--leader-elect=false",
             "--secure-port=0",
@@ -95,25 +95,25 @@ def arguments(wishes: Wishes) -> dict[str, list[str]]:
             f"--kubeconfig={layout.kubeconfig('kube-scheduler')}",
             f"--explanations-file={layout.root / 'scheduler' / 'explanations'}",
         ],
-        "kubelet": kubelet_arguments(wishes),
+        "kubelet": kubelet_arguments(cluster),
         "proxy": [
-            f"--hostname-override={wishes.node_name}",
+            f"--hostname-override={cluster.node_name}",
             "--healthz-port=0",
             "--metrics-port=0",
             f"--kubeconfig={layout.kubeconfig('kube-proxy')}",
             f"--feature-gates={LOOPBACK_GATE}",
         ],
     }
-    if not any(flag.startswith("--admission-control") for flag in wishes.extra.get("apiserver", ())):
+    if not any(flag.startswith("--admission-control") for flag in cluster.extra.get("apiserver", ())):
         built["apiserver"].append("--enable-admission-plugins=NodeRestriction")
-    if wishes.token_auth_file:
-        built["apiserver"].append(f"--token-auth-file={wishes.token_auth_file}")
-    return {word: [*flags, *common, *wishes.extra.get(word, ())] for word, flags in built.items()}
+    if cluster.token_auth_file:
+        built["apiserver"].append(f"--token-auth-file={cluster.token_auth_file}")
+    return {word: [*flags, *common, *cluster.extra.get(word, ())] for word, flags in built.items()}
 
 
-def _signing(wishes: Wishes) -> list[str]:
+def _signing(cluster: ClusterOptions) -> list[str]:
     """Return who signs certificate requests: what kubelets serve with is checked by one CA, clients by another."""
-    if any(flag.startswith("--cluster-signing-") for flag in wishes.extra.get("controller-manager", ())):
+    if any(flag.startswith("--cluster-signing-") for flag in cluster.extra.get("controller-manager", ())):
         return []
     authorities = {
         "kubelet-serving": "server-ca",
@@ -122,29 +122,29 @@ def _signing(wishes: Wishes) -> list[str]:
         "legacy-unknown": "client-ca",
     }
     return [
-        f"--cluster-signing-{signer}-{part}-file={wishes.layout.pki / f'{ca}.{ending}'}"
+        f"--cluster-signing-{signer}-{part}-file={cluster.layout.pki / f'{ca}.{ending}'}"
         for signer, ca in authorities.items()
         for part, ending in (("cert", "crt"), ("key", "key"))
     ]
 
 
-def _unattended(wishes: Wishes) -> list[str]:
-    given = [flag for flag in wishes.extra.get("controller-manager", ()) if flag.startswith("--controllers=")]
+def _unattended(cluster: ClusterOptions) -> list[str]:
+    given = [flag for flag in cluster.extra.get("controller-manager", ()) if flag.startswith("--controllers=")]
     parts = given[-1].partition("=")[2].split(",") if given else ["*"]
     return unattended(installed("controller"), parts)
 
 
-def kubelet_arguments(wishes: Wishes) -> list[str]:
+def kubelet_arguments(cluster: ClusterOptions) -> list[str]:
     """Return the real node's command line."""
-    layout, pki = wishes.layout, wishes.layout.pki
+    layout, pki = cluster.layout, cluster.layout.pki
     return [
-        f"--hostname-override={wishes.node_name}",
+        f"--hostname-override={cluster.node_name}",
         f"--root-dir={layout.kubelet}",
-        f"--container-runtime={wishes.runtime}",
-        f"--address={wishes.bind_address}",
-        f"--port={wishes.kubelet_port}",
+        f"--container-runtime={cluster.runtime}",
+        f"--address={cluster.bind_address}",
+        f"--port={cluster.kubelet_port}",
         "--healthz-port=0",
-        f"--node-ip={wishes.bind_address if wishes.bind_address not in ANYWHERE else '127.0.0.1'}",
+        f"--node-ip={cluster.bind_address if cluster.bind_address not in ANYWHERE else '127.0.0.1'}",
         f"--pod-manifest-path={layout.root / 'manifests'}",
         f"--client-ca-file={pki / 'client-ca.crt'}",
         f"--tls-cert-file={pki / 'serving-kubelet.crt'}",
@@ -154,16 +154,16 @@ def kubelet_arguments(wishes: Wishes) -> list[str]:
     ]
 
 
-def hollow_arguments(wishes: Wishes, index: int) -> list[str]:
+def simulated_node_arguments(cluster: ClusterOptions, index: int) -> list[str]:
     """Return a simulated node's command line."""
     return [
-        f"--hostname-override={hollow_name(index)}",
-        f"--root-dir={wishes.layout.kubelet / hollow_name(index)}",
+        f"--hostname-override={simulated_node_name(index)}",
+        f"--root-dir={cluster.layout.kubelet / simulated_node_name(index)}",
         "--container-runtime=hollow",
         "--enable-server=false",
         "--port=0",
         "--node-ip=127.0.0.1",
         "--node-labels=hyperkube.dev/hollow=true",
-        f"--kubeconfig={wishes.layout.kubeconfig('admin')}",
-        f"--v={wishes.verbosity}",
+        f"--kubeconfig={cluster.layout.kubeconfig('admin')}",
+        f"--v={cluster.verbosity}",
     ]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
-from hyperkube_command.local_cluster.arguments import ANYWHERE, Wishes
+from hyperkube_command.local_cluster.arguments import ANYWHERE, ClusterOptions
 from hyperkube_lib.serving.serving_certificates import service_address
 
 from hyperkube.client import kubeconfig
@@ -32,51 +32,51 @@ CLIENTS: dict[str, tuple[str, tuple[str, ...]]] = {
 RENEW_BEFORE = timedelta(days=30)
 
 
-def write_credentials(wishes: Wishes, clock: Clock | None = None) -> None:
+def write_credentials(cluster: ClusterOptions, clock: Clock | None = None) -> None:
     """Make what is missing, soon to expire, or for other names than asked for now; the authorities and keys stay."""
     clock = clock or SystemClock()
-    pki = wishes.layout.pki
+    pki = cluster.layout.pki
     stamp = pki / "issued.json"
     inputs = {
-        "server": wishes.server,
-        "node": wishes.node_name,
-        "bind": wishes.bind_address,
-        "services": wishes.service_range,
+        "server": cluster.server,
+        "node": cluster.node_name,
+        "bind": cluster.bind_address,
+        "services": cluster.service_range,
     }
     issued = orjson.loads(stamp.read_bytes()) if stamp.exists() else {}
     if issued.get("inputs") == inputs and issued.get("renew", "") > clock.now().isoformat():
         return
-    _issue_all(wishes, clock)
+    _issue_all(cluster, clock)
     from hyperkube_lib.serving.certificates import LEAF_DAYS
 
     renew = clock.now() + timedelta(days=LEAF_DAYS) - RENEW_BEFORE
     stamp.write_bytes(orjson.dumps({"inputs": inputs, "renew": renew.isoformat()}))
 
 
-def _issue_all(wishes: Wishes, clock: Clock) -> None:
+def _issue_all(cluster: ClusterOptions, clock: Clock) -> None:
     from hyperkube_lib.serving.certificates import issue, signing_key, write_private
 
-    pki = wishes.layout.pki
+    pki = cluster.layout.pki
     server_ca = _authority(pki, "server-ca", clock)
     client_ca = _authority(pki, "client-ca", clock)
     request_header_ca = _authority(pki, "request-header-ca", clock)
-    addresses = ["127.0.0.1", "::1", service_address(wishes.service_range)]
-    addresses += [wishes.bind_address] if wishes.bind_address not in ANYWHERE else []
+    addresses = ["127.0.0.1", "::1", service_address(cluster.service_range)]
+    addresses += [cluster.bind_address] if cluster.bind_address not in ANYWHERE else []
     names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc",
-             "kubernetes.default.svc.cluster.local", wishes.node_name]  # fmt: skip
+             "kubernetes.default.svc.cluster.local", cluster.node_name]  # fmt: skip
     unique = sorted(set(addresses))
     serving = issue(server_ca, "kube-apiserver", dns=names, ips=unique, server=True, clock=clock)
     _write_pair(pki, "serving-kube-apiserver", serving)
     kubelet = issue(
-        server_ca, f"system:node:{wishes.node_name}", organizations=["system:nodes"],
-        dns=[wishes.node_name, "localhost"], ips=unique, server=True, clock=clock,
+        server_ca, f"system:node:{cluster.node_name}", organizations=["system:nodes"],
+        dns=[cluster.node_name, "localhost"], ips=unique, server=True, clock=clock,
     )  # fmt: skip
     _write_pair(pki, "serving-kubelet", kubelet)
-    clients = {**CLIENTS, "kubelet": (f"system:node:{wishes.node_name}", ("system:nodes",))}
+    clients = {**CLIENTS, "kubelet": (f"system:node:{cluster.node_name}", ("system:nodes",))}
     for name, (user, groups) in clients.items():
         pair = issue(client_ca, user, organizations=groups, client=True, clock=clock)
         _write_pair(pki, name, pair)
-        _write_kubeconfig(wishes, name, pair, server_ca)
+        _write_kubeconfig(cluster, name, pair, server_ca)
     _write_pair(pki, "auth-proxy", issue(request_header_ca, "system:auth-proxy", client=True, clock=clock))
     if not (pki / "service-account.key").exists():
         write_private(pki / "service-account.key", signing_key()[0])
@@ -100,18 +100,18 @@ def _write_pair(pki: Path, name: str, pair: KeyPair) -> None:
     write_public(pki / f"{name}.crt", pair.certificate)
 
 
-def _write_kubeconfig(wishes: Wishes, name: str, pair: KeyPair, ca: KeyPair) -> None:
+def _write_kubeconfig(cluster: ClusterOptions, name: str, pair: KeyPair, ca: KeyPair) -> None:
     from base64 import b64encode
 
     user = {
         "client-certificate-data": b64encode(pair.certificate).decode(),
         "client-key-data": b64encode(pair.key).decode(),
     }
-    cluster = {"server": wishes.server, "certificate-authority-data": b64encode(ca.certificate).decode()}
-    config = kubeconfig.put(kubeconfig.empty(), "clusters", "local", cluster)
+    entry = {"server": cluster.server, "certificate-authority-data": b64encode(ca.certificate).decode()}
+    config = kubeconfig.put(kubeconfig.empty(), "clusters", "local", entry)
     config = kubeconfig.put(config, "users", name, user)
     config = kubeconfig.put(config, "contexts", "local", {"cluster": "local", "user": name})
     config = {**config, "current-context": "local"}
-    kubeconfig.write(wishes.layout.kubeconfig(name), config)
+    kubeconfig.write(cluster.layout.kubeconfig(name), config)
     if name == "admin":
-        kubeconfig.write(wishes.layout.admin_kubeconfig, config)
+        kubeconfig.write(cluster.layout.admin_kubeconfig, config)

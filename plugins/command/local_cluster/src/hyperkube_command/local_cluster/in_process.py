@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hyperkube_command.local_cluster.arguments import Wishes, arguments, hollow_arguments, hollow_name
+from hyperkube_command.local_cluster.arguments import (
+    ClusterOptions,
+    arguments,
+    simulated_node_arguments,
+    simulated_node_name,
+)
 from hyperkube_host.apiserver import command as apiserver
 from hyperkube_host.controller_manager import command as controller_manager
 from hyperkube_host.kubelet import command as kubelet
@@ -22,13 +27,13 @@ ENDING_SECONDS = 2.0
 """How long requests under way may take once the cluster is told to stop."""
 
 
-def start(life: Lifecycle, wishes: Wishes) -> Client:
+def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     """Start everything; return a client that may do anything."""
     from hyperkube_host.controller_manager import endpoint as controlling
     from hyperkube_host.scheduler import endpoint as scheduling
     from hyperkube_lib.serving.loop import EdgeLoop
 
-    options = parsed(wishes)
+    options = parsed(cluster)
     loop = EdgeLoop()
     life.start("the network loop", loop)
     apiserver.complete(options["apiserver"])
@@ -40,14 +45,14 @@ def start(life: Lifecycle, wishes: Wishes) -> Client:
     api.paths.offer(scheduling.METRICS_PATH, lambda _request: scheduling.measured(decides.metrics))
     proxy.start(life, options["proxy"], api.client(component("system:kube-proxy")))
     kubelet.complete(options["kubelet"])
-    kubelet.start(life, options["kubelet"], api.client(node(wishes.node_name)), loop)
-    for index in range(wishes.hollow_nodes):
-        hollow = parse(kubelet.COMMAND, hollow_arguments(wishes, index))
-        kubelet.start(life, hollow, api.client(node(hollow_name(index))), loop)
+    kubelet.start(life, options["kubelet"], api.client(node(cluster.node_name)), loop)
+    for index in range(cluster.simulated_nodes):
+        hollow = parse(kubelet.COMMAND, simulated_node_arguments(cluster, index))
+        kubelet.start(life, hollow, api.client(node(simulated_node_name(index))), loop)
     return api.client(LOOPBACK)
 
 
-def parsed(wishes: Wishes) -> dict[str, Options]:
+def parsed(cluster: ClusterOptions) -> dict[str, Options]:
     """Return server word → options, parsed from the same command lines that `--processes` uses."""
     commands = {
         "apiserver": apiserver.COMMAND,
@@ -56,7 +61,7 @@ def parsed(wishes: Wishes) -> dict[str, Options]:
         "kubelet": kubelet.COMMAND,
         "proxy": proxy.COMMAND,
     }
-    lines = arguments(wishes)
+    lines = arguments(cluster)
     options = {word: parse(command, lines[word]) for word, command in commands.items()}
     options["kubelet"]["stop-pods-on-close"] = True
     return options

@@ -12,7 +12,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hyperkube_command.local_cluster.arguments import Wishes, arguments, hollow_arguments, hollow_name
+from hyperkube_command.local_cluster.arguments import (
+    ClusterOptions,
+    arguments,
+    simulated_node_arguments,
+    simulated_node_name,
+)
 
 from hyperkube.command.lifecycle import PARENT, Lifecycle
 from hyperkube.machinery.clock import SystemClock
@@ -73,7 +78,7 @@ class ServerProcess:
             self._process.wait()
 
 
-def start(life: Lifecycle, wishes: Wishes, lost: Callable[[str], None]) -> Client:
+def start(life: Lifecycle, cluster: ClusterOptions, lost: Callable[[str], None]) -> Client:
     """Start the API server, wait until it is ready, then the others; return the administrator's client.
 
     Should one of them end before it is told to, `lost` is called with what happened.
@@ -83,9 +88,9 @@ def start(life: Lifecycle, wishes: Wishes, lost: Callable[[str], None]) -> Clien
     """
     from hyperkube.client.kubeconfig import client_from_kubeconfig
 
-    lines = arguments(wishes)
+    lines = arguments(cluster)
     lines["kubelet"].append("--stop-pods-on-close")
-    logs = wishes.layout.root / "logs"
+    logs = cluster.layout.root / "logs"
     logs.mkdir(mode=0o700, exist_ok=True)
 
     def launch(name: str, word: str, line: Sequence[str]) -> ServerProcess:
@@ -94,12 +99,12 @@ def start(life: Lifecycle, wishes: Wishes, lost: Callable[[str], None]) -> Clien
         return server
 
     api = launch("apiserver", "apiserver", lines["apiserver"])
-    client = client_from_kubeconfig(str(wishes.layout.admin_kubeconfig))
+    client = client_from_kubeconfig(str(cluster.layout.admin_kubeconfig))
     _wait_until_ready(api, client, str(logs / "apiserver.log"))
     for word in ("controller-manager", "scheduler", "proxy", "kubelet"):
         launch(word, word, lines[word])
-    for index in range(wishes.hollow_nodes):
-        launch(hollow_name(index), "kubelet", hollow_arguments(wishes, index))
+    for index in range(cluster.simulated_nodes):
+        launch(simulated_node_name(index), "kubelet", simulated_node_arguments(cluster, index))
     return client
 
 

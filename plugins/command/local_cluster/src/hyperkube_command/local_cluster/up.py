@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from hyperkube_command.local_cluster.arguments import ANYWHERE, Wishes
+from hyperkube_command.local_cluster.arguments import ANYWHERE, ClusterOptions
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.storage_class import ensure_storage_class
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
@@ -117,7 +117,7 @@ def command(
     }
     if enable_admission_plugins:
         extra["apiserver"] += (f"--enable-admission-plugins={enable_admission_plugins}",)
-    wishes = Wishes(
+    cluster = ClusterOptions(
         layout=Layout(data_dir.absolute()),
         node_name=node_name,
         bind_address=bind_address,
@@ -125,23 +125,23 @@ def command(
         kubelet_port=kubelet_port,
         token_auth_file=str(Path(token_auth_file).absolute()) if token_auth_file else "",
         runtime=runtime,
-        hollow_nodes=nodes,
+        simulated_nodes=nodes,
         service_range=service_range,
         node_port_range=node_port_range,
         verbosity=verbosity,
         extra=extra,
     )
     set_up_logging(verbosity)
-    refuse_bad_words(wishes)
-    bring_up(wishes, processes=processes, merge=merge_kubeconfig)
+    validate(cluster)
+    bring_up(cluster, processes=processes, merge=merge_kubeconfig)
 
 
 def _flags(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word if word.startswith("-") else f"--{word}" for word in words)
 
 
-def refuse_bad_words(wishes: Wishes) -> None:
-    """Find what is wrong with the words of the command line before anything is touched.
+def validate(cluster: ClusterOptions) -> None:
+    """Validate the options before anything is touched.
 
     Raises:
         UsageError: one line that says what is wrong.
@@ -149,15 +149,15 @@ def refuse_bad_words(wishes: Wishes) -> None:
     from hyperkube.command.flag import CIDRS
     from hyperkube.machinery.names import dns1123_subdomain
 
-    for error in dns1123_subdomain(wishes.node_name):
-        raise UsageError(f"{wishes.node_name!r} cannot be a node's name: {error} (choose another with --node-name)")
+    for error in dns1123_subdomain(cluster.node_name):
+        raise UsageError(f"{cluster.node_name!r} cannot be a node's name: {error} (choose another with --node-name)")
     try:
-        CIDRS.convert(wishes.service_range, None, None)
+        CIDRS.convert(cluster.service_range, None, None)
     except click.BadParameter as error:
         raise UsageError(f"invalid argument for --service-cluster-ip-range: {error.message}") from error
 
 
-def bring_up(wishes: Wishes, *, processes: bool, merge: bool) -> None:
+def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
     """Run the cluster until a signal.
 
     Raises:
@@ -165,10 +165,10 @@ def bring_up(wishes: Wishes, *, processes: bool, merge: bool) -> None:
             server processes ended on its own; the others were ended then.
     """
     losses: list[str] = []
-    layout = wishes.layout
+    layout = cluster.layout
     begun = SystemClock().now().replace(microsecond=0)
     layout.create()
-    with layout.locked(), prepared(wishes) as ready_wishes, stop_signal() as stopped, Lifecycle() as life:
+    with layout.locked(), prepared(cluster) as complete_options, stop_signal() as stopped, Lifecycle() as life:
         if processes:
             from hyperkube_command.local_cluster.processes import start as start_processes
 
@@ -176,19 +176,19 @@ def bring_up(wishes: Wishes, *, processes: bool, merge: bool) -> None:
                 losses.append(what)
                 stopped.set()
 
-            client = start_processes(life, ready_wishes, lost)
+            client = start_processes(life, complete_options, lost)
         else:
             from hyperkube_command.local_cluster.in_process import start as start_in_process
 
             _spare_memory()
             with start_up():
-                client = start_in_process(life, ready_wishes)
+                client = start_in_process(life, complete_options)
         ensure_storage_class(client)
-        _wait_for_node(client, wishes.node_name, stopped, begun)
-        layout.write_state({"pid": os.getpid(), "server": ready_wishes.server, "processes": processes})
+        _wait_for_node(client, cluster.node_name, stopped, begun)
+        layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
         if not stopped.is_set():
-            _announce(ready_wishes, merge=merge)
+            _announce(complete_options, merge=merge)
         stopped.wait()
         print("stopping", file=sys.stderr)
         if losses:
@@ -196,21 +196,21 @@ def bring_up(wishes: Wishes, *, processes: bool, merge: bool) -> None:
 
 
 @contextlib.contextmanager
-def prepared(wishes: Wishes) -> Iterator[Wishes]:
-    """Choose addresses and ports, make certificates and kubeconfigs; give the completed wishes."""
+def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
+    """Choose addresses and ports, make certificates and kubeconfigs; yield the completed options."""
     from hyperkube_command.local_cluster.certificates import write_credentials
 
-    _refuse_taken_port(wishes.bind_address, wishes.secure_port)
-    layout = wishes.layout
+    _refuse_taken_port(cluster.bind_address, cluster.secure_port)
+    layout = cluster.layout
     (layout.root / "manifests").mkdir(mode=0o700, exist_ok=True)
     with locked_slice(layout.root / "slice") as addresses:
-        port = _free_port(wishes.bind_address, wishes.kubelet_port)
-        kubelet = (f"--pod-cidr={addresses.pods}", *wishes.extra.get("kubelet", ()))
+        port = _free_port(cluster.bind_address, cluster.kubelet_port)
+        kubelet = (f"--pod-cidr={addresses.pods}", *cluster.extra.get("kubelet", ()))
         complete = replace(
-            wishes,
+            cluster,
             kubelet_port=port,
-            service_range=wishes.service_range or addresses.services,
-            extra={**wishes.extra, "kubelet": kubelet},
+            service_range=cluster.service_range or addresses.services,
+            extra={**cluster.extra, "kubelet": kubelet},
         )
         write_credentials(complete)
         yield complete
@@ -268,18 +268,18 @@ def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: dateti
         stopped.wait(0.02)
 
 
-def _announce(wishes: Wishes, *, merge: bool) -> None:
+def _announce(cluster: ClusterOptions, *, merge: bool) -> None:
     print("Local Kubernetes cluster is running. Press Ctrl-C to shut it down.")
     print()
-    print(f"  server: {wishes.server}    node: {wishes.node_name}    data: {wishes.layout.root}")
-    if wishes.runtime == "process":
+    print(f"  server: {cluster.server}    node: {cluster.node_name}    data: {cluster.layout.root}")
+    if cluster.runtime == "process":
         print("  pods run as processes of this user: creating a pod equals being this user")
-    if wishes.bind_address in ANYWHERE:
+    if cluster.bind_address in ANYWHERE:
         print("  listening on every address of this machine")
     if merge:
         from hyperkube_command.local_cluster.kubeconfig import merge_into_default
 
-        print(f"  merged into {merge_into_default(wishes.layout)} as context 'hyperkube'")
+        print(f"  merged into {merge_into_default(cluster.layout)} as context 'hyperkube'")
     print("To start using your cluster, run:")
-    print(f"  export KUBECONFIG={wishes.layout.admin_kubeconfig}")
+    print(f"  export KUBECONFIG={cluster.layout.admin_kubeconfig}")
     sys.stdout.flush()
