@@ -48,6 +48,25 @@ _TYPE_NAMES = {
 _ALIASES = {"google.protobuf.Timestamp": "timestamp", "google.protobuf.Duration": "duration"}
 
 
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """What a call comes to: the function's name, the receiver of a method, and the arguments."""
+
+    name: str
+    target: Node | None
+    arguments: tuple[Node, ...]
+
+    @property
+    def is_method(self) -> bool:
+        """Whether it has a receiver, and is not a function whose name has dots."""
+        return self.target is not None
+
+    @property
+    def given(self) -> tuple[Node, ...]:
+        """All that is evaluated for the call, the receiver first."""
+        return self.arguments if self.target is None else (self.target, *self.arguments)
+
+
 @dataclass(slots=True)
 class Checked:
     """What the checker found out.
@@ -64,6 +83,13 @@ class Checked:
     names: dict[Node, str] = field(default_factory=dict)
     functions: dict[Node, str] = field(default_factory=dict)
     overloads: dict[Node, list[Overload]] = field(default_factory=dict)
+
+    def invocation(self, node: Call) -> Invocation:
+        """Return what a call comes to, once it was checked."""
+        name = self.functions.get(node)
+        if name is not None:
+            return Invocation(name, None, node.arguments)
+        return Invocation(node.function.lstrip("."), node.target, node.arguments)
 
 
 def check(
@@ -172,21 +198,16 @@ class _Checker(Visitor[Type]):
             )
             resolved = self.types.resolve(found)
             return resolved if resolved.name == "optional_type" else optional_of(resolved)
-        if node.target is None:
-            name = node.function.lstrip(".")
-            arguments = [self.type_of(one) for one in node.arguments]
-            return self._resolve(node, name, arguments, method=False)
-        full = qualified(node.target)
+        namespace = qualified(node.target) if node.target is not None else ""
         if (
-            full
-            and self._functions.of(f"{full}.{node.function}", method=False)
-            and self._lookup(full.partition(".")[0]) is None
+            namespace
+            and self._functions.of(f"{namespace}.{node.function}", method=False)
+            and self._lookup(namespace.partition(".")[0]) is None
         ):
-            name = f"{full}.{node.function}"
-            self.checked.functions[node] = name
-            return self._resolve(node, name, [self.type_of(one) for one in node.arguments], method=False)
-        target = self.type_of(node.target)
-        return self._resolve(node, node.function, [target, *(self.type_of(one) for one in node.arguments)], method=True)
+            self.checked.functions[node] = f"{namespace}.{node.function}"
+        called = self.checked.invocation(node)
+        given = [self.type_of(one) for one in called.given]
+        return self._resolve(node, called.name, given, method=called.is_method)
 
     def _resolve(self, node: Call, name: str, given: Sequence[Type], *, method: bool) -> Type:
         if not self._functions.knows(name):

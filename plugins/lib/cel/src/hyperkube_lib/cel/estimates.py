@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hyperkube_lib.cel.call_costs import TRAVERSAL, Argument, Estimate, call_cost
-from hyperkube_lib.cel.checker import Checked
+from hyperkube_lib.cel.checker import Checked, Invocation
 from hyperkube_lib.cel.ranges import LIMIT, NOTHING, ONE, UNKNOWN, Range, exactly
 from hyperkube_lib.cel.sizes import ITEMS, KEYS, VALUES, Size
 from hyperkube_lib.cel.syntax import (
@@ -154,12 +154,12 @@ class _Estimator(Visitor[Range]):
         """Return the cost of a call."""
         if node.function == "dyn" and len(node.arguments) == 1:
             return self._dyn(node)
-        target = node.target if node not in self._checked.functions else None
-        costs = [self.cost(one) for one in node.arguments]
-        before = self.cost(target) if target is not None else NOTHING
+        called = self._checked.invocation(node)
+        costs = [self.cost(one) for one in called.arguments]
+        before = self.cost(called.target) if called.target is not None else NOTHING
         found = self._operator(node, costs)
         if found is None:
-            found = self._function(node, target, sum(costs, NOTHING))
+            found = self._function(node, called, sum(costs, NOTHING))
         size = found.size or self._size(node)
         if size is not None:
             self._sizes[node] = size
@@ -206,10 +206,10 @@ class _Estimator(Visitor[Range]):
             item = Range(0, known.most) if known is not None else UNKNOWN
         return Argument(node, given, self._size_or_unknown(node), item)
 
-    def _function(self, node: Call, target: Node | None, costs: Range) -> Estimate:
-        name = self._checked.functions.get(node) or node.function.lstrip(".")
-        arguments = [self._argument(one) for one in node.arguments]
-        on = self._argument(target) if target is not None else None
+    def _function(self, node: Call, called: Invocation, costs: Range) -> Estimate:
+        name = called.name
+        arguments = [self._argument(one) for one in called.arguments]
+        on = self._argument(called.target) if called.target is not None else None
         whole: Estimate | None = None
         for overload in self._checked.overloads.get(node, ()):
             found = call_cost(name, overload, on, arguments)

@@ -97,13 +97,9 @@ class _Builder:
         special = INLINE.get(node.function) if node.target is None else None
         if special is not None:
             return special([self.build(one) for one in node.arguments])
-        renamed = self._checked.functions.get(node)
-        if renamed is not None or node.target is None:
-            return self._plain_call(renamed or node.function.lstrip("."), node.arguments, method=False)
-        return self._plain_call(node.function, (node.target, *node.arguments), method=True)
-
-    def _plain_call(self, name: str, arguments: tuple[Node, ...], *, method: bool) -> Step:
-        steps = tuple(self.build(one) for one in arguments)
+        called = self._checked.invocation(node)
+        name, method = called.name, called.is_method
+        steps = tuple(self.build(one) for one in called.given)
         functions = self._functions
 
         def call(frame: Frame) -> Any:
