@@ -1,9 +1,10 @@
 """Warnings for what pods and templates say."""
 
 import pytest
-from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
+from hyperkube_api.core.pod_specs.warnings import template_warnings
+from hyperkube_api.core.pods.app_armor import app_armor_warning
 from hyperkube_api.core.pods.defaults import default_pod
-from hyperkube_api.core.pods.warnings import app_armor_warning, pod_warnings
+from hyperkube_api.core.pods.warnings import pod_warnings
 
 
 def a_pod(**spec):

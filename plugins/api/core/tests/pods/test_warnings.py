@@ -1,8 +1,8 @@
 """Warnings for pods alone, not for templates."""
 
 import pytest
+from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
-from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
 from hyperkube_api.core.pods.app_armor import apply_app_armor_annotations
 from hyperkube_api.core.pods.warnings import pod_warnings
 

@@ -5,8 +5,8 @@ Source: kubernetes pkg/apis/apps/validation/validation.go and pkg/registry/apps.
 
 from __future__ import annotations
 
+from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
-from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
 from hyperkube_api.core.workloads import validate_running_template
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation

@@ -145,6 +145,11 @@ def requirements(
     return errors + _claims(path.child("claims"), named, claims) if named else errors
 
 
+def overhead(path: Path, amounts: Object | None) -> list[FieldError]:
+    """Check what a runtime needs on top; Kubernetes reports it as if it were limits."""
+    return requirements(path, {"limits": amounts}) if amounts else []
+
+
 def _against_limit(path: Path, at_limits: Path, name: str, text: str, limits: Mapping[str, str]) -> list[FieldError]:
     if name in limits:
         request, limit = parse(text), parse(limits[name])

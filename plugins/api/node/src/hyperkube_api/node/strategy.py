@@ -5,8 +5,8 @@ Source: kubernetes pkg/registry/node/runtimeclass and pkg/apis/node/validation.
 
 from __future__ import annotations
 
+from hyperkube_api.core.amounts import overhead
 from hyperkube_api.core.nodes.deprecated_labels import DEPRECATED_LABELS
-from hyperkube_api.core.pod_specs.validation.pod_spec import overhead
 from hyperkube_api.core.pod_specs.validation.scheduling import validate_tolerations
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import labels, named, unchanged

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 from uuid import UUID
 
-from hyperkube_api.core.volumes.validation.volumes import csi_driver_name
+from hyperkube_api.core.csi_drivers import csi_driver_name
 from hyperkube_api.meta.validation import by_rule
 
 from hyperkube.machinery import names

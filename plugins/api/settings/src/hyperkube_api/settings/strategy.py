@@ -6,10 +6,7 @@ Source: kubernetes ``pkg/apis/settings/validation``, ``pkg/registry/settings/pod
 from __future__ import annotations
 
 from hyperkube_api.core.pod_specs.defaults import default_env_source
-from hyperkube_api.core.pod_specs.validation.environment import validate_env, validate_env_from
-from hyperkube_api.core.pod_specs.validation.mounts import validate_mounts
 from hyperkube_api.core.volumes.defaults import default_volumes
-from hyperkube_api.core.volumes.validation.volumes import validate_volumes
 from hyperkube_api.meta.validation import label_selector
 
 from hyperkube.hookspecs.api import Call, Strategy
@@ -34,6 +31,11 @@ class PodPresetStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the selector and everything that is added, of which there must be something."""
+        # A server starts without the rules of pods.
+        from hyperkube_api.core.pod_specs.validation.environment import validate_env, validate_env_from
+        from hyperkube_api.core.pod_specs.validation.mounts import validate_mounts
+        from hyperkube_api.core.volumes.validation.volumes import validate_volumes
+
         spec, path = obj.get("spec") or {}, ROOT.child("spec")
         errors = label_selector(path.child("selector"), spec.get("selector"))
         if all(spec.get(part) is None for part in _PARTS):

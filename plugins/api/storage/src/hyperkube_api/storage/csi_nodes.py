@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hyperkube_api.core.volumes.validation.volumes import csi_driver_name
+from hyperkube_api.core.csi_drivers import csi_driver_name
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.go_shape import go_shape

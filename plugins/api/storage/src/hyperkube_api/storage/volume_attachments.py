@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
-from hyperkube_api.core.volumes.validation.volumes import csi_driver_name
+from hyperkube_api.core.csi_drivers import csi_driver_name
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.go_shape import go_shape

@@ -13,7 +13,7 @@ from hyperkube_api.apps.stateful_sets.validation import (
 )
 from hyperkube_api.apps.workloads import WorkloadStrategy
 from hyperkube_api.core.persistent_volume_claims.warnings import claim_template_warnings
-from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
+from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.meta.strategies import changed_generation
 
 from hyperkube.hookspecs.api import Call

@@ -5,7 +5,7 @@ Source: kubernetes pkg/api/job/warnings.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
+from hyperkube_api.core.pod_specs.warnings import template_warnings
 
 from hyperkube.machinery.objects import Object
 

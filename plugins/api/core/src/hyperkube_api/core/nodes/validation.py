@@ -12,7 +12,6 @@ from dataclasses import replace
 import orjson
 from hyperkube_api.core.amounts import amount
 from hyperkube_api.core.go_json import syntax_error
-from hyperkube_api.core.pod_specs.validation.scheduling import EFFECTS
 from hyperkube_api.meta.validation import cidr
 
 from hyperkube.machinery import names
@@ -32,6 +31,7 @@ from hyperkube.machinery.objects import Object, annotations_of
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
 _TAINTS = ROOT.child("metadata", "taints")
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 TAINTS = "scheduler.alpha.kubernetes.io/taints"
 MAX_FEATURE = 253
 _FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z0-9]+)*")

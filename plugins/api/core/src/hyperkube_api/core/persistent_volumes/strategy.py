@@ -1,16 +1,13 @@
 """How a persistent volume is created and updated.
 
+The rules of validation and the warnings are imported where they are used: a server starts without them.
+
 Source: kubernetes pkg/registry/core/persistentvolume/strategy.go.
 """
 
 from __future__ import annotations
 
 from hyperkube_api.core.persistent_volumes.defaults import default_persistent_volume
-from hyperkube_api.core.persistent_volumes.validation import (
-    validate_persistent_volume,
-    validate_persistent_volume_update,
-)
-from hyperkube_api.core.persistent_volumes.warnings import persistent_volume_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -40,14 +37,20 @@ class PersistentVolumeStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check capacity, modes and the source."""
+        from hyperkube_api.core.persistent_volumes.validation import validate_persistent_volume
+
         return validate_persistent_volume(obj)
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that the source stayed."""
+        from hyperkube_api.core.persistent_volumes.validation import validate_persistent_volume_update
+
         return validate_persistent_volume_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of deprecated fields."""
+        from hyperkube_api.core.persistent_volumes.warnings import persistent_volume_warnings
+
         return persistent_volume_warnings(obj)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from posixpath import normpath
 
+from hyperkube_api.core.csi_drivers import csi_driver_name
 from hyperkube_api.core.nodes.selectors import node_selector
 from hyperkube_api.core.paths import no_backsteps
 from hyperkube_api.core.persistent_volume_claims.validation import VOLUME_MODES, access_modes, basic_amount
 from hyperkube_api.core.volumes.validation import drivers
 from hyperkube_api.core.volumes.validation.drivers import Check, needs
-from hyperkube_api.core.volumes.validation.volumes import ONE_SOURCE, csi_driver_name, host_path
+from hyperkube_api.core.volumes.validation.volumes import ONE_SOURCE, host_path
 from hyperkube_api.meta.go_diff import spec_diff
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE, by_rule, named, unchanged

@@ -6,7 +6,7 @@ Source: kubernetes pkg/registry/core/podtemplate/strategy.go.
 from __future__ import annotations
 
 from hyperkube_api.core.pod_specs.defaults import default_template
-from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
+from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.core.pod_templates.validation import validate_pod_template_object
 
 from hyperkube.hookspecs.api import Call, Strategy

@@ -5,8 +5,9 @@ Source: kubernetes pkg/registry/core/pod/strategy.go (applyAppArmorVersionSkew).
 
 from __future__ import annotations
 
-from hyperkube_api.core.pod_specs.validation.annotations import APP_ARMOR
+from hyperkube_api.core.pod_specs.annotations import APP_ARMOR
 
+from hyperkube.machinery.field import ROOT
 from hyperkube.machinery.objects import Object, annotations_of
 
 _LOCALHOST = "localhost/"
@@ -35,6 +36,12 @@ def apply_app_armor_annotations(pod: Object) -> list[str]:
             if profile is not None:
                 container["securityContext"] = {**context, "appArmorProfile": profile}
     return noted
+
+
+def app_armor_warning(container: str) -> str:
+    """Return the warning for an annotation of a pod that names a container's AppArmor profile."""
+    at = ROOT.child("metadata", "annotations").key(APP_ARMOR + container)
+    return f'{at}: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
 def _profile(text: str | None) -> Object | None:

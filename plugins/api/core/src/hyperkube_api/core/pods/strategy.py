@@ -1,5 +1,7 @@
 """How a pod is created, updated, resized and deleted.
 
+The rules of validation and the warnings are imported where they are used: a server starts without them.
+
 Source: kubernetes pkg/registry/core/pod/strategy.go.
 """
 
@@ -8,14 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
-from hyperkube_api.core.pods.app_armor import apply_app_armor_annotations
+from hyperkube_api.core.pods.app_armor import app_armor_warning, apply_app_armor_annotations
 from hyperkube_api.core.pods.defaults import default_pod
 from hyperkube_api.core.pods.match_label_keys import apply_match_label_keys
-from hyperkube_api.core.pods.validation.pod import validate_pod
-from hyperkube_api.core.pods.validation.resizes import validate_resize
-from hyperkube_api.core.pods.validation.statuses import validate_pod_status_update
-from hyperkube_api.core.pods.validation.updates import validate_ephemeral_containers_update, validate_pod_update
-from hyperkube_api.core.pods.warnings import app_armor_warning, pod_warnings
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -79,18 +76,26 @@ class PodStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check a new pod."""
+        from hyperkube_api.core.pods.validation.pod import validate_pod
+
         return validate_pod(obj, privileged=_privileged(call))
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that only what may change did."""
+        from hyperkube_api.core.pods.validation.updates import validate_pod_update
+
         return validate_pod_update(obj, old, privileged=_privileged(call))
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check a kubelet's report."""
+        from hyperkube_api.core.pods.validation.statuses import validate_pod_status_update
+
         return validate_pod_status_update(obj, old)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but unwise."""
+        from hyperkube_api.core.pods.warnings import pod_warnings
+
         return pod_warnings(obj, old)
 
     def grace_seconds(self, call: Call, obj: Object, requested: int | None) -> int | None:
@@ -146,6 +151,8 @@ class EphemeralContainersStrategy(PodStrategy):
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the new containers and that the old ones stayed."""
+        from hyperkube_api.core.pods.validation.updates import validate_ephemeral_containers_update
+
         return validate_ephemeral_containers_update(obj, old, privileged=_privileged(call))
 
 
@@ -173,6 +180,8 @@ class ResizeStrategy(PodStrategy):
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check that nothing but cpu and memory is asked for, and that the class stays."""
         wanted = call.data.get("resize-wanted") or obj.get("spec") or {}
+        from hyperkube_api.core.pods.validation.resizes import validate_resize
+
         return validate_resize(obj, old, wanted, privileged=_privileged(call))
 
 

@@ -5,7 +5,6 @@ Source: kubernetes pkg/api/pod/warnings.go, pkg/registry/core/pod/strategy.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.pod_specs.validation.annotations import APP_ARMOR
 from hyperkube_api.core.pod_specs.warnings.names import pod_name_warnings
 from hyperkube_api.core.pod_specs.warnings.pod_spec import pod_spec_warnings
 
@@ -16,9 +15,3 @@ from hyperkube.machinery.objects import Object
 def pod_warnings(pod: Object, old: Object | None) -> list[str]:
     """Return the warnings for a new pod; updates of pods are made by machines."""
     return pod_name_warnings(pod) + pod_spec_warnings(ROOT, pod) if old is None else []
-
-
-def app_armor_warning(container: str) -> str:
-    """Return the warning for an annotation of a pod that names a container's AppArmor profile."""
-    at = ROOT.child("metadata", "annotations").key(APP_ARMOR + container)
-    return f'{at}: deprecated since v1.30; use the "appArmorProfile" field instead'

@@ -5,8 +5,8 @@ Source: kubernetes pkg/registry/core/replicationcontroller/strategy.go.
 
 from __future__ import annotations
 
+from hyperkube_api.core.pod_specs.warnings import template_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
-from hyperkube_api.core.pod_specs.warnings.pod_spec import template_warnings
 from hyperkube_api.core.replication_controllers.defaults import default_replication_controller
 from hyperkube_api.core.replication_controllers.validation import (
     validate_replication_controller,

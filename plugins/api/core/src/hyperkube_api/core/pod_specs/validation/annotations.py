@@ -11,19 +11,20 @@ from collections.abc import Callable, Mapping
 import orjson
 from hyperkube_api.core.go_json import syntax_error
 from hyperkube_api.core.paths import relative_path
+from hyperkube_api.core.pod_specs.annotations import (
+    APP_ARMOR,
+    DELETION_COST,
+    MIRROR,
+    SECCOMP,
+    SECCOMP_POD,
+    TOLERATIONS,
+)
 from hyperkube_api.core.pod_specs.validation.containers import all_containers
 from hyperkube_api.core.pod_specs.validation.scheduling import validate_tolerations
 
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, quote
 from hyperkube.machinery.objects import Object
 
-MIRROR = "kubernetes.io/config.mirror"
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
-TOLERATIONS = "scheduler.alpha.kubernetes.io/tolerations"
-SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
-SECCOMP = "container.seccomp.security.alpha.kubernetes.io/"
-APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
-CHECKED_ANNOTATIONS = (MIRROR, DELETION_COST, TOLERATIONS, SECCOMP_POD, SECCOMP, APP_ARMOR)
 _LOCALHOST = "localhost/"
 _DEFAULTS = ("runtime/default", "docker/default")
 _INT32 = 2**31

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.amounts import requirements
+from hyperkube_api.core.amounts import overhead
 from hyperkube_api.core.annotations import annotation_map
 from hyperkube_api.core.pod_specs.validation.annotations import validate_pod_annotations, validate_profiles_agree
 from hyperkube_api.core.pod_specs.validation.containers import (
@@ -271,11 +271,6 @@ def _classes(path: Path, spec: Object) -> list[FieldError]:
     if spec.get("preemptionPolicy") is not None:
         errors += one_of(path.child("preemptionPolicy"), spec["preemptionPolicy"], PREEMPTION_POLICIES)
     return errors + overhead(path.child("overhead"), spec.get("overhead"))
-
-
-def overhead(path: Path, amounts: Object | None) -> list[FieldError]:
-    """Check what a runtime needs on top; Kubernetes reports it as if it were limits."""
-    return requirements(path, {"limits": amounts}) if amounts else []
 
 
 def _group(path: Path, group: Object | None) -> list[FieldError]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperkube_api.core.nodes.selectors import node_selector, node_selector_term
+from hyperkube_api.core.nodes.validation import EFFECTS
 from hyperkube_api.meta.validation import by_rule, label_selector
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, not_supported, required
 from hyperkube.machinery.objects import Object
 
-EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _WEIGHT = "must be in the range 1-100"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from hyperkube_api.core.amount_warnings import BYTE_RESOURCES, fraction_warnings
-from hyperkube_api.core.pod_specs.validation.annotations import APP_ARMOR, SECCOMP
+from hyperkube_api.core.pod_specs.annotations import APP_ARMOR, SECCOMP
 
 from hyperkube.machinery.field import Path, quote
 from hyperkube.machinery.objects import Object

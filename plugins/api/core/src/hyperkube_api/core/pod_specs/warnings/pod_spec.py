@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from hyperkube_api.core.amount_warnings import amount_warnings
 from hyperkube_api.core.ip_warnings import ip_warnings
 from hyperkube_api.core.nodes.deprecated_labels import DEPRECATED_LABELS, deprecated_label_warning, term_warnings
-from hyperkube_api.core.pod_specs.validation.annotations import SECCOMP_POD
+from hyperkube_api.core.pod_specs.annotations import SECCOMP_POD
 from hyperkube_api.core.pod_specs.validation.scheduling import PREFERRED, REQUIRED
 from hyperkube_api.core.pod_specs.warnings.containers import container_warnings, port_warnings
 from hyperkube_api.core.volumes.warnings import volume_warnings

@@ -8,12 +8,8 @@ from __future__ import annotations
 import re
 
 import orjson
-from hyperkube_api.core.pod_specs.validation.annotations import (
-    CHECKED_ANNOTATIONS,
-    MIRROR,
-    validate_pod_annotations,
-    validate_profiles_agree,
-)
+from hyperkube_api.core.pod_specs.annotations import CHECKED_ANNOTATIONS, MIRROR
+from hyperkube_api.core.pod_specs.validation.annotations import validate_pod_annotations, validate_profiles_agree
 from hyperkube_api.core.pod_specs.validation.containers import padded_image
 from hyperkube_api.core.pod_specs.validation.pod_spec import validate_pod_spec
 

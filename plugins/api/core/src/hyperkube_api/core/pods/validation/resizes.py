@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.pod_specs.validation.annotations import MIRROR
+from hyperkube_api.core.pod_specs.annotations import MIRROR
 from hyperkube_api.core.pods.validation.pod import WHOLE, validate_body
 
 from hyperkube.kinds.qos import computed_qos_class, qos_class

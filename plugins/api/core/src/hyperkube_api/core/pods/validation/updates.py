@@ -7,11 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.pod_specs.validation.annotations import (
-    MIRROR,
-    validate_annotations_kept,
-    validate_pod_annotations,
-)
+from hyperkube_api.core.pod_specs.annotations import MIRROR
+from hyperkube_api.core.pod_specs.validation.annotations import validate_annotations_kept, validate_pod_annotations
 from hyperkube_api.core.pod_specs.validation.containers import padded_image
 from hyperkube_api.core.pod_specs.validation.pod_spec import MAX_DEADLINE
 from hyperkube_api.core.pod_specs.validation.scheduling import REQUIRED, validate_tolerations

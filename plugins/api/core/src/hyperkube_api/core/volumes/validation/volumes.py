@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hyperkube_api.core.csi_drivers import csi_driver_name
 from hyperkube_api.core.paths import no_backsteps
 from hyperkube_api.core.persistent_volume_claims.validation import validate_claim_template
 from hyperkube_api.core.volumes.validation import drivers, projections
@@ -22,7 +23,6 @@ from hyperkube.machinery.field import (
     invalid,
     not_supported,
     required,
-    too_long,
 )
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import parse
@@ -32,7 +32,6 @@ HOST_PATH_TYPES = (
 )  # fmt: skip
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 ONE_SOURCE = "may not specify more than 1 volume type"
-CSI_DRIVER_MAX = 63
 
 
 def validate_volumes(path: Path, volumes: Sequence[Object] | None, pod_name: str = "") -> list[FieldError]:
@@ -138,14 +137,6 @@ def _image(path: Path, source: Object) -> list[FieldError]:
     if not policy:
         return [required(at)]
     return [] if policy in PULL_POLICIES else [not_supported(at, policy, PULL_POLICIES)]
-
-
-def csi_driver_name(path: Path, name: str | None) -> list[FieldError]:
-    """Check the name of a CSI driver."""
-    if not name:
-        return [required(path)]
-    errors = [too_long(path, CSI_DRIVER_MAX)] if len(name) > CSI_DRIVER_MAX else []
-    return errors + [invalid(path, name, text) for text in names.dns1123_subdomain(name.lower())]
 
 
 def _csi(path: Path, source: Object) -> list[FieldError]:
