@@ -57,7 +57,7 @@ def test_a_customresourcedefinition_has_no_member_that_is_not_declared(schema):
     assert schema.decode({**copy_object(OBJECT), "nonsense": 1}) == (OBJECT, ['unknown field "nonsense"'])
 
 
-def test_whoever_writes_a_format_that_is_not_checked_is_told_once():
+def test_a_format_that_is_not_checked_is_warned_of_once():
     def crd(*formats):
         properties = {str(index): {"type": kind, "format": form} for index, (kind, form) in enumerate(formats)}
         schema = {"openAPIV3Schema": {"type": "object", "properties": properties}}

@@ -1,4 +1,4 @@
-"""Every rule that a definition may break, in Kubernetes' words."""
+"""Every rule that a definition may break, with the texts of Kubernetes."""
 
 from base64 import b64encode
 

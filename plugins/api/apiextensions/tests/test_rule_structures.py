@@ -1,4 +1,4 @@
-"""What the rules of a schema may say of lists, maps and objects, and what they may not."""
+"""The rules of a schema about lists, maps and objects."""
 
 import pytest
 from hyperkube_api.apiextensions.cel.validation import SchemaRules

@@ -1,4 +1,4 @@
-"""What the rules of a schema may say of values of every type, and what they may not."""
+"""The rules of a schema about values of every type."""
 
 import pytest
 from hyperkube_api.apiextensions.cel.validation import SchemaRules

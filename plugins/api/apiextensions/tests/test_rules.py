@@ -190,7 +190,7 @@ def test_a_rule_must_be_a_question(rule, text):
     assert text in str(found)
 
 
-def test_items_that_cannot_be_told_apart_have_no_former_selves():
+def test_items_without_unique_keys_have_no_old_values():
     items = {**STRING, "maxLength": 10, "x-kubernetes-validations": [{"rule": "self == oldSelf"}]}
 
     (found,) = validate_rules(Path("s"), schema({"type": "array", "items": items}))

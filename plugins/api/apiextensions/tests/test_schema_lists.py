@@ -1,4 +1,4 @@
-"""Every rule that lists, maps and defaults of a schema may break, in Kubernetes' words; the schema is at ``s``."""
+"""Every rule that lists, maps and defaults of a schema may break, with the texts of Kubernetes; the schema is at ``s``."""
 
 import pytest
 from hyperkube_api.apiextensions.validation.schemas import SchemaOptions, validate_schema

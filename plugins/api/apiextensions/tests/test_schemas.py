@@ -1,4 +1,4 @@
-"""Every rule that a schema of a definition may break, in Kubernetes' words; the schema is at ``s``."""
+"""Every rule that a schema of a definition may break, with the texts of Kubernetes; the schema is at ``s``."""
 
 import pytest
 from hyperkube_api.apiextensions.validation.openapi import Options

@@ -1,4 +1,4 @@
-"""What workloads are warned of."""
+"""The warnings about workloads."""
 
 import pytest
 from hyperkube_api.apps.daemon_sets.strategy import DaemonSetStrategy
@@ -15,8 +15,6 @@ DOTS = (
     "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
     "a DNS label is recommended: [must not contain dots]"
 )
-REVISIONS = "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
-FRACTION = 'resources.requests[storage]: fractional byte value "4m" is invalid, must be an integer'
 
 
 def a_workload(generation=1, **spec):
@@ -38,12 +36,3 @@ def test_names_are_warned_of_once_and_templates_whenever_something_changes(strat
     assert strategy().warnings(None, old, None) == [*named, GRACE]
     assert strategy().warnings(None, old, old) == []
     assert strategy().warnings(None, a_workload(2), old) == [GRACE]
-
-
-def test_a_stateful_set_is_warned_of_revisions_and_claims():
-    claims = [{"spec": {"resources": {"requests": {"storage": "4m"}}}}]
-    obj = a_workload(template={}, revisionHistoryLimit=-2, volumeClaimTemplates=claims)
-    strategy = StatefulSetStrategy()
-
-    assert strategy.warnings(None, obj, None) == [f"spec.volumeClaimTemplates[0].{FRACTION}", REVISIONS]
-    assert strategy.warnings(None, obj, obj) == [f"spec.volumeClaimTemplates[0].Spec.{FRACTION}", REVISIONS]

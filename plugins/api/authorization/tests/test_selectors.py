@@ -1,4 +1,4 @@
-"""Selectors in access reviews: checked, and read; what cannot be read is left out and told."""
+"""Selectors in access reviews: validated and parsed; what cannot be parsed is left out and reported."""
 
 import pytest
 from hyperkube_api.authorization.selectors import narrowed, selector_problems

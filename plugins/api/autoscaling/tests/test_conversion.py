@@ -1,4 +1,4 @@
-"""Autoscalers keep all they say on the way to v1 and back."""
+"""Autoscalers keep all members on the way to v1 and back."""
 
 from hyperkube_api.autoscaling.conversion import v1_to_v2, v2_to_v1
 

@@ -1,4 +1,4 @@
-"""Removed versions of access and extension: their promises, and what they say otherwise."""
+"""Removed versions of access and extension: their promises, and how they differ."""
 
 from hyperkube_api.legacy_access.admissionregistration import LegacyAdmissionregistrationApi
 from hyperkube_api.legacy_access.apiextensions import LegacyApiextensionsApi
@@ -13,7 +13,7 @@ def spec_of(name):
     return spec_named(name, *PLUGINS)
 
 
-def test_a_subject_said_its_version():
+def test_a_subject_has_an_api_version():
     spec = spec_of("rolebindings.v1alpha1.rbac.authorization.k8s.io")
 
     stored = spec.to_storage({"subjects": [{"kind": "User", "name": "*"}, {"kind": "User", "name": "alice"}]})

@@ -19,9 +19,9 @@ def spec_of(name):
 
 
 def test_each_says_what_to_use_instead():
-    said = [spec_of(name).deprecated for name in ("ingresses.v1beta1.extensions", "deployments.v1beta2.apps")]
+    messages = [spec_of(name).deprecated for name in ("ingresses.v1beta1.extensions", "deployments.v1beta2.apps")]
 
-    assert said == [
+    assert messages == [
         "extensions/v1beta1 Ingress is deprecated in v1.14+, unavailable in v1.22+; use networking.k8s.io/v1 Ingress",
         "apps/v1beta2 Deployment is deprecated in v1.9+, unavailable in v1.16+; use apps/v1 Deployment",
     ]
@@ -78,7 +78,7 @@ def test_the_last_version_before_todays_has_no_selector_to_give():
     assert obj["spec"]["revisionHistoryLimit"] == 10
 
 
-def test_a_wish_to_go_back_and_a_templates_generation_are_annotations_in_the_store():
+def test_a_rollback_and_a_templates_generation_are_annotations_in_the_store():
     deployment, daemon_set = spec_of("deployments.v1beta1.extensions"), spec_of("daemonsets.v1beta1.extensions")
 
     stored = deployment.to_storage({"metadata": {"annotations": {"a": "b"}}, "spec": {"rollbackTo": {"revision": 3}}})

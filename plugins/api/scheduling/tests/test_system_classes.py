@@ -1,12 +1,10 @@
 """The classes of the cluster's own components: they are there from the start, and stay."""
 
 import pytest
-from hyperkube_api.scheduling.priority_classes import PriorityClassStrategy
 from hyperkube_api.scheduling.resources import SchedulingApi
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.machinery.clock import FakeClock
-from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.schema import compile_schema
 
 
@@ -25,17 +23,3 @@ def test_they_fit_their_type(classes):
     schema = compile_schema("hyperkube_api.scheduling.v1:PriorityClass")
 
     assert [schema.decode(entry)[1] for entry in classes] == [[], []]
-
-
-def test_they_cannot_be_deleted(classes):
-    with pytest.raises(Forbidden) as caught:
-        PriorityClassStrategy().before_delete(None, classes[0])
-
-    assert caught.value.message == (
-        'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: '
-        "this is a system priority class and cannot be deleted"
-    )
-
-
-def test_others_can():
-    PriorityClassStrategy().before_delete(None, {"metadata": {"name": "mine"}})

@@ -1,4 +1,4 @@
-"""What is wrong with drivers, classes and attachments: one row for each rule, in Kubernetes' words."""
+"""The validation of drivers, classes and attachments: one row for each rule, with the texts of Kubernetes."""
 
 import pytest
 from hyperkube_api.storage.csi_drivers import default_csi_driver, validate_csi_driver
@@ -8,8 +8,16 @@ from hyperkube_api.storage.storage_classes import default_storage_class, validat
 from hyperkube_api.storage.volume_attachments import validate_volume_attachment, validate_volume_attachment_update
 from hyperkube_api.storage.volume_attributes_classes import validate_volume_attributes_class_update
 
+ONE = {"matchLabelExpressions": [{"key": "k", "values": ["a", "b"]}]}
+SAME = {"matchLabelExpressions": [{"key": "k", "values": ["b", "a"]}]}
+SUBDOMAIN = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
 
-def said(errors):
+
+def messages(errors):
     """Return each error as a short row: where, what kind, and the detail or the value."""
     return [f"{error.path} {error.reason.removeprefix('FieldValue')} {error.detail or error.value}" for error in errors]
 
@@ -33,15 +41,6 @@ def a_node(**driver):
 def an_attachment(status=None, **spec):
     base = {"attacher": "d.example.com", "nodeName": "n", "source": {"persistentVolumeName": "pv"}}
     return {"metadata": {"name": "a"}, "spec": {**base, **spec}, "status": status or {}}
-
-
-ONE = {"matchLabelExpressions": [{"key": "k", "values": ["a", "b"]}]}
-SAME = {"matchLabelExpressions": [{"key": "k", "values": ["b", "a"]}]}
-SUBDOMAIN = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
-    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
-)
 
 
 @pytest.mark.parametrize(
@@ -93,4 +92,4 @@ SUBDOMAIN = (
     ],
 )  # fmt: skip
 def test_what_breaks_a_rule_is_refused(errors, rows):
-    assert said(errors) == rows
+    assert messages(errors) == rows

@@ -1,0 +1,26 @@
+"""The table rows of ReplicaSets."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hyperkube_api.apps.replica_sets import replica_set_cells
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+META = {"name": "a", "creationTimestamp": "2025-12-30T09:00:00Z"}
+TEMPLATE = {
+    "spec": {"containers": [{"name": "c", "image": "i"}, {"name": "d", "image": "j"}], "nodeSelector": {"k": "v"}}
+}
+SELECTOR = {"matchLabels": {"b": "2", "a": "1"}}
+WIDE = ["c,d", "i,j"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "shown"),
+    [(SELECTOR, "a=1,b=2"), ({}, "<none>"), ({"matchExpressions": [{"key": "a", "operator": "Odd"}]}, "<error>")],
+    ids=["labels", "all", "wrong"],
+)
+def test_a_replica_set_row(selector, shown):
+    status = {"replicas": 2, "readyReplicas": 1}
+    obj = {"metadata": META, "spec": {"replicas": 5, "template": TEMPLATE, "selector": selector}, "status": status}
+
+    assert replica_set_cells(obj, NOW) == ["a", 5, 2, 1, "2d3h", *WIDE, shown]
