@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from hyperkube_host.scheduler.server import Scheduler
+from hyperkube_host.scheduler.scheduler import Scheduler
 from hyperkube_testing.cluster.cluster import ControlPlane
 from hyperkube_testing.scheduling.tables import node
 

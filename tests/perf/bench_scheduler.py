@@ -48,11 +48,11 @@ def mixed(pods, templates):
 
 def algorithm(nodes=5000, pods=10000, templates=50):
     """Decide and assume, nothing else, with the default profile; return decisions per second of CPU."""
-    from hyperkube_host.scheduler.cluster_state import ClusterState
-    from hyperkube_host.scheduler.explanation import Explanations
-    from hyperkube_host.scheduler.pod_info import QueuedPod, Templates
-    from hyperkube_host.scheduler.profiles import Profiles
-    from hyperkube_host.scheduler.sources import source_of
+    from hyperkube_host.scheduler.cache.cache import ClusterState
+    from hyperkube_host.scheduler.cache.pod_info import QueuedPod, Templates
+    from hyperkube_host.scheduler.config.sources import source_of
+    from hyperkube_host.scheduler.explain.explanations import Explanations
+    from hyperkube_host.scheduler.profile.profiles import Profiles
 
     from hyperkube.client.fake import FakeClient
     from hyperkube.client.informer import InformerFactory

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 from bench_scheduler import a_node
-from hyperkube_host.scheduler.server import Scheduler
+from hyperkube_host.scheduler.scheduler import Scheduler
 
 from hyperkube.client.client import ObjectList
 from hyperkube.kinds.resources import NODES, PODS

@@ -11,8 +11,8 @@ pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
-from hyperkube_host.scheduler.node_table import Nodes
-from hyperkube_host.scheduler.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.node_table import Nodes
+from hyperkube_host.scheduler.cache.pod_info import QueuedPod
 from references import labels
 from worlds import ZONE, World, a_node, a_pod
 

@@ -12,8 +12,8 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
 import old_references as plain
-from hyperkube_host.scheduler.node_table import Nodes
-from hyperkube_host.scheduler.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.node_table import Nodes
+from hyperkube_host.scheduler.cache.pod_info import QueuedPod
 from worlds import World, a_node, a_pod
 
 from hyperkube.client.fake import FakeClient

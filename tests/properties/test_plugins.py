@@ -12,8 +12,8 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
 import references as plain
-from hyperkube_host.scheduler.node_table import Nodes
-from hyperkube_host.scheduler.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.node_table import Nodes
+from hyperkube_host.scheduler.cache.pod_info import QueuedPod
 from worlds import world
 
 from hyperkube.hookspecs.base import PluginContext

@@ -9,10 +9,10 @@ pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
-from hyperkube_host.scheduler.cycle import Algorithm
-from hyperkube_host.scheduler.node_table import Nodes
-from hyperkube_host.scheduler.pod_info import QueuedPod
-from hyperkube_host.scheduler.profile import build_profile
+from hyperkube_host.scheduler.cache.node_table import Nodes
+from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.framework.algorithm import Algorithm
+from hyperkube_host.scheduler.framework.runtime import build_profile
 from hyperkube_scheduler.default_provider import PROVIDER
 from worlds import DEVICE, DISK, HOST, ZONE, a_node, a_pod
 

@@ -1,7 +1,7 @@
 """Pods that need a feature go where it is declared."""
 
 import pytest
-from hyperkube_host.scheduler.node_table import Nodes
+from hyperkube_host.scheduler.cache.node_table import Nodes
 from hyperkube_scheduler.node_declared_features import REASON, NodeDeclaredFeatures, needed
 from hyperkube_testing.scheduling.scheduler import SchedulingContract
 from hyperkube_testing.scheduling.tables import node, pod_info

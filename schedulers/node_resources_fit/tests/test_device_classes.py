@@ -6,7 +6,7 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/noderesources/
 import random
 
 import pytest
-from hyperkube_host.scheduler.cycle import Algorithm
+from hyperkube_host.scheduler.framework.algorithm import Algorithm
 from hyperkube_scheduler.node_resources_fit import GATE, NodeResourcesFit
 from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
 

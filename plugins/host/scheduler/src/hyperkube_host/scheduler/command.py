@@ -16,7 +16,7 @@ from hyperkube.command.server_command import Options, ServerCommand
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
-    from hyperkube_host.scheduler.server import Scheduler
+    from hyperkube_host.scheduler.scheduler import Scheduler
     from hyperkube_lib.serving.exchange import Handler
 
     from hyperkube.client.request_counts import RequestCounts
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[], None] | None = None) -> Scheduler:
     """Start the scheduler as the client's identity and return it; `on_lost`: leadership was lost."""
-    from hyperkube_host.scheduler.server import Scheduler
+    from hyperkube_host.scheduler.scheduler import Scheduler
 
     scheduler = Scheduler(client=client, options=options, on_lost=on_lost)
     life.start("the scheduler", scheduler)
@@ -75,8 +75,8 @@ def write_configuration(options: Options) -> None:
     Raises:
         UsageError: the configuration is wrong, or the file cannot be written.
     """
-    from hyperkube_host.scheduler.configuration import to_object
-    from hyperkube_host.scheduler.sources import source_of
+    from hyperkube_host.scheduler.config.configuration import to_object
+    from hyperkube_host.scheduler.config.sources import source_of
 
     from hyperkube.command.remote import remote_client
     from hyperkube.machinery.codecs.yaml import dumps

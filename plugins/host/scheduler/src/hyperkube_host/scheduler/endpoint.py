@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
 import orjson
-from hyperkube_host.scheduler.metrics import SchedulerMetrics
-from hyperkube_host.scheduler.resource_metrics import resource_metrics
+from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
+from hyperkube_host.scheduler.metrics.resource_metrics import resource_metrics
 from hyperkube_lib.serving.component import ComponentHandler, metrics_text
 from hyperkube_lib.serving.component_metrics import Collector, Leadership
 from hyperkube_lib.serving.endpoints import ServerEndpoints
@@ -24,7 +24,7 @@ from hyperkube_lib.serving.zpages import Zpages
 from hyperkube.machinery.objects import Object
 
 if TYPE_CHECKING:
-    from hyperkube_host.scheduler.server import Scheduler
+    from hyperkube_host.scheduler.scheduler import Scheduler
 
 EXPLAIN_PATH = "/debug/scheduler/explain"
 RESOURCES_PATH = "/metrics/resources"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hyperkube_host.scheduler.binder import Binder
-    from hyperkube_host.scheduler.cluster_state import ClusterState
-    from hyperkube_host.scheduler.metrics import SchedulerMetrics
-    from hyperkube_host.scheduler.queue import SchedulingQueue
+    from hyperkube_host.scheduler.binding.binder import Binder
+    from hyperkube_host.scheduler.cache.cache import ClusterState
+    from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
+    from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
 
     from hyperkube.machinery.metric_families import Labels
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from hyperkube_host.scheduler.requests import Requests, amount, requests_of
-from hyperkube_host.scheduler.server import Scheduler
+from hyperkube_host.scheduler.cache.requests import Requests, amount, requests_of
+from hyperkube_host.scheduler.scheduler import Scheduler
 
 from hyperkube.client.client import MERGE_PATCH, PatchBody, WatchEvent
 from hyperkube.client.fake import FakeClient

@@ -223,7 +223,7 @@ class ControlPlane:
         return False
 
     def _start_scheduler(self, options: Options) -> None:
-        from hyperkube_host.scheduler.server import Scheduler
+        from hyperkube_host.scheduler.scheduler import Scheduler
 
         client = self.server.client(component("system:kube-scheduler"))
         scheduler = Scheduler(client=client, options=options, clock=self.clock)

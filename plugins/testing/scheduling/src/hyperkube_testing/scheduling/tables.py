@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hyperkube_host.scheduler.node_table import Nodes
-from hyperkube_host.scheduler.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.node_table import Nodes
+from hyperkube_host.scheduler.cache.pod_info import QueuedPod
 
 from hyperkube.hookspecs.scheduling import FilterPlugin, ScorePlugin
 from hyperkube.machinery.objects import Object

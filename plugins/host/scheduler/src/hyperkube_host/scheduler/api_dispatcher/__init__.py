@@ -1,0 +1,1 @@
+"""Calls to the API beside the scheduling loop; upstream's ``pkg/scheduler/backend/api_dispatcher``."""

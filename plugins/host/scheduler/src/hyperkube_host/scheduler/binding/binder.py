@@ -1,0 +1,269 @@
+"""From a decision to a bound pod: reserve and permit beside the loop, pre-bind and bind on a few threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hyperkube_host.scheduler.binding.bind_rate import BindRate
+from hyperkube_host.scheduler.framework.runtime import Profile
+from hyperkube_host.scheduler.metrics.metrics import SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
+from hyperkube_host.scheduler.metrics.point_times import PointTimes
+
+from hyperkube.hookspecs.scheduling import PodInfo
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError, HyperkubeError
+from hyperkube.machinery.objects import NodeName
+
+THREADS = 16
+"""Bindings under way at once: fewer wait in a line behind everything else that the API server is asked meanwhile."""
+
+_log = logging.getLogger("hyperkube.scheduler")
+
+Finished = Callable[["NotBound | None"], None]
+"""Called once for each binding that was submitted, on a binder's thread."""
+Stored = Callable[[PodInfo, NodeName], bool]
+"""Asks the API whether a pod is on a node; raises what the client raises."""
+ASK_AGAIN_SECONDS = 1.0
+
+
+class NotBound(HyperkubeError):
+    """A plugin refused, or the API did; the message says why. `rejected` tells a plugin's refusal from a failure."""
+
+    def __init__(self, message: str, *, rejected: bool, plugin: str = "") -> None:
+        super().__init__(message)
+        self.rejected = rejected
+        self.plugin = plugin
+
+
+@dataclass(slots=True)
+class _Waiting:
+    event: threading.Event
+    reason: str = ""
+
+
+class Binder:
+    """Binds decided pods; a pod that has to wait for something gets a thread of its own."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        metrics: SchedulerMetrics | None = None,
+        rate: BindRate | None = None,
+        stored: Stored = lambda _pod, _node: False,
+    ) -> None:
+        """Take what counts and limits bindings, and what asks the API about one whose answer was an error."""
+        self._clock = clock
+        self._stored = stored
+        self._rate = rate or BindRate(clock, 0.0, 0)
+        self._closing = threading.Event()
+        self._metrics = metrics or SchedulerMetrics(clock)
+        self._lock = threading.Lock()
+        self._waiting: dict[str, _Waiting] = {}
+        self._under_way = 0
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="binder")
+        self._closed = False
+
+    def submit(self, profile: Profile, pod: PodInfo, node: NodeName, finished: Finished) -> None:
+        """Reserve and ask for permission now, on the caller's thread; then bind in the background.
+
+        Raises:
+            NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
+        """
+        self.reserve(profile, pod, node)
+        self.submit_reserved(profile, pod, node, finished)
+
+    def reserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+        """Reserve only.
+
+        Raises:
+            NotBound: a plugin refused; everything reserved was given back.
+        """
+        laps = PointTimes(self._metrics, _profile_name(pod))
+        laps.begin()
+        with _timed(laps, "Reserve"):
+            self._reserve(profile, pod, node, laps)
+
+    def unreserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+        """Give back what was reserved."""
+        self._unreserve(profile, pod, node)
+
+    def submit_reserved(self, profile: Profile, pod: PodInfo, node: NodeName, finished: Finished) -> None:
+        """Ask for permission now, on the caller's thread; then bind in the background.
+
+        Raises:
+            NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
+        """
+        laps = PointTimes(self._metrics, _profile_name(pod))
+        laps.begin()
+        try:
+            with _timed(laps, "Permit"):
+                waits = self._permit(profile, pod, node, laps)
+        except NotBound:
+            self._unreserve(profile, pod, node)
+            raise
+        with self._lock:
+            self._under_way += 1
+        if waits is None and not any(plugin.may_wait(pod) for _, plugin in profile.pre_binds):
+            self._pool.submit(self._run, profile, pod, node, finished, None)
+        else:
+            arguments = (profile, pod, node, finished, waits)
+            threading.Thread(target=self._run, args=arguments, name=f"bind-{pod.key}", daemon=True).start()
+
+    def under_way(self) -> int:
+        """Return how many bindings were submitted and have not ended."""
+        with self._lock:
+            return self._under_way
+
+    def allow(self, key: str) -> None:
+        """Let a pod go on that a permit plugin made wait."""
+        self._end_wait(key, "")
+
+    def reject(self, key: str, reason: str) -> bool:
+        """Refuse a pod that a permit plugin made wait; tell whether it did."""
+        return self._end_wait(key, reason)
+
+    def close(self) -> None:
+        """Finish what is under way and refuse more."""
+        with self._lock:
+            self._closed = True
+            self._closing.set()
+            waiting = list(self._waiting)
+        for key in waiting:
+            self.reject(key, "the scheduler is shutting down")
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _reserve(self, profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes) -> None:
+        for name, plugin in profile.reserves:
+            reason = laps.ask(name, "Reserve", plugin.reserve, pod, node)
+            if reason:
+                self._unreserve(profile, pod, node)
+                raise NotBound(f"reserve plugin {name!r}: {reason}", rejected=True, plugin=name)
+
+    def _permit(
+        self, profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes
+    ) -> tuple[str, float, _Waiting] | None:
+        """Return the plugin that makes the pod wait, and for how long, if one does."""
+        longest: tuple[str, float, _Waiting] | None = None
+        for name, plugin in profile.permits:
+            waiting = _Waiting(threading.Event())
+            with self._lock:
+                self._waiting.setdefault(pod.key, waiting)
+                waiting = self._waiting[pod.key]
+            permission = laps.ask(name, "Permit", plugin.permit, pod, node)
+            if permission.wait_seconds:
+                if longest is None or permission.wait_seconds < longest[1]:
+                    longest = (name, permission.wait_seconds, waiting)
+            elif not permission.allowed:
+                self._stop_waiting(pod.key)
+                raise NotBound(f"permit plugin {name!r}: {permission.reason}", rejected=True, plugin=name)
+        if longest is None:
+            self._stop_waiting(pod.key)
+        return longest
+
+    def _run(
+        self,
+        profile: Profile,
+        pod: PodInfo,
+        node: NodeName,
+        finished: Finished,
+        waits: tuple[str, float, _Waiting] | None,
+    ) -> None:
+        error: NotBound | None = None
+        try:
+            if waits is not None:
+                self._wait(pod.key, *waits)
+            self._rate.take(self._closing)
+            _bind(profile, pod, node, PointTimes(self._metrics, _profile_name(pod)))
+        except NotBound as refusal:
+            error = refusal
+        except (ApiError, OSError) as failure:
+            if not self._bound_after_all(pod, node):
+                error = NotBound(str(failure), rejected=False)
+        except Exception as bug:  # noqa: BLE001  a plugin's bug fails one binding; it is logged
+            _log.exception("binding %s failed", pod.key)
+            error = NotBound(f"internal error: {bug}", rejected=False)
+        if error is not None:
+            self._unreserve(profile, pod, node)
+        with self._lock:
+            self._under_way -= 1
+        finished(error)
+
+    def _bound_after_all(self, pod: PodInfo, node: NodeName) -> bool:
+        """Find out what became of a binding whose answer is lost: room that is taken must not be given away."""
+        while not self._closing.is_set():
+            try:
+                return self._stored(pod, node)
+            except (ApiError, OSError) as error:
+                if isinstance(error, ApiError) and error.status_code < 500:
+                    return False
+                self._clock.wait(self._closing, ASK_AGAIN_SECONDS)
+        return False
+
+    def _wait(self, key: str, name: str, seconds: float, waiting: _Waiting) -> None:
+        since, result = self._clock.monotonic(), UNSCHEDULABLE
+        try:
+            if not self._clock.wait(waiting.event, seconds):
+                raise NotBound(f"permit plugin {name!r}: not allowed within {seconds:g} s", rejected=True, plugin=name)
+            if waiting.reason:
+                raise NotBound(f"permit plugin {name!r}: {waiting.reason}", rejected=True, plugin=name)
+            result = SCHEDULED
+        finally:
+            self._metrics.waited(result, self._clock.monotonic() - since)
+            self._stop_waiting(key)
+
+    def _stop_waiting(self, key: str) -> None:
+        with self._lock:
+            self._waiting.pop(key, None)
+
+    def _end_wait(self, key: str, reason: str) -> bool:
+        with self._lock:
+            waiting = self._waiting.get(key)
+            if waiting is not None:
+                waiting.reason = reason
+                waiting.event.set()
+            return waiting is not None
+
+    def _unreserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+        for name, plugin in reversed(profile.reserves):
+            try:
+                plugin.unreserve(pod, node)
+            except Exception:  # noqa: BLE001  the other plugins must give back all the same
+                _log.exception("unreserve plugin %r failed for %s", name, pod.key)
+
+
+def _bind(profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes) -> None:
+    laps.begin()
+    with _timed(laps, "PreBind"):
+        for name, pre_bind in profile.pre_binds:
+            reason = laps.ask(name, "PreBind", pre_bind.pre_bind, pod, node)
+            if reason:
+                raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
+    with _timed(laps, "Bind"):
+        if not any(laps.ask(name, "Bind", plugin.bind, pod, node) for name, plugin in profile.binds):
+            raise NotBound("no bind plugin bound the pod", rejected=False)
+    with _timed(laps, "PostBind"):
+        for name, post_bind in profile.post_binds:
+            laps.ask(name, "PostBind", post_bind.post_bind, pod, node)
+
+
+@contextmanager
+def _timed(laps: PointTimes, point: str) -> Iterator[None]:
+    """Take the time of one extension point for one pod, and how it ended."""
+    status = "Error"
+    try:
+        yield
+        status = "Success"
+    except NotBound as refusal:
+        status = "Unschedulable" if refusal.rejected else "Error"
+        raise
+    finally:
+        laps.lap(point, status)
+
+
+def _profile_name(pod: PodInfo) -> str:
+    return str(pod.pod.get("spec", {}).get("schedulerName") or "default-scheduler")

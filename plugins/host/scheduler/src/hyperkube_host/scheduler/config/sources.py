@@ -1,0 +1,166 @@
+"""Where the scheduler's configuration comes from: a file, a policy in a file or ConfigMap, or a provider's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hyperkube_host.scheduler.config.configuration import Configuration, from_object, single
+from hyperkube_host.scheduler.config.policy import from_policy
+from hyperkube_host.scheduler.framework.runtime import FAMILY, provider_named
+
+from hyperkube.client.client import Client
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.scheduling import AlgorithmProvider
+from hyperkube.kinds.resources import CONFIG_MAPS
+from hyperkube.machinery.errors import ApiError, UsageError
+from hyperkube.machinery.objects import Object
+from hyperkube.plugin import PluginNotFound
+from hyperkube.plugin.loader import installed
+
+POLICY_KEY = "policy.cfg"
+Mark = tuple[int, int, int]
+Made = TypeVar("Made")
+
+
+class Source:
+    """Reads the configuration, and knows when its file has changed since."""
+
+    def __init__(self, options: Mapping[str, Any], client: Client | None) -> None:
+        """Choose the source by the flags: the policy ConfigMap or file wins over the provider.
+
+        Without a client no ConfigMap can be read.
+        """
+        self._options = options
+        self._client = client
+        self._config = str(options.get("config") or "")
+        configmap = str(options.get("policy-configmap") or "")
+        file = str(options.get("policy-config-file") or "")
+        if configmap and options.get("use-legacy-policy-config") and file:
+            configmap = ""
+        self._configmap = configmap
+        self._policy = "" if configmap or self._config or not Path(file).is_file() else file
+        if file and not (configmap or self._config or self._policy) and options.get("use-legacy-policy-config"):
+            raise UsageError(f"policy file {file!r} does not exist")
+        self._seen: dict[str, Mark] = {}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that are read, and watched for changes."""
+        return tuple(path for path in (self._config, self._policy) if path)
+
+    def read(self) -> Configuration:
+        """Read everything.
+
+        Raises:
+            UsageError: it cannot be read, or is wrong; the message names the file.
+        """
+        self._seen = {path: _mark(path) for path in self.files}
+        name = str(self._options.get("algorithm-provider") or "DefaultProvider")
+        scheduler_name = str(self._options.get("scheduler-name") or "")
+        default = self._provider(name)
+        if self._config:
+            return _about(self._config, partial(from_object, _parsed(self._config), default, _shape))
+        given = self._options.get("hard-pod-affinity-symmetric-weight")
+        weight = 1 if given is None else int(given)
+        if self._configmap:
+            policy = partial(from_policy, self._policy_of_configmap(), default, hard_affinity_weight=weight)
+            return single(_about(f"ConfigMap {self._configmap}", policy), scheduler_name)
+        if self._policy:
+            policy = partial(from_policy, _parsed(self._policy), default, hard_affinity_weight=weight)
+            return single(_about(self._policy, policy), scheduler_name)
+        return single(_with_hard_affinity(default, weight), scheduler_name)
+
+    def changed(self) -> bool:
+        """Tell whether a file is another one than when it was read last; a bad one is told once."""
+        marks = {path: _mark(path) for path in self.files}
+        if marks == self._seen:
+            return False
+        self._seen = marks
+        return True
+
+    def _provider(self, name: str) -> AlgorithmProvider:
+        gates = self._options.get("feature-gates") or {}
+        return provider_named(name, PluginContext(name=name, options=self._options, gates=gates))
+
+    def _policy_of_configmap(self) -> Object:
+        if self._client is None:
+            raise UsageError(f"policy ConfigMap {self._configmap!r}: there is no API server to read it from")
+        namespace = str(self._options.get("policy-configmap-namespace") or "kube-system")
+        try:
+            found = self._client.get(CONFIG_MAPS, self._configmap, namespace)
+        except ApiError as error:
+            raise UsageError(f"couldn't get policy config map {namespace}/{self._configmap}: {error}") from error
+        text = (found.get("data") or {}).get(POLICY_KEY)
+        if text is None:
+            raise UsageError(f"missing policy config map value at key {POLICY_KEY!r}")
+        return _decoded(text.encode(), f"ConfigMap {self._configmap}")
+
+
+def source_of(options: Mapping[str, Any], client: Client | None) -> Source:
+    """Return the source that the flags name."""
+    return Source(options, client)
+
+
+def _with_hard_affinity(provider: AlgorithmProvider, weight: int) -> AlgorithmProvider:
+    """Return the set with the weight that required pod affinity implies.
+
+    Raises:
+        UsageError: a weight outside 0 to 100, with the text of 1.5.
+    """
+    if not 0 <= weight <= 100:
+        raise UsageError(f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 0-100")
+    if weight == 1:
+        return provider
+    known = provider.settings.get("InterPodAffinity", {})
+    return replace(
+        provider, settings={**provider.settings, "InterPodAffinity": {**known, "hardPodAffinityWeight": weight}}
+    )
+
+
+def _about(what: str, make: Callable[[], Made]) -> Made:
+    try:
+        return make()
+    except UsageError as error:
+        raise UsageError(f"{what}: {error}") from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UsageError(f"{what}: not of the expected shape: {error!r}") from error
+
+
+def _parsed(path: str) -> Object:
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read {path!r}: {error.strerror}") from error
+    return _decoded(data, path)
+
+
+def _decoded(data: bytes, what: str) -> Object:
+    from hyperkube.machinery.codecs.yaml import loads
+
+    try:
+        found, _ = loads(data)
+    except ValueError as error:
+        raise UsageError(f"{what}: {error}") from error
+    if not isinstance(found, dict):
+        raise UsageError(f"{what}: not an object")
+    return found
+
+
+def _mark(path: str) -> Mark:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return (0, 0, 0)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def _shape(name: str) -> type:
+    known = installed(FAMILY)
+    if name not in known:
+        raise PluginNotFound(FAMILY, name, known)
+    shape: type = known[name].load()
+    return shape

@@ -1,0 +1,99 @@
+"""The API's news of nodes and pods: to the cluster's state, and to the pods that wait for just that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hyperkube_host.scheduler.cache.cache import ClusterState
+from hyperkube_host.scheduler.cache.resizes import is_infeasible, unlike_spec
+from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
+from hyperkube_host.scheduler.profile.profiles import Profiles
+from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
+
+from hyperkube.client.informer import InformerFactory
+from hyperkube.kinds.pods import containers, is_terminal
+from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
+
+
+class ClusterNews:
+    """Takes in what informers say, and times it; its methods are called on the informers' threads."""
+
+    def __init__(
+        self, state: ClusterState, queue: SchedulingQueue, profiles: Profiles, metrics: SchedulerMetrics
+    ) -> None:
+        self._state = state
+        self._queue = queue
+        self._profiles = profiles
+        self._metrics = metrics
+
+    def watch(self, informers: InformerFactory) -> None:
+        """Listen to nodes and pods from now on."""
+        informers.informer(NODES).add_handler(
+            on_add=lambda node: self._timed("NodeAdd", lambda: self._node(node)),
+            on_update=lambda _old, node: self._timed("NodeUpdate", lambda: self._node(node)),
+            on_delete=lambda node: self._timed("NodeDelete", lambda: self._node_gone(node)),
+        )
+        informers.informer(PODS).add_handler(
+            on_add=lambda pod: self._timed(f"{_kind(pod)}Add", lambda: self._pod(None, pod)),
+            on_update=lambda old, pod: self._timed(f"{_kind(pod)}Update", lambda: self._pod(old, pod)),
+            on_delete=lambda pod: self._timed(f"{_kind(pod)}Delete", lambda: self._pod_gone(pod)),
+        )
+
+    def _timed(self, event: str, take_in: Callable[[], None]) -> None:
+        since = self._metrics.clock.monotonic()
+        take_in()
+        self._metrics.event(event, self._metrics.clock.monotonic() - since)
+
+    def _node(self, node: Object) -> None:
+        if self._state.node(node):
+            self._queue.move("node")
+
+    def _node_gone(self, node: Object) -> None:
+        self._state.node_gone(NodeName(name_of(node)))
+        self._queue.move("node gone")
+
+    def _pod(self, old: Object | None, pod: Object) -> None:
+        ended = is_terminal(pod)
+        placed = self._state.pod(pod)
+        if placed or ended or is_being_deleted(pod):
+            if not placed or pod.get("spec", {}).get("nodeName"):
+                self._queue.remove(key_of(pod))
+            if ended and (old is None or not is_terminal(old)):
+                self._queue.move("pod gone")
+            elif old is None or _concerns_others(old, pod):
+                self._queue.move("pod")
+            if old is not None and _asks_otherwise(old, pod):
+                self._queue.move("pod gone")
+        elif self._profiles.handles(pod):
+            if old is None:
+                self._state.adopt(pod, int(pod["spec"].get("priority") or 0))
+            self._queue.put(pod)
+
+    def _pod_gone(self, pod: Object) -> None:
+        self._queue.remove(key_of(pod))
+        if self._state.pod_gone(pod):
+            self._queue.move("pod gone")
+
+
+def _kind(pod: Object) -> str:
+    return "AssignedPod" if pod.get("spec", {}).get("nodeName") else "UnscheduledPod"
+
+
+def _asks_otherwise(old: Object, new: Object) -> bool:
+    """Tell whether a placed pod is or was resized: like one that went, it may have left room."""
+    if (old.get("spec") or {}).get("resources") != (new.get("spec") or {}).get("resources"):
+        return True
+    if unlike_spec(old) != unlike_spec(new) or is_infeasible(old) != is_infeasible(new):
+        return True
+    return any(
+        before.get("resources") != after.get("resources")
+        for before, after in zip(containers(old), containers(new), strict=False)
+    )
+
+
+def _concerns_others(old: Object, new: Object) -> bool:
+    """Tell whether a placed pod's news may help others: it was placed just now, or has other labels."""
+    if old.get("spec", {}).get("nodeName") != new.get("spec", {}).get("nodeName"):
+        return True
+    return labels_of(old) != labels_of(new)

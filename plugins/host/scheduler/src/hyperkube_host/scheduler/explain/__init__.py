@@ -1,0 +1,1 @@
+"""The latest decisions, kept for explanations."""

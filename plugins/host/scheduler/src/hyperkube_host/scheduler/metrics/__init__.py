@@ -1,0 +1,1 @@
+"""What the scheduler counts and times; upstream's ``pkg/scheduler/metrics``."""

@@ -1,0 +1,130 @@
+"""Tries a group in the parts of the cluster that plugins name, and takes the one that they like best.
+
+Source: kubernetes ``pkg/scheduler/schedule_one_podgroup.go`` (podGroupSchedulingPlacementAlgorithm, findBestPlacement,
+runWorkloadAwarePreemption), 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from hyperkube_host.scheduler.cache.node_table import Nodes
+from hyperkube_host.scheduler.framework.runtime import Profile
+from hyperkube_host.scheduler.podgroup.attempt import GroupAttempt, Outcome, Verdict
+from hyperkube_host.scheduler.schedule_one.schedule_pod import Chooser
+
+from hyperkube.hookspecs.pod_groups import Assignments, NoPlacement, Placement, PodGroupInfo
+from hyperkube.machinery.objects import NodeName, Object, key_of
+
+NOT_CONSTRAINED = "workload aware preemption is not supported for pod groups with scheduling constraints"
+NO_PLUGIN = "default preemption plugin is not registered, workload aware preemption is disabled"
+
+
+class GroupPlacement:
+    """One group in its cycle, with one profile's plugins."""
+
+    def __init__(self, profile: Profile, attempt: GroupAttempt, group: PodGroupInfo, nodes: Nodes) -> None:
+        self._profile = profile
+        self._attempt = attempt
+        self._group = group
+        self._nodes = nodes
+        self._random = Random()  # noqa: S311  chooses between placements that score alike
+
+    def best(self) -> Outcome:
+        """Try the group in every placement; return what came of the best, or of the first if it fits in none.
+
+        Raises:
+            NoPlacement: a plugin cannot tell.
+        """
+        placements = self._placements()
+        first: Outcome | None = None
+        fitting: list[tuple[Placement, Outcome]] = []
+        for placement in placements:
+            outcome = self._attempt.run(placement.nodes)
+            if outcome.verdict is Verdict.FAILED:
+                return outcome
+            first = first or outcome
+            if outcome.verdict is not Verdict.REFUSED:
+                fitting.append((placement, outcome))
+        if fitting:
+            return fitting[0][1] if len(fitting) == 1 else self._liked(fitting)
+        outcome = first or Outcome(Verdict.REFUSED)
+        status = f", first placement status: {first.message or 'pod group is unschedulable'}" if first else ""
+        outcome.message = f"0/{len(placements)} placements are available{status}"
+        return outcome
+
+    def evicting(self, outcome: Outcome, chooser: Chooser, *, constrained: bool) -> Outcome:
+        """Let the first plugin that can make room for the whole group; return what came of that."""
+        if constrained or not self._profile.group_post_filters:
+            outcome.message = f"{outcome.message} {NOT_CONSTRAINED if constrained else NO_PLUGIN}".strip()
+            return outcome
+        _, plugin = self._profile.group_post_filters[0]
+        with self._nodes.lock:
+            trial = _Trial(self._nodes, self._attempt)
+            try:
+                answer = plugin.group_post_filter(self._group, self._nodes, trial)
+            finally:
+                trial.restore()
+        nomination = chooser.act(answer)
+        if nomination.node is None or trial.placed is None:
+            outcome.message = f"{outcome.message} {nomination.message}".strip()
+            for each in outcome.tried:
+                each.keeps = each.keeps or nomination.keeps
+            return outcome
+        return Outcome(Verdict.WAITS, trial.placed.tried, nomination.message)
+
+    def _placements(self) -> Sequence[Placement]:
+        with self._nodes.lock:
+            found: Sequence[Placement] = [Placement("", np.ones(len(self._nodes), dtype=bool))]
+            for _, plugin in self._profile.placement_generators:
+                found = [part for each in found for part in plugin.generate_placements(self._group, self._nodes, each)]
+        return found
+
+    def _liked(self, fitting: Sequence[tuple[Placement, Outcome]]) -> Outcome:
+        totals = [0] * len(fitting)
+        for name, plugin, weight in self._profile.placement_scores:
+            raw = [plugin.score_placement(self._group, each, outcome.assignments()) for each, outcome in fitting]
+            scores = plugin.normalize_placements(self._group, raw)
+            if len(scores) != len(raw):
+                raise NoPlacement(f"placement score plugin {name!r} gave {len(scores)} scores for {len(raw)}")
+            totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
+        best = max(totals)
+        return self._random.choice([row for row, total in zip(fitting, totals, strict=True) if total == best])[1]
+
+
+class _Trial:
+    """Takes pods off the real table and tries the group; implements `hyperkube.hookspecs.pod_groups.GroupTrial`."""
+
+    def __init__(self, nodes: Nodes, attempt: GroupAttempt) -> None:
+        self._nodes = nodes
+        self._attempt = attempt
+        self._removed: dict[str, tuple[NodeName, Object]] = {}
+        self.placed: Outcome | None = None
+        """What the last try that placed the group came to."""
+
+    def remove(self, index: int, pod: Object) -> None:
+        """Take a pod away from a node, until the trial ends."""
+        node = self._nodes.names[index]
+        self._removed[key_of(pod)] = (node, pod)
+        self._nodes.remove_pod(key_of(pod), node)
+
+    def put_back(self, index: int, pod: Object) -> None:
+        """Put one back that was taken away."""
+        self._removed.pop(key_of(pod), None)
+        self._nodes.put_pod(pod, self._nodes.names[index])
+
+    def place(self) -> Assignments | None:
+        """Try the group as things stand."""
+        outcome = self._attempt.run(evicts=False)
+        if outcome.verdict is not Verdict.FITS:
+            return None
+        self.placed = outcome
+        return outcome.assignments()
+
+    def restore(self) -> None:
+        """Put everything back."""
+        for node, pod in self._removed.values():
+            self._nodes.put_pod(pod, node)
+        self._removed.clear()

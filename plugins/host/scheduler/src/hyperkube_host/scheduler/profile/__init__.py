@@ -1,0 +1,1 @@
+"""The profiles in use by scheduler name; upstream's ``pkg/scheduler/profile``."""

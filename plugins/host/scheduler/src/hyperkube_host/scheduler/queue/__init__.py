@@ -1,0 +1,1 @@
+"""Pods that wait to be scheduled; upstream's ``pkg/scheduler/backend/queue``."""

@@ -1,0 +1,68 @@
+"""A binding whose answer is lost is looked up before its room is given away."""
+
+import threading
+from types import SimpleNamespace
+
+import pytest
+from hyperkube_host.scheduler.binding.binder import Binder
+
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import Conflict, Forbidden, InternalError
+
+
+class Fails:
+    """A bind plugin that always raises."""
+
+    def __init__(self, error):
+        self._error = error
+
+    def bind(self, pod, node):
+        raise self._error
+
+
+def outcome(error, stored):
+    """Bind a pod with a plugin that raises; return what came of it."""
+    profile = SimpleNamespace(reserves=(), permits=(), pre_binds=(), binds=(("Fails", Fails(error)),), post_binds=())
+    pod = SimpleNamespace(key="default/web", pod={"spec": {}})
+    clock, told, done = SystemClock(), [], threading.Event()
+    binder = Binder(clock, stored=stored)
+
+    def finished(result):
+        told.append(result)
+        done.set()
+
+    binder.submit(profile, pod, "a", finished)
+    assert done.wait(30)
+    binder.close()
+    clock.close()
+    return told[0]
+
+
+def test_a_pod_that_is_on_the_node_after_all_is_bound():
+    assert outcome(ConnectionError("reset"), lambda pod, node: (pod.key, node) == ("default/web", "a")) is None
+
+
+@pytest.mark.parametrize("error", [ConnectionError("reset"), Conflict("already assigned")], ids=["lost", "refused"])
+def test_one_that_is_not_has_failed(error):
+    assert str(outcome(error, lambda _pod, _node: False)) == str(error)
+
+
+def test_a_server_that_is_away_is_asked_again(monkeypatch):
+    monkeypatch.setattr("hyperkube_host.scheduler.binding.binder.ASK_AGAIN_SECONDS", 0.001)
+    answers = iter([ConnectionError("away"), InternalError("not yet"), True])
+
+    def stored(_pod, _node):
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    assert outcome(ConnectionError("reset"), stored) is None
+    assert next(answers, None) is None
+
+
+def test_who_may_not_ask_takes_the_error_as_it_is():
+    def stored(_pod, _node):
+        raise Forbidden("pods")
+
+    assert str(outcome(ConnectionError("reset"), stored)) == "reset"

@@ -1,0 +1,98 @@
+"""Placed pods are remembered small, and nothing that scheduling looks at is lost."""
+
+import copy
+
+import pytest
+from hyperkube_host.scheduler.cache.placed_pods import SHARED_PARTS, PlacedPods, same_for_scheduling
+
+TEMPLATE = {
+    "containers": [
+        {"name": "c", "image": "i:1", "env": [{"name": "A", "value": "b"}], "resources": {"requests": {"cpu": "1"}},
+         "ports": [{"containerPort": 80, "hostPort": 80}], "livenessProbe": {"periodSeconds": 1}},
+    ],
+    "dnsPolicy": "ClusterFirst",
+    "nodeSelector": {"zone": "a"},
+    "volumes": [{"name": "token", "projected": {"sources": []}}, {"name": "data", "persistentVolumeClaim": {"claimName": "x"}}],
+}  # fmt: skip
+
+
+def pod(name, node="n1", **status):
+    meta = {
+        "name": name,
+        "namespace": "default",
+        "uid": name,
+        "labels": {"app": "a"},
+        "managedFields": [{"manager": "m"}],
+    }
+    spec = copy.deepcopy(TEMPLATE)
+    if node:
+        spec["nodeName"] = node
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": status}
+
+
+def test_a_pending_pod_is_kept_whole_but_for_managed_fields():
+    kept = PlacedPods()(pod("a", node=""))
+
+    assert kept["spec"] == TEMPLATE
+    assert "managedFields" not in kept["metadata"]
+
+
+def test_of_a_placed_pod_that_is_kept_which_scheduling_looks_at():
+    conditions = [{"type": "DisruptionTarget", "status": "True"}]
+
+    kept = PlacedPods()(pod("a", phase="Running", podIP="10.0.0.1", conditions=conditions, containerStatuses=[{}]))
+
+    assert kept == {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "a", "namespace": "default", "uid": "a", "labels": {"app": "a"}},
+        "spec": {
+            "containers": [
+                {"name": "c", "image": "i:1", "ports": [{"containerPort": 80, "hostPort": 80}],
+                 "resources": {"requests": {"cpu": "1"}}},
+            ],
+            "nodeSelector": {"zone": "a"},
+            "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "x"}}],
+            "nodeName": "n1",
+        },
+        "status": {"phase": "Running", "conditions": conditions},
+    }  # fmt: skip
+
+
+def test_making_it_small_again_changes_nothing():
+    small = PlacedPods()
+    once = small(pod("a", phase="Running"))
+
+    assert small(copy.deepcopy(once)) == once
+
+
+def test_pods_of_one_template_share_its_parts():
+    small = PlacedPods()
+
+    one, two = small(pod("a", phase="Running")), small(pod("b", node="n2", phase="Running"))
+
+    assert one["spec"]["containers"] is two["spec"]["containers"]
+    assert one["metadata"]["labels"] is two["metadata"]["labels"]
+    assert one["status"] is two["status"]
+    assert (one["spec"]["nodeName"], two["spec"]["nodeName"]) == ("n1", "n2")
+
+
+def test_what_is_remembered_for_sharing_is_bounded():
+    small = PlacedPods()
+    for number in range(SHARED_PARTS + 50):
+        small({"metadata": {"labels": {"app": str(number)}}, "spec": {"nodeName": "n1"}})
+
+    assert len(small._parts) == SHARED_PARTS
+
+
+@pytest.mark.parametrize(("change", "same"), [
+    pytest.param({"dnsPolicy": "Default"}, True, id="dns"),
+    pytest.param({"nodeName": "n2"}, False, id="node"),
+    pytest.param({"priority": 7}, False, id="priority"),
+])  # fmt: skip
+def test_specs_are_compared_by_what_scheduling_looks_at(change, same):
+    whole = {**TEMPLATE, "nodeName": "n1"}
+    small = PlacedPods()(pod("a"))["spec"]
+
+    assert same_for_scheduling(whole, small)
+    assert same_for_scheduling({**whole, **change}, small) is same

@@ -1,0 +1,116 @@
+"""The cycle of a pod group: what becomes of all its pods when something is wrong with one."""
+
+import pytest
+
+pytest.importorskip("numpy")
+pytest.importorskip("prometheus_client")
+
+from hyperkube_host.scheduler.binding.binder import Binder
+from hyperkube_host.scheduler.cache.cache import ClusterState
+from hyperkube_host.scheduler.explain.explanations import Explanations
+from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
+from hyperkube_host.scheduler.podgroup.cycle import GroupCycle
+from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
+from hyperkube_host.scheduler.schedule_one.schedule_pod import Chooser
+from prometheus_client.parser import text_string_to_metric_families
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.machinery.clock import FakeClock
+
+
+def pod(name, group="g", **spec):
+    grouped = {"schedulingGroup": {"podGroupName": group}} if group else {}
+    return {"metadata": {"name": name, "namespace": "ns", "uid": name}, "spec": {"containers": [], **grouped, **spec}}
+
+
+class Groups:
+    """The informer of PodGroups."""
+
+    def get(self, namespace, name):
+        return {"metadata": {"name": name, "namespace": namespace}, "spec": {}}
+
+
+class Told:
+    """Takes note of what came of pods and of groups."""
+
+    def __init__(self):
+        self.refused_with, self.attempts, self.writes = {}, [], []
+
+    def prepare(self, ticket):
+        raise KeyError(ticket.key)
+
+    def attempted(self, ticket, result, started):
+        self.attempts.append((ticket.key, result))
+
+    def refused(self, pod, reason, message, nominated=None):
+        self.refused_with[pod["metadata"]["name"]] = (reason, message)
+
+    def later(self, write):
+        self.writes.append(write)
+
+
+@pytest.fixture
+def world():
+    clock, client, told = FakeClock(), FakeClient(), Told()
+    metrics, state = SchedulerMetrics(clock), ClusterState()
+    queue = SchedulingQueue(clock, lambda pod, at: at)
+    binder = Binder(clock, metrics)
+    cycle = GroupCycle(
+        told, client=client, clock=clock, gates={}, groups=Groups(), state=state, queue=queue,
+        chooser=Chooser(state, metrics), binder=binder, reports=told, metrics=metrics, explanations=Explanations(),
+    )  # fmt: skip
+    yield cycle, queue, told, metrics
+    binder.close()
+
+
+def test_only_pods_of_a_group_are_its_affair(world):
+    cycle, queue, _, _ = world
+    queue.put(pod("a"))
+    queue.put(pod("b", group=""))
+
+    assert [cycle.takes(queue.get()) for _ in range(2)] == [True, False]
+
+
+def test_a_bug_at_one_pod_leaves_none_of_the_others_in_the_air(world):
+    cycle, queue, _, _ = world
+    for name in "abc":
+        queue.put(pod(name))
+    first = queue.get()
+
+    with pytest.raises(KeyError):
+        cycle.schedule(None, first)
+
+    assert queue.pending()["flying"] == 1, "the first is its caller's"
+    assert queue.pending()["backoff"] == 2
+
+
+def test_pods_with_several_schedulers_are_put_back_with_an_error(world):
+    cycle, queue, told, metrics = world
+    queue.put(pod("a", schedulerName="mine"))
+    queue.put(pod("b", schedulerName="other", priority=7))
+
+    cycle.schedule(None, queue.get())
+
+    text = 'all pods in a single pod group should have the same .spec.schedulerName set, got: "other" and "mine"'
+    assert told.refused_with == {"a": ("SchedulerError", text), "b": ("SchedulerError", text)}
+    assert told.attempts == [("ns/b", "error"), ("ns/a", "error")], "by priority"
+    assert queue.pending()["backoff"] == 2
+    assert len(told.writes) == 1
+    counts = {
+        sample.labels["result"]: sample.value
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for sample in family.samples
+        if sample.name == "scheduler_podgroup_schedule_attempts_total"
+    }
+    assert counts == {"error": 1}
+
+
+def test_a_group_whose_pods_all_went_is_no_affair_at_all(world):
+    cycle, queue, told, _ = world
+    queue.put(pod("a"))
+    ticket = queue.get()
+    queue.remove("ns/a")
+
+    cycle.schedule(None, ticket)
+
+    assert (told.attempts, told.writes) == ([], [])

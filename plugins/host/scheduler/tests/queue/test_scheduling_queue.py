@@ -1,0 +1,215 @@
+"""The scheduling queue: order, back-off, and what brings a pod back."""
+
+from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
+
+from hyperkube.machinery.clock import FakeClock
+
+
+def pod(name, **spec):
+    return {"metadata": {"name": name, "namespace": "default"}, "spec": spec}
+
+
+def by_priority(entry, queued_at):
+    return -entry["spec"].get("priority", 0), queued_at
+
+
+def test_pods_come_by_their_sort_key():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+    queue.put(pod("low"))
+    queue.put(pod("high", priority=5))
+
+    first = queue.get().pod
+
+    assert first["metadata"]["name"] == "high"
+
+
+def test_an_unschedulable_pod_waits_for_a_change_and_its_backoff():
+    clock = FakeClock()
+    queue = SchedulingQueue(clock, by_priority)
+    queue.put(pod("web"))
+    queue.put_back(queue.get())
+    assert queue.pending()["unschedulable"] == 1
+
+    queue.move()
+    waiting = queue.pending()
+    clock.advance(1.0)
+
+    assert waiting["backoff"] == 1
+    assert queue.pending()["active"] == 1
+
+
+def test_a_change_during_the_attempt_is_not_lost():
+    clock = FakeClock()
+    queue = SchedulingQueue(clock, by_priority)
+    queue.put(pod("web"))
+    ticket = queue.get()
+
+    queue.move()
+    queue.put_back(ticket)
+
+    assert queue.pending()["backoff"] == 1
+
+
+def test_backoff_doubles_up_to_ten_seconds():
+    clock = FakeClock()
+    queue = SchedulingQueue(clock, by_priority)
+    queue.put(pod("web"))
+    waits = []
+    for _ in range(6):
+        queue.put_back(queue.get(), error=True)
+        started = clock.monotonic()
+        while not queue.pending()["active"]:
+            clock.advance(0.5)
+        waits.append(clock.monotonic() - started)
+
+    assert waits == [1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
+
+
+def test_a_gated_pod_becomes_active_when_its_gates_go():
+    queue = SchedulingQueue(FakeClock(), by_priority, lambda each: "gated" if each["spec"].get("gates") else "")
+    queue.put(pod("web", gates=["a"]))
+    held = queue.pending()
+
+    queue.put(pod("web"))
+
+    assert held["gated"] == 1
+    assert queue.pending()["active"] == 1
+
+
+def test_an_unschedulable_pod_is_tried_again_after_five_minutes():
+    clock = FakeClock()
+    queue = SchedulingQueue(clock, by_priority)
+    queue.put(pod("web"))
+    queue.put_back(queue.get())
+
+    clock.advance(300.0)
+
+    assert queue.pending()["active"] == 1
+
+
+def test_a_removed_pod_is_not_handed_out():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+    queue.put(pod("gone"))
+    queue.put(pod("stays"))
+
+    queue.remove("default/gone")
+    first = queue.get().pod
+
+    assert first["metadata"]["name"] == "stays"
+
+
+def test_close_ends_the_wait():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+
+    queue.close()
+
+    assert queue.get() is None
+
+
+def test_a_pod_replaced_in_flight_is_not_forgotten_with_the_old_one():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+    old, new = pod("web"), pod("web")
+    old["metadata"]["uid"], new["metadata"]["uid"] = "1", "2"
+    queue.put(old)
+    ticket = queue.get()
+
+    queue.remove("default/web")
+    queue.put(new)
+    queue.done(ticket)
+
+    assert not queue.holds(ticket)
+    assert queue.get().pod == new
+
+
+def test_a_pod_changed_in_flight_is_tried_again_at_once():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+    queue.put(pod("web"))
+    ticket = queue.get()
+
+    queue.put(pod("web", tolerations=[{"operator": "Exists"}]))
+    queue.put_back(ticket)
+
+    assert queue.pending()["active"] == 1
+
+
+def test_only_changes_that_may_help_wake_a_pod():
+    queue = SchedulingQueue(FakeClock(), by_priority, wakes=lambda plugin, change: (plugin, change) == ("Fit", "node"))
+    queue.put(pod("web"))
+    queue.put_back(queue.get(), refused_by=["Fit"])
+
+    queue.move("pod")
+    still = queue.pending()["unschedulable"]
+    queue.move("node")
+
+    assert still == 1
+    assert queue.pending()["backoff"] == 1
+
+
+def test_a_gated_pod_is_asked_about_again_after_changes_that_its_gate_names():
+    open_gates = set()
+    queue = SchedulingQueue(
+        FakeClock(),
+        by_priority,
+        lambda _pod: "" if "gang" in open_gates else "Gang",
+        lambda _plugin, change: change == "pod group",
+    )
+    queue.put(pod("web"))
+
+    queue.move("node")
+    open_gates.add("gang")
+    before = queue.pending()
+    queue.move("node")
+    still = queue.pending()
+    queue.move("pod group")
+
+    assert (before["gated"], still["gated"]) == (1, 1)
+    assert queue.pending()["active"] == 1
+
+
+def test_an_activated_pod_skips_its_back_off():
+    queue = SchedulingQueue(FakeClock(), by_priority)
+    for name in ("failed", "refused"):
+        queue.put(pod(name))
+    queue.put_back(queue.get(), error=True)
+    queue.put_back(queue.get(), refused_by=["A"])
+
+    for name in ("failed", "refused", "unknown"):
+        queue.activate(f"default/{name}")
+
+    assert queue.pending()["active"] == 2
+
+
+def test_many_gated_pods_cost_one_question_for_each_gate():
+    asked = []
+    queue = SchedulingQueue(
+        FakeClock(),
+        by_priority,
+        lambda pod: "A" if pod["metadata"]["name"] < "p5" else "B",
+        lambda plugin, change: asked.append((plugin, change)),
+    )
+    for number in range(10):
+        queue.put(pod(f"p{number}"))
+
+    queue.move("node")
+    queue.remove("default/p0")
+    left = queue.pending()["gated"]
+    for number in range(1, 5):
+        queue.remove(f"default/p{number}")
+    queue.move("pod")
+
+    assert asked == [("A", "node"), ("B", "node"), ("B", "pod")]
+    assert left == 9
+
+
+def test_a_pod_whose_claims_were_made_is_tried_again():
+    held = {"a": "no claim"}
+    queue = SchedulingQueue(FakeClock(), by_priority, gate=lambda each: held.get(each["metadata"]["name"], ""))
+    queue.put(pod("a"))
+    gated = queue.pending()["gated"]
+    held.clear()
+
+    queue.put({**pod("a"), "status": {"conditions": []}})
+    untouched = queue.pending()["gated"]
+    queue.put({**pod("a"), "status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "a-gpu-x"}]}})
+
+    assert (gated, untouched, queue.pending()["active"]) == (1, 1, 1)
