@@ -6,8 +6,9 @@ import pytest
 from hyperkube_lib.watch_cache.cached_object import read_object
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube_storage.etcd import Access, Etcd, EtcdStore
+from hyperkube_storage.etcd.answers import CompactedAway, translate
 from hyperkube_storage.etcd.compaction import KEY, Compaction
-from hyperkube_storage.etcd.endpoints import CompactedAway, Endpoints, translate
+from hyperkube_storage.etcd.endpoints import Endpoints
 from hyperkube_storage.etcd.store import trusts_progress
 
 from hyperkube.machinery.clock import FakeClock, SystemClock

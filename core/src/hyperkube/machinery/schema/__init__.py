@@ -3,8 +3,9 @@
 `compile_schema("hyperkube_api.core.v1:Pod")` gives a `CompiledSchema` that decodes, defaults and describes Pods.
 """
 
-from hyperkube.machinery.schema.base import KubeObject, KubeSchema
+from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.compiled import CompiledSchema, compile_schema
+from hyperkube.machinery.schema.kube_object import KubeObject
 from hyperkube.machinery.schema.lookup import SchemaType, TypeInfo
 from hyperkube.machinery.schema.mismatch import DecodeError
 from hyperkube.machinery.schema.reference import resolve

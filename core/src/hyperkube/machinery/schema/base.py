@@ -13,19 +13,10 @@ from typing import Any, ClassVar
 import marshmallow as ma
 from marshmallow.schema import SchemaMeta
 
-from hyperkube.machinery.schema.fields import KubeField, List, Map, String, Struct, Union
-from hyperkube.machinery.schema.traits import Package
+from hyperkube.machinery.schema.field import KubeField
+from hyperkube.machinery.schema.traits import Package, Union
 
 _NO_PACKAGE = Package("", "", "", "")
-
-
-def _settle(field: KubeField, attribute: str, home: str) -> None:
-    """Tell a field its JSON name and the module in which bare schema names are looked up."""
-    field.json_name = field.json_name or attribute
-    if isinstance(field, Struct):
-        field.home = home
-    elif isinstance(field, List | Map):
-        _settle(field.items, "", home)
 
 
 class KubeSchemaMeta(SchemaMeta):
@@ -41,7 +32,7 @@ class KubeSchemaMeta(SchemaMeta):
         module = attrs["__module__"]
         for attribute, value in attrs.items():
             if isinstance(value, KubeField):
-                _settle(value, attribute, module)
+                value.settle(attribute, module)
         attrs["package"] = getattr(sys.modules.get(module), "PACKAGE", _NO_PACKAGE)
         attrs |= {"published": True, **arguments}
         schema = super().__new__(mcs, name, bases, attrs)
@@ -97,14 +88,3 @@ class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
     def openapi_name(cls) -> str:
         """Return the name of the OpenAPI definition."""
         return f"{cls.package.openapi}.{cls.__name__}"
-
-
-class KubeObject(KubeSchema, published=False):
-    """A type that says itself what it is: it starts with kind and apiVersion."""
-
-    kinded = True
-
-    kind = String(omitempty=True, doc="What the object is, in CamelCase; it never changes.")
-    apiVersion = String(  # noqa: N815 -- Kubernetes' own name
-        omitempty=True, doc="The group and version of the schema that the object follows."
-    )

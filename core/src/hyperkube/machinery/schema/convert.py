@@ -8,25 +8,34 @@ null and empty become, so that a member costs one call.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from hyperkube.machinery.schema import scalars
+from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import KubeField, List, Map, Struct
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.scalars import Converter
 
-if TYPE_CHECKING:
-    from hyperkube.machinery.schema.base import KubeSchema
-    from hyperkube.machinery.schema.structs import StructCodec
 
-    Codecs: TypeAlias = Callable[[type[KubeSchema]], StructCodec]
+class Codec(Protocol):
+    """What decodes the objects of one schema; see `hyperkube.machinery.schema.structs.StructCodec`."""
+
+    schema: type[KubeSchema]
+    decode: Converter
+
+    def zero(self) -> dict[str, Any]:
+        """Return the object Go writes for the zero value of the struct."""
+
+
+Codecs: TypeAlias = Callable[[type[KubeSchema]], Codec]
+"""Gives the codec of a schema."""
 
 DROP: Any = object()
 """Returned instead of a value that JSON leaves out."""
 
 Absent: TypeAlias = Callable[[], Any]
 
-Slot: TypeAlias = tuple[int, type, bool, Converter, "StructCodec | None"]
+Slot: TypeAlias = tuple[int, type, bool, Converter, "Codec | None"]
 """A member of a struct, ready to decode: its place in the declaration; a class whose instances need no conversion;
 whether an empty instance of that class is written; the converter for everything else, null included; and for structs
 the codec, which is called directly."""
@@ -114,7 +123,7 @@ def _scalar(field: KubeField, plain: Converter, absent: Absent) -> Converter:
     return convert
 
 
-def _struct(codec: StructCodec, absent: Absent) -> Converter:
+def _struct(codec: Codec, absent: Absent) -> Converter:
     def convert(value: Any, seen: list[str] | None) -> Any:
         return absent() if value is None else codec.decode(value, seen)
 

@@ -7,95 +7,37 @@ its `Traits`; compiled forms (`hyperkube.machinery.schema.compiled`) are made fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Unpack
+from typing import Any, Unpack
 
-import marshmallow as ma
+from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.field import KubeField
+from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
+from hyperkube.machinery.schema.reference import resolve
+from hyperkube.machinery.schema.traits import Traits, Union
 
-from hyperkube.machinery.schema.traits import Traits
-
-if TYPE_CHECKING:
-    from hyperkube.machinery.schema.base import KubeSchema
-
-
-class Union(NamedTuple):
-    """Members of which one is set, as OpenAPI shows it.
-
-    Attributes:
-        discriminator: the member that names the one that is set, if there is such.
-        members: JSON name → Go name of the members.
-    """
-
-    discriminator: str
-    members: dict[str, str]
-
-
-class KubeField(ma.fields.Field[Any]):
-    """A field with its traits; see `Traits` for what each attribute means."""
-
-    scalar: ClassVar[str] = ""
-    """The scalar's name in `hyperkube.machinery.schema.scalars`; empty for lists, maps and structs."""
-
-    json_name: str = ""
-    ptr: bool = False
-    omitempty: bool = False
-    omitzero: bool = False
-    nullable: bool = False
-    default: Any = None
-    enum: tuple[str, ...] = ()
-    format: str = ""
-    typedef: str = ""
-    list_type: str = ""
-    list_map_keys: tuple[str, ...] = ()
-    map_type: str = ""
-    struct_type: str = ""
-    patch_strategy: str = ""
-    patch_merge_key: str = ""
-    gate: str = ""
-    dv: tuple[str, ...] = ()
-    wrapper: bool = False
-    hidden: bool = False
-    go_int: bool = False
-    doc: str = ""
-
-    def __init__(self, number: int = 0, **traits: Unpack[Traits]) -> None:
-        """Declare a field with the protobuf field number (0: not on the wire)."""
-        name = traits.pop("name", "")
-        super().__init__(required=traits.pop("required", False), allow_none=True, data_key=name or None)
-        self.number = number
-        self.json_name = name
-        self.__dict__.update(traits)
-
-    def _bind_to_schema(self, field_name: str, parent: Any) -> None:
-        super()._bind_to_schema(field_name, parent)
-        self.json_name = self.json_name or field_name
-
-    @property
-    def go_type(self) -> str:
-        """The Go type as decoding errors show it."""
-        return self.typedef or _GO_TYPES.get(self.scalar, self.scalar)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        from hyperkube.machinery.schema.convert import converter
-        from hyperkube.machinery.schema.mismatch import DecodeError
-        from hyperkube.machinery.schema.structs import codec_of
-
-        try:
-            return converter(self, codec_of, lambda: None)(value, [])
-        except DecodeError as error:
-            raise ma.ValidationError(str(error)) from error
-
-
-_GO_TYPES = {
-    "int_or_string": "intstr.IntOrString",
-    "quantity": "resource.Quantity",
-    "time": "v1.Time",
-    "micro_time": "v1.MicroTime",
-    "duration": "v1.Duration",
-    "raw": "runtime.RawExtension",
-    "fields_v1": "v1.FieldsV1",
-    "json": "v1.JSON",
-    "bytes": "[]uint8",
-}
+__all__ = [
+    "AnyValue",
+    "Bool",
+    "Bytes",
+    "Duration",
+    "FieldsV1",
+    "Float64",
+    "Inline",
+    "Int32",
+    "Int64",
+    "IntOrString",
+    "Json",
+    "KubeField",
+    "List",
+    "Map",
+    "MicroTime",
+    "Quantity",
+    "RawExtension",
+    "String",
+    "Struct",
+    "Time",
+    "Union",
+]
 
 
 class String(KubeField):
@@ -199,8 +141,6 @@ class Struct(KubeField):
 
     def schema(self) -> type[KubeSchema]:
         """Import and return the schema class."""
-        from hyperkube.machinery.schema.reference import resolve
-
         return resolve(self.schema_name, self.home)
 
     @property
@@ -208,6 +148,14 @@ class Struct(KubeField):
         """The Go type as decoding errors show it."""
         schema = self.schema()
         return f"{schema.package.proto.rsplit('.', 1)[-1]}.{schema.__name__}"
+
+    def settle(self, attribute: str, home: str) -> None:
+        """Take note of the module in which a bare schema name is looked up."""
+        super().settle(attribute, home)
+        self.home = home
+
+    def _decode(self, value: Any) -> Any:
+        return self.schema()().load(value)
 
 
 class Inline(Struct):
@@ -227,6 +175,16 @@ class List(KubeField):
         """The Go type as decoding errors show it."""
         return self.typedef or f"[]{self.items.go_type}"
 
+    def settle(self, attribute: str, home: str) -> None:
+        """Tell the items where they are declared, too."""
+        super().settle(attribute, home)
+        self.items.settle("", home)
+
+    def _decode(self, value: Any) -> Any:
+        if not isinstance(value, list):
+            raise TypeMismatch(shown(value), self.go_type)
+        return [self.items.deserialize(item) for item in value]
+
 
 class Map(KubeField):
     """A map from strings to scalars, structs or lists; the values are a field, or a schema's name for structs."""
@@ -240,3 +198,13 @@ class Map(KubeField):
     def go_type(self) -> str:
         """The Go type as decoding errors show it."""
         return self.typedef or f"map[string]{self.items.go_type}"
+
+    def settle(self, attribute: str, home: str) -> None:
+        """Tell the items where they are declared, too."""
+        super().settle(attribute, home)
+        self.items.settle("", home)
+
+    def _decode(self, value: Any) -> Any:
+        if not isinstance(value, dict):
+            raise TypeMismatch(shown(value), self.go_type)
+        return {key: self.items.deserialize(item) for key, item in value.items()}

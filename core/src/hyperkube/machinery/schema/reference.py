@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.base import KubeSchema
 
 
 def resolve(name: str, home: str = "") -> type[KubeSchema]:
@@ -15,8 +13,6 @@ def resolve(name: str, home: str = "") -> type[KubeSchema]:
     Raises:
         LookupError: the module or the class does not exist, or is no schema.
     """
-    from hyperkube.machinery.schema.base import KubeSchema
-
     module_name, _, class_name = name.rpartition(":")
     module_name = module_name or home
     try:

@@ -5,15 +5,13 @@ Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/v1/marshal.g
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.schema.convert import Codecs, converter
 from hyperkube.machinery.schema.fields import List, Struct
 from hyperkube.machinery.schema.mismatch import DecodeError, TypeMismatch, shown
-
-if TYPE_CHECKING:
-    from hyperkube.machinery.schema.base import KubeSchema
-    from hyperkube.machinery.schema.convert import Codecs
-    from hyperkube.machinery.schema.scalars import Converter
+from hyperkube.machinery.schema.scalars import Converter
 
 
 def object_schema(schema: type[KubeSchema]) -> type[KubeSchema]:
@@ -24,8 +22,6 @@ def object_schema(schema: type[KubeSchema]) -> type[KubeSchema]:
 
 def shaped(shape: str, schema: type[KubeSchema], codecs: Codecs) -> Converter:
     """Return the decoder of a schema with the shape ``array``, ``bool`` or ``strings``."""
-    from hyperkube.machinery.schema.convert import converter
-
     codec = codecs(object_schema(schema))
     list_field = next((field for field in schema.declared().values() if isinstance(field, List)), None)
     items = converter(list_field, codecs, list) if list_field else None

@@ -13,6 +13,7 @@ from hyperkube.machinery.schema.convert import DROP, Absent, absence, slot
 from hyperkube.machinery.schema.fields import Inline, KubeField
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.scalars import Converter
+from hyperkube.machinery.schema.shapes import shaped
 
 if TYPE_CHECKING:
     from hyperkube.machinery.schema.base import KubeSchema
@@ -58,8 +59,6 @@ class StructCodec:
     def _compile_and_decode(self, value: Any, seen: list[str] | None) -> Any:
         shape = self.schema.shape
         if shape:
-            from hyperkube.machinery.schema.shapes import shaped
-
             self.decode = shaped(shape, self.schema, codec_of)
         else:
             self.decode = _loop(self.schema)
@@ -145,5 +144,5 @@ def codec_of(schema: type[KubeSchema]) -> StructCodec:
     if codec is None:
         codec = StructCodec(schema)
         type.__setattr__(schema, "compiled_codec", codec)
-    assert isinstance(codec, StructCodec)  # noqa: S101 -- nobody else sets it
+    assert isinstance(codec, StructCodec)  # noqa: S101 -- only this function sets it
     return codec

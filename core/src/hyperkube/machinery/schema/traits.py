@@ -74,3 +74,15 @@ class Package(NamedTuple):
     version: str
     proto: str
     openapi: str
+
+
+class Union(NamedTuple):
+    """Members of which one is set, as OpenAPI shows it.
+
+    Attributes:
+        discriminator: the member that names the one that is set, if there is such.
+        members: JSON name → Go name of the members.
+    """
+
+    discriminator: str
+    members: dict[str, str]

@@ -6,22 +6,21 @@ their order only, so that no combination is tried twice. What is chosen is given
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from hyperkube_scheduler.dynamic_resources.capacity import Amounts, suffices, taken
 from hyperkube_scheduler.dynamic_resources.constraints import constraints_of
+from hyperkube_scheduler.dynamic_resources.features import Features
 from hyperkube_scheduler.dynamic_resources.pools import Counters, Device, DeviceId, Pool
 from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate
 from hyperkube_scheduler.dynamic_resources.requests import MOST_DEVICES, Requests, Wanted
+from hyperkube_scheduler.dynamic_resources.usage import Usage
 
 from hyperkube.kinds.taints import is_tolerated
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity
-
-if TYPE_CHECKING:
-    from hyperkube_scheduler.dynamic_resources.allocator import Allocator
 
 STEPS_PER_LOOK = 64
 """Steps between two looks at the clock."""
@@ -58,12 +57,26 @@ _Attempts: TypeAlias = Generator[None, Outcome | None, Outcome]
 """Yields when a request has its devices; is told why those after it did not get any; returns when nothing is left."""
 
 
+class DeviceTable(Protocol):
+    """What a search asks about devices; see `hyperkube_scheduler.dynamic_resources.allocator.Allocator`."""
+
+    usage: Usage
+    features: Features
+    late: Callable[[], bool]
+
+    def left(self, pool: Pool) -> Counters:
+        """Return what the devices in use leave of a pool's shared counters."""
+
+    def matches(self, wanted: Wanted, device: Device) -> bool:
+        """Tell whether a device is what a request means."""
+
+
 class Search:
     """One search; its state is what was chosen so far."""
 
     def __init__(
         self,
-        allocator: Allocator,
+        allocator: DeviceTable,
         devices: Sequence[Candidate],
         claims: Sequence[tuple[Object, Requests]],
         everything: Everything,

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import httptools
+from hyperkube_lib.serving.connection import Connection
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
 from hyperkube_lib.serving.pace import Pace
 from hyperkube_lib.serving.service import Incoming
-from hyperkube_lib.serving.takeover import Connection
 from hyperkube_lib.serving.upgraded import Upgraded
 from hyperkube_lib.serving.websocket import BEARER_PREFIX
 from hyperkube_lib.serving.wire import LAST_CHUNK, chunk, head, refusal

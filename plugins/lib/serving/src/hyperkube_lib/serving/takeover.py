@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
-from typing import Protocol
-
+from hyperkube_lib.serving.connection import Connection
 from hyperkube_lib.serving.exchange import (
     ExecUpgrade,
     HttpRequest,
@@ -14,8 +11,8 @@ from hyperkube_lib.serving.exchange import (
     Response,
     StreamResponse,
 )
-from hyperkube_lib.serving.pump import Body, Pump
-from hyperkube_lib.serving.service import Incoming, Service
+from hyperkube_lib.serving.pump import Pump
+from hyperkube_lib.serving.service import Incoming
 from hyperkube_lib.serving.spdy_streams import EXEC_PROTOCOLS, FORWARD_PROTOCOL, SpdyChannels, SpdyPortStreams
 from hyperkube_lib.serving.upgraded import Upgraded, serve_on_thread
 from hyperkube_lib.serving.wire import plain, refusal
@@ -26,34 +23,6 @@ TUNNEL_PROTOCOL = f"SPDY/3.1+{FORWARD_PROTOCOL}"
 """The WebSocket sub-protocol whose binary messages are a SPDY connection."""
 
 
-class Connection(Protocol):
-    """The HTTP connection, as far as it matters here."""
-
-    service: Service
-
-    @property
-    def writable(self) -> bool:
-        """False while the client is behind."""
-
-    def release(self, successor: asyncio.Protocol) -> tuple[asyncio.Transport, bytes]:
-        """Give the transport to `successor`; returns it with what the client has sent ahead."""
-
-    def attach(self, body: Body) -> None:
-        """Tell `body` when the client has caught up or gone away."""
-
-    def open_body(self, incoming: Incoming, status: int, headers: list[tuple[str, str]], *, length: int | None) -> bool:
-        """Begin an answer whose body comes in pieces."""
-
-    def send_chunks(self, chunks: Sequence[bytes]) -> None:
-        """Send a piece of the body."""
-
-    def end_body(self, *, broken: bool) -> None:
-        """End the body."""
-
-    def refuse_upgrade(self, incoming: Incoming, answer: Response) -> None:
-        """Answer plainly instead."""
-
-
 def take_over(
     connection: Connection,
     incoming: Incoming,
@@ -61,7 +30,7 @@ def take_over(
 ) -> None:
     """Upgrade the connection as the answer says and the client can, or refuse."""
     if isinstance(answer, RelayUpgrade):
-        from hyperkube_lib.serving.relay import relay
+        from hyperkube_lib.serving.relay import relay  # needed for aggregated APIs and nodes only
 
         relay(connection, incoming, answer)
     elif incoming.upgrade == "websocket":

@@ -13,6 +13,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from hyperkube_storage.etcd.answers import elsewhere
+
 from hyperkube.machinery.clock import Clock
 
 INTERVAL_SECONDS = 1.0
@@ -95,8 +97,6 @@ def _ask(client: Any) -> tuple[Any, Any]:
 
 def _answers(call: Any) -> bool:
     """Wait for an answer, be it a refusal."""
-    from hyperkube_storage.etcd.endpoints import elsewhere
-
     error = call.exception()
     return error is None or not elsewhere(error)
 

@@ -10,8 +10,9 @@ import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from hyperkube_storage.etcd.answers import CompactedAway
 from hyperkube_storage.etcd.compaction import Compaction
-from hyperkube_storage.etcd.endpoints import CALL_SECONDS, Access, CompactedAway, Endpoints
+from hyperkube_storage.etcd.endpoints import CALL_SECONDS, Access, Endpoints
 from hyperkube_storage.etcd.watch import EtcdWatch, key_value
 
 from hyperkube.machinery.clock import Clock, SystemClock

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from hyperkube_storage.etcd.endpoints import Endpoints, translate
+from hyperkube_storage.etcd.answers import translate
+from hyperkube_storage.etcd.endpoints import Endpoints
 
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import Protocol
 
 from hyperkube_storage.sqlite import rows
+from hyperkube_storage.sqlite.database import Database
 
+from hyperkube.machinery.clock import Clock
 from hyperkube.storage.retention import Retention
 from hyperkube.storage.store import StoreError
-
-if TYPE_CHECKING:
-    from hyperkube_storage.sqlite.store import SqliteStore
 
 CHECKPOINT_BYTES = 8 * 1024 * 1024
 """Size of the log at which it is copied into the file."""
@@ -25,15 +25,44 @@ RETRY_SECONDS = 1.0
 logger = logging.getLogger("hyperkube.storage")
 
 
+class MaintainedStore(Protocol):
+    """The store, as far as its maintenance needs it; see `hyperkube_storage.sqlite.store.SqliteStore`."""
+
+    clock: Clock
+    database: Database
+
+    @property
+    def compacted(self) -> int:
+        """The revision that was compacted last."""
+
+    def revision(self) -> int:
+        """Return the current revision."""
+
+    def next_lease_end(self) -> float | None:
+        """Return when the next lease ends, in seconds of wall time."""
+
+    def end_leases(self) -> None:
+        """Delete the keys of the leases whose time is over."""
+
+    def compact(self, revision: int) -> None:
+        """Give up history before a revision."""
+
+    def remove_rows(self, ids: Sequence[int], cleaned: int) -> None:
+        """Remove rows that compaction hid, all of them up to the row id `cleaned`."""
+
+    def checkpoint(self) -> None:
+        """Copy the log into the file."""
+
+
 class Maintenance:
     """The background of one store.
 
     Args:
-        history_seconds: how long history is kept; 0 for until somebody compacts.
+        history_seconds: how long history is kept; 0 for until the store is compacted on request.
         cleaned: the row id up to which what compaction hid has been removed.
     """
 
-    def __init__(self, store: SqliteStore, history_seconds: float, cleaned: int) -> None:
+    def __init__(self, store: MaintainedStore, history_seconds: float, cleaned: int) -> None:
         self._store = store
         self._retention = Retention(history_seconds) if history_seconds else None
         self._next_compaction = store.clock.monotonic()

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from hyperkube_testing.cluster.cluster_snapshot import ClusterSnapshot
 from hyperkube_testing.cluster.collector import collector_paused
 
 from hyperkube.client.client import Client
@@ -30,7 +31,6 @@ from hyperkube.storage.memory import MemoryStore
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.server import ApiServer
     from hyperkube_lib.serving.edge import Edge
-    from hyperkube_testing.cluster.cluster_snapshot import ClusterSnapshot
 
     from hyperkube.storage.store import Store
 
@@ -57,7 +57,7 @@ class ControlPlane:
         controller_manager: flags of the controller manager (``{"controllers": ["namespace"]}``); None leaves it out.
         scheduler: flags of the scheduler (``{"algorithm-provider": "LuckyProvider"}``); None leaves it out.
         kubelet: flags of every simulated node.
-        store: where objects are kept; memory of its own unless given, and then closed by whoever gave it.
+        store: where objects are kept; memory of its own unless given, and then closed by the caller.
         snapshot: begin with this in place of an empty store (see `ClusterSnapshot.cluster`).
     """
 
@@ -71,7 +71,7 @@ class ControlPlane:
         scheduler: Options | None = {},  # noqa: B006  only read; None means something else
         kubelet: Options | None = None,
         store: Store | None = None,
-        snapshot: ClusterSnapshot | None = None,
+        snapshot: ClusterSnapshot[ControlPlane] | None = None,
     ) -> None:
         self._real = SystemClock()
         self.clock: Clock = clock or self._real
@@ -106,7 +106,7 @@ class ControlPlane:
 
     @property
     def client(self) -> Client:
-        """The API as somebody who may do everything."""
+        """The API as a user who may do everything."""
         return self.server.client(ADMIN)
 
     def client_for(self, user: UserInfo | str) -> Client:
@@ -114,17 +114,15 @@ class ControlPlane:
         who = UserInfo(user, "", (AUTHENTICATED_GROUP,)) if isinstance(user, str) else user
         return self.server.client(who)
 
-    def snapshot(self) -> ClusterSnapshot:
+    def snapshot(self) -> ClusterSnapshot[ControlPlane]:
         """Keep how the cluster is now, to begin others with; free while this one runs on, kept when it is closed.
 
         Raises:
             RuntimeError: the cluster was not started, or its store cannot be forked.
         """
-        from hyperkube_testing.cluster.cluster_snapshot import ClusterSnapshot
-
         if self._store is None:
             raise RuntimeError("the cluster is not running: use it in a with block")
-        return ClusterSnapshot.of(self.server, self._store, self.clock, self._arguments)
+        return ClusterSnapshot.of(self.server, self._store, self.clock, ControlPlane, self._arguments)
 
     def fork(self, **changes: Any) -> ControlPlane:
         """Return another cluster that begins as this one is now: enter it. It has a store and a clock of its own.

@@ -17,9 +17,9 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from hyperkube.machinery.clock import Clock, FakeClock
 from hyperkube.storage.memory import MemoryStore
@@ -28,9 +28,12 @@ from hyperkube.storage.store import Forkable
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.beginning import Beginning
     from hyperkube_host.apiserver.server import ApiServer
-    from hyperkube_testing.cluster.cluster import ControlPlane
 
     from hyperkube.storage.store import Store
+
+
+Cluster = TypeVar("Cluster")
+"""The class of the clusters that are made from a snapshot."""
 
 
 class ForkableStore(Forkable, Protocol):
@@ -44,7 +47,7 @@ ATTEMPTS = 5
 """How often a busy cluster is asked for a moment at which its caches and its store agree."""
 
 
-class ClusterSnapshot:
+class ClusterSnapshot(Generic[Cluster]):
     """A store at rest, what an API server knew of it, and what the cluster was made of.
 
     Attributes:
@@ -54,17 +57,31 @@ class ClusterSnapshot:
     """
 
     def __init__(
-        self, store: ForkableStore, beginning: Beginning, clock: Clock, arguments: Mapping[str, Any], folder: str = ""
+        self,
+        store: ForkableStore,
+        beginning: Beginning,
+        clock: Clock,
+        make: Callable[..., Cluster],
+        arguments: Mapping[str, Any],
+        folder: str = "",
     ) -> None:
         self.store = store
         self.beginning = beginning
         self._fake_now = clock.now() if isinstance(clock, FakeClock) else None
+        self._make = make
         self._arguments = dict(arguments)
         self.close = weakref.finalize(self, _discard, store, folder)
 
     @classmethod
-    def of(cls, server: ApiServer, store: Store, clock: Clock, arguments: Mapping[str, Any]) -> ClusterSnapshot:
-        """Take a snapshot of a running cluster.
+    def of(
+        cls,
+        server: ApiServer,
+        store: Store,
+        clock: Clock,
+        make: Callable[..., Cluster],
+        arguments: Mapping[str, Any],
+    ) -> ClusterSnapshot[Cluster]:
+        """Take a snapshot of a running cluster, from which ``make(**arguments, snapshot=...)`` makes others.
 
         Raises:
             RuntimeError: its store cannot be forked.
@@ -78,21 +95,19 @@ class ClusterSnapshot:
             if forked.revision() == beginning.cache.revision or attempt == ATTEMPTS:
                 break  # if they differ, the forks' caches see it and read their stores
             forked.close()
-        return cls(cast("ForkableStore", forked), beginning, clock, arguments, folder)
+        return cls(cast("ForkableStore", forked), beginning, clock, make, arguments, folder)
 
-    def cluster(self, **changes: Any) -> ControlPlane:
+    def cluster(self, **changes: Any) -> Cluster:
         """Return a cluster that begins like this, not yet started.
 
         Args:
             changes: arguments of `ControlPlane` that shall be other than those of the cluster that this is a snapshot
                 of. If that had a `FakeClock`, each has one of its own that starts with the time of the snapshot.
         """
-        from hyperkube_testing.cluster.cluster import ControlPlane
-
         own: dict[str, Any] = dict(self._arguments)
         if self._fake_now is not None:
             own["clock"] = FakeClock(self._fake_now)
-        return ControlPlane(**{**own, **changes}, snapshot=self)
+        return self._make(**{**own, **changes}, snapshot=self)
 
 
 def _discard(store: ForkableStore, folder: str) -> None:

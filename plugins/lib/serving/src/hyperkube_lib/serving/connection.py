@@ -1,0 +1,39 @@
+"""An HTTP connection as the protocols see it that take over from HTTP: relays, WebSockets, SPDY."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from hyperkube_lib.serving.exchange import Response
+from hyperkube_lib.serving.pump import Body
+from hyperkube_lib.serving.service import Incoming, Service
+
+
+class Connection(Protocol):
+    """The HTTP connection, as far as it matters here."""
+
+    service: Service
+
+    @property
+    def writable(self) -> bool:
+        """False while the client is behind."""
+
+    def release(self, successor: asyncio.Protocol) -> tuple[asyncio.Transport, bytes]:
+        """Give the transport to `successor`; returns it with what the client has sent ahead."""
+
+    def attach(self, body: Body) -> None:
+        """Tell `body` when the client has caught up or gone away."""
+
+    def open_body(self, incoming: Incoming, status: int, headers: list[tuple[str, str]], *, length: int | None) -> bool:
+        """Begin an answer whose body comes in pieces."""
+
+    def send_chunks(self, chunks: Sequence[bytes]) -> None:
+        """Send a piece of the body."""
+
+    def end_body(self, *, broken: bool) -> None:
+        """End the body."""
+
+    def refuse_upgrade(self, incoming: Incoming, answer: Response) -> None:
+        """Answer plainly instead."""
