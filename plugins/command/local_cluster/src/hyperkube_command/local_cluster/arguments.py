@@ -20,6 +20,7 @@ class ClusterOptions:
 
     Attributes:
         simulated_nodes: simulated nodes beside the real one.
+        addons: what the cluster has beyond its servers, in order.
         extra: server word → further flags, as typed.
     """
 
@@ -34,6 +35,7 @@ class ClusterOptions:
     service_range: str = "10.0.0.0/24"
     node_port_range: str = "30000-32767"
     verbosity: int = 0
+    addons: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 import click
 from hyperkube_command.local_cluster.arguments import ANYWHERE, ClusterOptions
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
-from hyperkube_command.local_cluster.storage_class import ensure_storage_class
+from hyperkube_lib.addon_manager import AddonManager
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
 from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
 from hyperkube.command.server_command import set_up_logging
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, UsageError
+from hyperkube.plugin.defaults import default_names
 
 if TYPE_CHECKING:
     from hyperkube.client.client import Client
@@ -88,6 +89,9 @@ Examples:
     help="ports for NodePort services",
 )
 @click.option("--enable-admission-plugins", default="", help="admission plugins to enable beside the default ones")
+@click.option(
+    "--addons", default=lambda: ",".join(default_names("addon")), show_default="the bundle's", help="addons, in order"
+)
 @click.option("--merge-kubeconfig", is_flag=True, help="also merge the cluster into ~/.kube/config and select it")
 @click.option(
     "--apiserver-arg", multiple=True, metavar="FLAG[=VALUE]", help="a further flag of the API server; repeatable"
@@ -100,7 +104,7 @@ Examples:
 def command(
     data_dir: Path, bind_address: str, secure_port: int, kubelet_port: int, token_auth_file: str | None, runtime: str,
     node_name: str, nodes: int, processes: bool, service_range: str, node_port_range: str,
-    enable_admission_plugins: str, merge_kubeconfig: bool,
+    enable_admission_plugins: str, addons: str, merge_kubeconfig: bool,
     apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
     scheduler_arg: tuple[str, ...], kubelet_arg: tuple[str, ...], proxy_arg: tuple[str, ...], verbosity: int,
 ) -> None:  # fmt: skip
@@ -129,6 +133,7 @@ def command(
         service_range=service_range,
         node_port_range=node_port_range,
         verbosity=verbosity,
+        addons=tuple(name for name in addons.split(",") if name),
         extra=extra,
     )
     set_up_logging(verbosity)
@@ -183,7 +188,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
             _spare_memory()
             with start_up():
                 client = start_in_process(life, complete_options)
-        ensure_storage_class(client)
+        life.start("the addons", AddonManager(complete_options.addons, client, SystemClock()))
         _wait_for_node(client, cluster.node_name, stopped, begun)
         layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
