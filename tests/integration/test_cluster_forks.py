@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import orjson
 import pytest
-from hyperkube_host.apiserver.routed_store import RoutedStore
+from hyperkube_host.apiserver.storage.routed_store import RoutedStore
 from hyperkube_storage.sqlite import SqliteStore
 from hyperkube_testing.cluster.cluster import ControlPlane
 

@@ -12,10 +12,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hyperkube_host.apiserver.calls import ApiRequest
+from hyperkube_host.apiserver.flowcontrol.max_in_flight import InFlight, Limits
 from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
-from hyperkube_host.apiserver.limits import InFlight, Limits
-from hyperkube_host.apiserver.request_info import parse
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.wire import complete

@@ -1,6 +1,6 @@
 """One release, whoever is asked."""
 
-from hyperkube_host.apiserver import paths
+from hyperkube_host.apiserver.routes import paths
 from hyperkube_host.kubelet import lifecycle_hooks, probes
 
 from hyperkube.command.server_command import version_line

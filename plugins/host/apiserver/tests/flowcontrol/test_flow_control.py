@@ -4,8 +4,8 @@ import threading
 
 import httpx
 import pytest
-from hyperkube_host.apiserver.calls import ApiRequest
-from hyperkube_host.apiserver.request_info import parse
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import HttpRequest

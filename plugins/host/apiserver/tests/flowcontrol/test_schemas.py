@@ -3,8 +3,8 @@
 import pytest
 from hyperkube_host.apiserver.flowcontrol.levels import share_out
 from hyperkube_host.apiserver.flowcontrol.schemas import in_order, schema_of
-from hyperkube_host.apiserver.flowcontrol.shuffle import deal, flow_hash
-from hyperkube_host.apiserver.request_info import parse
+from hyperkube_host.apiserver.flowcontrol.shuffle_sharding import deal, flow_hash
+from hyperkube_host.apiserver.request.request_info import parse
 
 from hyperkube.machinery.users import UserInfo, service_account
 

@@ -1,9 +1,9 @@
 """Who is let in, who waits, who is next, and who is turned away; transcripts on a clock that stands still."""
 
 import pytest
-from hyperkube_host.apiserver.calls import ApiRequest
 from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
-from hyperkube_host.apiserver.request_info import parse
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.request_info import parse
 
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.users import LOOPBACK, UserInfo

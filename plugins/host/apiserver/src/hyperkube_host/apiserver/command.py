@@ -53,7 +53,7 @@ def complete(options: Options) -> None:
     Raises:
         UsageError: options that contradict each other, or a folder that cannot be written.
     """
-    from hyperkube_host.apiserver.storage_options import decoded_objects, etcd_options
+    from hyperkube_host.apiserver.storage.storage_options import decoded_objects, etcd_options
 
     apply_compat(options)
     backend = options["storage-backend"]
@@ -116,7 +116,7 @@ def start(
         loop: runs the listeners; one of their own if None.
         ending_seconds: how long requests under way may take at the end, whatever ``--request-timeout`` says.
     """
-    from hyperkube_host.apiserver.cross_origin import CrossOrigin, origins
+    from hyperkube_host.apiserver.pipeline.cors import CrossOrigin, origins
     from hyperkube_host.apiserver.server import ApiServer
     from hyperkube_host.apiserver.shutdown import end
     from hyperkube_lib.serving.edge import Edge

@@ -13,57 +13,62 @@ from functools import partial
 from random import Random
 from typing import Any, cast
 
-from hyperkube_host.apiserver import plugins
-from hyperkube_host.apiserver.admission_chain import AdmissionChain
+from hyperkube_host.apiserver.admission.chain import AdmissionChain
+from hyperkube_host.apiserver.admission.plugins import load_admission
 from hyperkube_host.apiserver.aggregation.controller import Registrations
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube_host.apiserver.aggregation.remotes import Remotes
 from hyperkube_host.apiserver.aggregation.route import Routes
-from hyperkube_host.apiserver.audit.options import auditor_of
-from hyperkube_host.apiserver.authentication import BASIC, Authentication
-from hyperkube_host.apiserver.authorization import ALWAYS_ALLOWED_PATHS, Authorization
-from hyperkube_host.apiserver.authorization_file import AuthorizersOfFile
+from hyperkube_host.apiserver.authentication.authenticators import BASIC, load_authn
+from hyperkube_host.apiserver.authentication.token_signer import TokenSigner
+from hyperkube_host.apiserver.authentication.union import Authentication
+from hyperkube_host.apiserver.authorization.authorizers import load_authz
+from hyperkube_host.apiserver.authorization.reload import AuthorizersOfFile
+from hyperkube_host.apiserver.authorization.union import ALWAYS_ALLOWED_PATHS, Authorization
 from hyperkube_host.apiserver.beginning import Beginning
-from hyperkube_host.apiserver.bootstrap import Bootstrap
+from hyperkube_host.apiserver.controlplane.bootstrap import Bootstrap
+from hyperkube_host.apiserver.controlplane.presence import presence_of
 from hyperkube_host.apiserver.custom.controller import Definitions
 from hyperkube_host.apiserver.custom.definitions import RulesOf
-from hyperkube_host.apiserver.decode import BodyDecoder, Kinds
-from hyperkube_host.apiserver.encode import Encoder
 from hyperkube_host.apiserver.encryption import EncryptedValues, live_rules
 from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.flowcontrol.configuration import FlowConfiguration
 from hyperkube_host.apiserver.flowcontrol.options import limits_of
 from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
-from hyperkube_host.apiserver.handler import ApiHandler
-from hyperkube_host.apiserver.health import Check, Health
-from hyperkube_host.apiserver.inprocess import InProcessClient
-from hyperkube_host.apiserver.insecure import InsecureHandler
-from hyperkube_host.apiserver.kinds import KnownKinds
+from hyperkube_host.apiserver.health.health import Check, Health
+from hyperkube_host.apiserver.health.post_start_hooks import BEGUN, Done, Part, start_checks
+from hyperkube_host.apiserver.in_process.client import InProcessClient
 from hyperkube_host.apiserver.late import LateAuthorizer, LateClient
-from hyperkube_host.apiserver.metrics import RequestMetrics
-from hyperkube_host.apiserver.objects import StoredObjects
 from hyperkube_host.apiserver.openapi import NoDescriptions
-from hyperkube_host.apiserver.pipeline import Pipeline
-from hyperkube_host.apiserver.presence import presence_of
-from hyperkube_host.apiserver.registry import Registry
+from hyperkube_host.apiserver.pipeline.audit_options import auditor_of
+from hyperkube_host.apiserver.pipeline.handler import ApiHandler
+from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
+from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
+from hyperkube_host.apiserver.plugins import hooks, listed
+from hyperkube_host.apiserver.resources.api_groups import load_api
+from hyperkube_host.apiserver.resources.known_kinds import KnownKinds
+from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_host.apiserver.resources.runtime_config import selected
+from hyperkube_host.apiserver.rest.objects import StoredObjects
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.services import LEASE_REUSE_SECONDS, LeasePool, Services
-from hyperkube_host.apiserver.root import Sources, root_paths
-from hyperkube_host.apiserver.routed_store import RoutedStore
-from hyperkube_host.apiserver.runtime_config import selected
-from hyperkube_host.apiserver.start_steps import BEGUN, Done, Part, start_checks
-from hyperkube_host.apiserver.storage_options import (
+from hyperkube_host.apiserver.routes.metrics import RequestMetrics
+from hyperkube_host.apiserver.routes.root import Sources, root_paths
+from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
+from hyperkube_host.apiserver.serializer.encode import Encoder
+from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
+from hyperkube_host.apiserver.storage.backend import helped_provider, load_storage
+from hyperkube_host.apiserver.storage.routed_store import RoutedStore
+from hyperkube_host.apiserver.storage.storage_options import (
     HistorySizes,
     check_media_type,
     check_storage_versions,
     server_overrides,
     storage_versions,
 )
-from hyperkube_host.apiserver.store_health import HEALTH_SECONDS, StoreAnswers, StoreMetrics
-from hyperkube_host.apiserver.stored_values import StoredValues
-from hyperkube_host.apiserver.tables import ColumnDefinitions
-from hyperkube_host.apiserver.token_signer import TokenSigner
+from hyperkube_host.apiserver.storage.store_health import HEALTH_SECONDS, StoreAnswers, StoreMetrics
+from hyperkube_host.apiserver.storage.stored_values import StoredValues
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 from hyperkube_lib.watch_cache.watch_cache import CacheState, StoreCache
@@ -110,12 +115,12 @@ class ApiServer:
         self._gates: Mapping[str, bool] = dict(self.options.get("feature-gates") or {})
         self.informers = InformerFactory(cast("Client", self._late_client), self._clock)
         if self.options.get("service-account-signing-key-file"):
-            issuers = plugins.listed(self.options, "service-account-issuer")
-            audiences = plugins.listed(self.options, "api-audiences") or issuers
+            issuers = listed(self.options, "service-account-issuer")
+            audiences = listed(self.options, "api-audiences") or issuers
             self.options["service-account-signer"] = TokenSigner(self.options, issuers, audiences, self._clock)
         self._owns_store = store is None
         check_media_type(self.options)
-        self._encryption = live_rules(self.options, self._clock, plugins.helped_provider(self._context, self._hosts))
+        self._encryption = live_rules(self.options, self._clock, helped_provider(self._context, self._hosts))
         self._store = store if store is not None else self._open_store()
         self._root = str(self.options.get("etcd-prefix") or "/registry").rstrip("/") + "/"
         self._history_sizes = HistorySizes(self.options)
@@ -134,7 +139,7 @@ class ApiServer:
 
     def _open_store(self, options: Mapping[str, Any] | None = None) -> Store:
         options = options or self.options
-        host = plugins.load_storage(options, lambda family, name: replace(self._context(family, name), options=options))
+        host = load_storage(options, lambda family, name: replace(self._context(family, name), options=options))
         self._hosts.append(host)
         store: Store = host.hook.storage_open()
         self._opened.append(store)
@@ -161,7 +166,7 @@ class ApiServer:
 
     def _build(self) -> None:
         options, clock = self.options, self._clock
-        api = plugins.load_api(self._context)
+        api = load_api(self._context)
         declared = [version for versions in api.hook.api_group_versions() for version in versions]
         if self._owns_store:
             self._store_elsewhere(declared)
@@ -169,32 +174,32 @@ class ApiServer:
         check_storage_versions(
             storage_versions(options), {(version.group, version.version) for version in self.registry.versions()}
         )
-        authn = plugins.load_authn(options, self._context)
-        authz = plugins.load_authz(options, self._context)
-        admission = plugins.load_admission(options, self._context, _logger)
+        authn = load_authn(options, self._context)
+        authz = load_authz(options, self._context)
+        admission = load_admission(options, self._context, _logger)
         self._hosts += [api, authn, authz, admission]
         self._rules_of: RulesOf = lambda schema: api.hook.api_object_rules(schema=schema)
         self._descriptions: Callable[[], Descriptions] = lambda: api.hook.api_descriptions() or NoDescriptions()
         self._authentication = Authentication(
-            plugins.hooks(authn, "authn_authenticate"),
+            hooks(authn, "authn_authenticate"),
             clock,
             basic=bool(BASIC.intersection(authn.names)),
-            proxy_headers=plugins.listed(options, "requestheader-username-headers") or ["x-remote-user"],
+            proxy_headers=listed(options, "requestheader-username-headers") or ["x-remote-user"],
         )
         self.options["token-authenticator"] = self._authentication.review
         self._authorization = Authorization(
-            plugins.hooks(authz, "authz_authorize"),
-            plugins.hooks(authz, "authz_epoch"),
-            plugins.hooks(authz, "authz_rules"),
-            open_paths=plugins.listed(options, "authorization-always-allow-paths") or ALWAYS_ALLOWED_PATHS,
+            hooks(authz, "authz_authorize"),
+            hooks(authz, "authz_epoch"),
+            hooks(authz, "authz_rules"),
+            open_paths=listed(options, "authorization-always-allow-paths") or ALWAYS_ALLOWED_PATHS,
         )
         self._late_authorizer.real = self._authorization
         self._authorizers = AuthorizersOfFile(authz, self._authorization, self._context, options, clock)
         reasons = Reasons(self.informers) if options.get("explain-forbidden") and "RBAC" in authz.names else None
         self._explanations = Explanations(clock, bool(options.get("explain-admission")), reasons)
         chain = AdmissionChain(
-            plugins.hooks(admission, "admission_mutate"),
-            plugins.hooks(admission, "admission_validate"),
+            hooks(admission, "admission_mutate"),
+            hooks(admission, "admission_validate"),
             self._explanations,
         )
         self._assemble(chain)

@@ -17,7 +17,7 @@ from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes, remote
 from hyperkube_host.apiserver.aggregation.resources import ACCEPT, is_whole, rows_of_version, rows_of_whole
 from hyperkube_host.apiserver.aggregation.route import Routes, Unreachable
 from hyperkube_host.apiserver.follower import Follower
-from hyperkube_host.apiserver.registry import Registry
+from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.client.client import Client

@@ -12,8 +12,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
-from hyperkube_host.apiserver.calls import ApiRequest
-from hyperkube_host.apiserver.health import text
+from hyperkube_host.apiserver.health.health import text
+from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
 from hyperkube.hookspecs.api import Objects

@@ -5,10 +5,10 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/rest.go`` (ConnectResource
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.calls import ApiRequest, Raw, Target
 from hyperkube_host.apiserver.connect.pods import log, stream
 from hyperkube_host.apiserver.connect.proxy import proxy
-from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.request.calls import ApiRequest, Raw, Target
+from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.hookspecs.api import Subresource

@@ -13,7 +13,7 @@ from hyperkube_host.apiserver.custom.definition_status import condition_of, next
 from hyperkube_host.apiserver.custom.definitions import RulesOf, group_versions, names_of, no_rules
 from hyperkube_host.apiserver.custom.strategy import CustomStrategy
 from hyperkube_host.apiserver.follower import Follower
-from hyperkube_host.apiserver.registry import Registry
+from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_lib.webhooks.caller import Caller, Resolver
 
 from hyperkube.client.client import Client

@@ -18,7 +18,6 @@ from typing import Protocol
 from uuid import uuid4
 
 import orjson
-from hyperkube_host.apiserver.custom.codec import CustomCodec
 from hyperkube_host.apiserver.custom.conversion_review import (
     Converted,
     NoCommonVersion,
@@ -27,6 +26,7 @@ from hyperkube_host.apiserver.custom.conversion_review import (
     read_answer,
     review,
 )
+from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_lib.webhooks.caller import Caller, CallFailed
 
 from hyperkube.machinery.errors import ApiError

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hyperkube_host.apiserver.custom.codec import CustomCodec
 from hyperkube_host.apiserver.custom.columns import cells_of, columns_of
 from hyperkube_host.apiserver.custom.conversion import ByName, ByWebhook, Convert, FromStorage, ToStorage
 from hyperkube_host.apiserver.custom.json_path import first
 from hyperkube_host.apiserver.custom.scale import scale_handler
 from hyperkube_host.apiserver.custom.strategy import CustomStrategy
+from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_lib.structural_schema.validation import has_rules
 from hyperkube_lib.webhooks.caller import Caller
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hyperkube_host.apiserver.custom.codec import CustomCodec
 from hyperkube_host.apiserver.custom.scale_rules import spec_errors, status_errors
+from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
 from hyperkube_host.apiserver.rest.metadata import is_full_finalizer, validate_annotations, validate_labels
 from hyperkube_lib.structural_schema.embedded import embedded_errors
 from hyperkube_lib.structural_schema.former import Former

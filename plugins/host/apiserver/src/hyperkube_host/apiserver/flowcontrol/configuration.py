@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from hyperkube_host.apiserver.flowcontrol import mandatory
 from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
-from hyperkube_host.apiserver.registry import Registry
+from hyperkube_host.apiserver.resources.registry import Registry
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory

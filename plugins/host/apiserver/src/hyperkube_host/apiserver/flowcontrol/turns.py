@@ -11,15 +11,15 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from hyperkube_host.apiserver.calls import ApiRequest
 from hyperkube_host.apiserver.flowcontrol import mandatory
 from hyperkube_host.apiserver.flowcontrol.levels import share_out
-from hyperkube_host.apiserver.flowcontrol.queues import Level, Queue, idle_seats
+from hyperkube_host.apiserver.flowcontrol.max_in_flight import ADMITTED, READS, REFUSED, WAITING, is_unlimited
+from hyperkube_host.apiserver.flowcontrol.queueset import Level, Queue, idle_seats
 from hyperkube_host.apiserver.flowcontrol.schemas import Schema, in_order, schema_of
-from hyperkube_host.apiserver.flowcontrol.shuffle import deal, flow_hash
+from hyperkube_host.apiserver.flowcontrol.shuffle_sharding import deal, flow_hash
 from hyperkube_host.apiserver.flowcontrol.tallies import Tally, text
-from hyperkube_host.apiserver.limits import ADMITTED, READS, REFUSED, WAITING, is_unlimited
-from hyperkube_host.apiserver.request_info import RequestInfo
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.request_info import RequestInfo
 
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.objects import Object

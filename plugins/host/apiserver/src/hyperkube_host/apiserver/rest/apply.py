@@ -5,15 +5,15 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/patch.go`` (applyPatcher).
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
-from hyperkube_host.apiserver.decode import check_size, parsed, validation_mode
-from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import place, store_new
 from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.update import check_name
+from hyperkube_host.apiserver.serializer.decode import check_size, parsed, validation_mode
 
 from hyperkube.machinery.codecs.document import Document, as_warnings, read_yaml
 from hyperkube.machinery.codecs.yaml import YamlError

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from hyperkube_host.apiserver.admission_chain import undo
-from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.admission.chain import undo
+from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.stored import Current

@@ -6,8 +6,8 @@ Source of the order: kubernetes apiserver ``pkg/endpoints/handlers/create.go``,
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.admission_chain import undo
-from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.admission.chain import undo
+from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.options import create_options
 from hyperkube_host.apiserver.rest.services import Services

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.delete_options import delete_options
 from hyperkube_host.apiserver.rest.services import Services

@@ -5,7 +5,7 @@ Source: kubernetes apiserver ``pkg/registry/generic/registry/store.go`` (DeleteC
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.calls import ApiRequest, Page, Target
+from hyperkube_host.apiserver.request.calls import ApiRequest, Page, Target
 from hyperkube_host.apiserver.rest.delete import delete_one
 from hyperkube_host.apiserver.rest.delete_options import delete_options
 from hyperkube_host.apiserver.rest.read import list_objects

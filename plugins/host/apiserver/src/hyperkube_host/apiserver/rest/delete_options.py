@@ -5,24 +5,17 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/delete.go``, apimachinery 
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.calls import ApiRequest
-from hyperkube_host.apiserver.request_info import flag
-from hyperkube_host.apiserver.rest.options import META_GROUP, dry_run_errors, integer, refuse
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.resources.meta_types import META_GROUP, meta_schema
+from hyperkube_host.apiserver.rest.options import dry_run_errors, integer, refuse
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.machinery.field import Path, invalid, not_supported
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.schema import CompiledSchema, compile_schema
 
-META_MODULE = "hyperkube_api.meta.v1"
-"""Where the schemas of the types that every group shares are found; named as text, like every schema."""
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")
-
-
-def meta_schema(kind: str) -> CompiledSchema:
-    """Return the compiled schema of a type that all groups share."""
-    return compile_schema(f"{META_MODULE}:{kind}")
 
 
 def delete_options(services: Services, request: ApiRequest) -> Object:

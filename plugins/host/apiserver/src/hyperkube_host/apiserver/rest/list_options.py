@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from hyperkube_host.apiserver.calls import ApiRequest
-from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest.options import integer, refuse
 
 from hyperkube.machinery.errors import ApiError, BadRequest

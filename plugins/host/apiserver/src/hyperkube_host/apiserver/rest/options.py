@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from hyperkube_host.apiserver.calls import ApiRequest
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.resources.meta_types import META_GROUP
 from hyperkube_host.apiserver.rest.ownership import MANAGER_MAX
 
 from hyperkube.machinery.errors import BadRequest, Invalid
@@ -16,7 +17,6 @@ from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, 
 from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object
 
-META_GROUP = "meta.k8s.io"
 _INTEGER = re.compile("[+-]?[0-9]+", re.ASCII)
 _LONGEST_INTEGER = 100
 _VALIDATION_MODES = ("Ignore", "Strict", "Warn")

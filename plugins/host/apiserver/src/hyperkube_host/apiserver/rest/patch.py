@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hyperkube_host.apiserver import negotiation
-from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
-from hyperkube_host.apiserver.decode import check_size, unregistered, validation_mode
+from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.apply import apply
 from hyperkube_host.apiserver.rest.change import Change, change
@@ -19,7 +18,8 @@ from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.patch_text import converter_text, go_text, touched
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.update import check_name
-from hyperkube_host.apiserver.served import Codec
+from hyperkube_host.apiserver.serializer import negotiation
+from hyperkube_host.apiserver.serializer.decode import check_size, unregistered, validation_mode
 
 from hyperkube.machinery.codecs.json import JsonError, duplicate_fields, loads, may_have_duplicates
 from hyperkube.machinery.errors import BadRequest, Invalid, NotFound

@@ -5,8 +5,8 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/get.go``, ``pkg/storage/ca
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.calls import ApiRequest, Doorbell, Page, Single, Target, Watching
-from hyperkube_host.apiserver.request_info import flag
+from hyperkube_host.apiserver.request.calls import ApiRequest, Doorbell, Page, Single, Target, Watching
+from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest.list_options import (
     check,
     encode_token,

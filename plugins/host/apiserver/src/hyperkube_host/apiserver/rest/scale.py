@@ -11,7 +11,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from hyperkube_host.apiserver.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.ownership import manager_of
 from hyperkube_host.apiserver.rest.services import Services
@@ -184,8 +185,6 @@ def applied_scale(
         ApplyConflict: others own the replicas, and the request does not force its way.
         BadRequest: the configuration is of another kind.
     """
-    from hyperkube_host.apiserver.request_info import flag
-
     spec = target.served.spec
     workload = services.objects.get(spec.resource, target.name, target.namespace)
     live = {**scale, "metadata": dict(scale["metadata"])}

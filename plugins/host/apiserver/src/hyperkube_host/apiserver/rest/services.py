@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from hyperkube_host.apiserver.admission_chain import AdmissionChain, UserMay
-from hyperkube_host.apiserver.calls import ApiRequest, Target
-from hyperkube_host.apiserver.decode import BodyDecoder
-from hyperkube_host.apiserver.equivalents import ServedVersions
-from hyperkube_host.apiserver.registry import Registry
+from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
+from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.equivalents import ServedVersions
+from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
+from hyperkube_host.apiserver.serializer.decode import BodyDecoder
 
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation
 from hyperkube.hookspecs.api import Call, Objects

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import orjson
-from hyperkube_host.apiserver.served import ServedResource
+from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_lib.watch_cache.cached_object import CachedObject, with_resource_version
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 

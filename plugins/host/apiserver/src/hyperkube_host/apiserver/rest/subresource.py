@@ -5,7 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{create,update,patch}.go``
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
 from hyperkube_host.apiserver.rest.apply import read_applied
 from hyperkube_host.apiserver.rest.create import admit_virtual, place
 from hyperkube_host.apiserver.rest.options import create_options

@@ -5,7 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/update.go``.
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import place, store_new

@@ -1,0 +1,1 @@
+"""The chain of admission plugins: which run, in which order, with which configuration."""

@@ -1,0 +1,57 @@
+"""Loads the admission plugins in the order of the chain, with the settings of their configuration file."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hyperkube_host.apiserver.admission.configuration import settings_of
+from hyperkube_host.apiserver.plugins import ContextOf, listed
+
+from hyperkube.hookspecs import admission
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import PluginContext, PluginHost, load
+from hyperkube.plugin.defaults import arranged, enabled_by_default
+from hyperkube.plugin.loader import installed
+
+_FIRST_OF_THE_LAST = "MutatingAdmissionPolicy"
+"""Plugins that the bundle does not know run before this one: before the policies and webhooks."""
+
+
+def load_admission(options: Mapping[str, Any], context: ContextOf, logger: logging.Logger) -> PluginHost:
+    """Load the admission plugins in the order of the chain, with the settings of their configuration file."""
+    names = admission_names(options, logger)
+    settings = settings_of(str(options.get("admission-control-config-file") or ""), names)
+
+    def own(name: str) -> PluginContext:
+        given = context("admission", name)
+        return replace(given, settings={**given.settings, **settings.get(name, {})})
+
+    return load("admission", names, admission, own)
+
+
+def admission_names(options: Mapping[str, Any], logger: logging.Logger) -> list[str]:
+    """Return the enabled admission plugins in order.
+
+    ``--admission-control`` gives names and order itself. Else: the default ones plus the enabled minus the disabled
+    ones, in the bundle's order; those the bundle does not know come before the policies and webhooks.
+
+    Raises:
+        UsageError: a name that is given is not installed.
+    """
+    exact = listed(options, "admission-control")
+    if exact:
+        return exact
+    available = installed("admission")
+    enabled, disabled = listed(options, "enable-admission-plugins"), listed(options, "disable-admission-plugins")
+    unknown = [name for name in enabled if name not in available]
+    if unknown:
+        known = ", ".join(sorted(available)) or "none"
+        raise UsageError(f"enable-admission-plugins plugin {unknown[0]!r} is unknown (installed: {known})")
+    default_on = enabled_by_default("admission")
+    if default_on is None:
+        logger.info("no bundle is installed: only admission plugins that are enabled by name run")
+    wanted = {name for name in default_on or () if name in available and name not in disabled} | set(enabled)
+    return arranged("admission", wanted, before=_FIRST_OF_THE_LAST)

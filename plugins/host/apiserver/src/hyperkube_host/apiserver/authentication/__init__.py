@@ -1,0 +1,1 @@
+"""Who asks: the authenticators in order, and the tokens that the server signs itself."""

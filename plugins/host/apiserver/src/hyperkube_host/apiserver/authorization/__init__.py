@@ -1,0 +1,1 @@
+"""Whether they may: the authorizers in order, from flags or from an AuthorizationConfiguration."""

@@ -1,0 +1,37 @@
+"""Loads the authorizers of ``--authorization-mode`` or of an AuthorizationConfiguration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from hyperkube_host.apiserver.authorization.configuration import Chosen, authorizers_of
+from hyperkube_host.apiserver.plugins import ContextOf, listed
+
+from hyperkube.hookspecs import authz
+from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
+from hyperkube.plugin.configuration import WrongFields
+
+
+def load_authz(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
+    """Load the authorizers of ``--authorization-mode`` or of ``--authorization-config``, in its order."""
+    wanted = authorizers_of(options, listed(options, "authorization-mode"))
+    return PluginHost("authz", authz, [(chosen.name, build_authorizer(chosen, context)) for chosen in wanted])
+
+
+def build_authorizer(wanted: Chosen, context: ContextOf) -> Plugin:
+    """Build one authorizer under its own name, with its own settings.
+
+    Raises:
+        UsageError: it is not installed, or its settings are wrong.
+    """
+
+    def own(plugin: str) -> PluginContext:
+        given = context("authz", plugin)
+        return replace(given, name=wanted.name, settings={**given.settings, **wanted.settings})
+
+    try:
+        return load("authz", [wanted.plugin], authz, own).plugins[0]
+    except WrongFields as error:
+        raise error.below(wanted.path) from error

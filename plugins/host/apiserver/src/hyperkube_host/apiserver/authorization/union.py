@@ -1,0 +1,148 @@
+"""May they: all authorizers as one, with a memory of decisions, and the words of a refusal.
+
+Source: kubernetes apiserver ``pkg/authorization/union``, ``pkg/endpoints/handlers/responsewriters/errors.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from hyperkube_host.apiserver.serializer.negotiation import with_details
+
+from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
+from hyperkube.machinery.errors import ApiError, Forbidden
+from hyperkube.machinery.fields import FieldRequirement
+from hyperkube.machinery.groups import GroupResource
+from hyperkube.machinery.labels import Requirement
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.users import PRIVILEGED_GROUP, UserInfo
+
+_CACHE_MAX = 20_000
+_PRIVILEGED = Decision("allow")
+ALWAYS_ALLOWED_PATHS = ("/healthz", "/livez", "/readyz")
+
+Key = tuple[UserInfo, str, str, str, str, str, str, str, tuple[FieldRequirement, ...], tuple[Requirement, ...]]
+
+
+class Authorization:
+    """All enabled authorizers as one; members of ``system:masters`` are allowed before any is asked.
+
+    Args:
+        authorizers: the ``authz_authorize`` functions in order.
+        epochs: the ``authz_epoch`` functions: an old decision counts while their sum stays the same.
+        rule_listers: the ``authz_rules`` functions.
+        open_paths: what is no resource and open to everybody.
+    """
+
+    def __init__(
+        self,
+        authorizers: Sequence[Callable[..., Decision]] = (),
+        epochs: Sequence[Callable[[], int]] = (),
+        rule_listers: Sequence[Callable[..., Rules]] = (),
+        *,
+        open_paths: Sequence[str] = ALWAYS_ALLOWED_PATHS,
+    ) -> None:
+        self._authorizers = tuple(authorizers)
+        self._epochs = tuple(epochs)
+        self._rule_listers = tuple(rule_listers)
+        self._open_paths = frozenset(open_paths)
+        self._decisions: dict[Key, tuple[int, Decision]] = {}
+
+    def replace(
+        self,
+        authorizers: Sequence[Callable[..., Decision]],
+        epochs: Sequence[Callable[[], int]],
+        rule_listers: Sequence[Callable[..., Rules]],
+    ) -> None:
+        """Ask others from now on; what was decided before is forgotten."""
+        self._authorizers, self._rule_listers = tuple(authorizers), tuple(rule_listers)
+        self._epochs = (*epochs, _constant(self.epoch() + 1))
+        self._decisions = {}
+
+    def authorize(self, attributes: Attributes) -> Decision:
+        """Return the deciding answer; ``no opinion`` means refused."""
+        if PRIVILEGED_GROUP in attributes.user.groups:
+            return _PRIVILEGED
+        known = self.remembered(attributes)
+        if known is not None:
+            return known
+        epoch = self.epoch()
+        decision = self._ask(attributes)
+        if decision.cacheable and not attributes.user.extra:
+            if len(self._decisions) >= _CACHE_MAX:
+                self._decisions.clear()
+            self._decisions[_key(attributes)] = (epoch, decision)
+        return decision
+
+    def remembered(self, attributes: Attributes) -> Decision | None:
+        """Return a decision that needs no authorizer, None when one has to be asked."""
+        user = attributes.user
+        if PRIVILEGED_GROUP in user.groups:
+            return _PRIVILEGED
+        if user.extra:
+            return None
+        known = self._decisions.get(_key(attributes))
+        return known[1] if known is not None and known[0] == self.epoch() else None
+
+    def epoch(self) -> int:
+        """Return the number that changes whenever a remembered decision may not count any more."""
+        return sum(epoch() for epoch in self._epochs)
+
+    def _ask(self, attributes: Attributes) -> Decision:
+        if not attributes.is_resource and attributes.path in self._open_paths:
+            return _PRIVILEGED
+        reasons: list[str] = []
+        cacheable = True
+        for authorize in self._authorizers:
+            decision = authorize(attributes=attributes)
+            cacheable = cacheable and decision.cacheable
+            if decision.verdict != "no opinion":
+                return decision if cacheable else replace(decision, cacheable=False)
+            if decision.reason:
+                reasons.append(decision.reason)
+        if not reasons and cacheable:
+            return NO_OPINION
+        return Decision("no opinion", "\n".join(reasons), cacheable)
+
+    def rules(self, user: UserInfo, namespace: str) -> Rules:
+        """Return what the user may do in a namespace: the lists of all authorizers, joined."""
+        found = [rules(user=user, namespace=namespace) for rules in self._rule_listers]
+        resource_rules: list[Object] = [rule for rules in found for rule in rules.resource_rules]
+        path_rules: list[Object] = [rule for rules in found for rule in rules.non_resource_rules]
+        errors = ", ".join(rules.error for rules in found if rules.error)
+        return Rules(resource_rules, path_rules, any(rules.incomplete for rules in found), errors)
+
+
+def _constant(number: int) -> Callable[[], int]:
+    """Return a function that puts all later epochs above those before a change of authorizers."""
+    return lambda: number
+
+
+def _key(attributes: Attributes) -> Key:
+    path = "" if attributes.is_resource else attributes.path
+    return (
+        attributes.user,
+        attributes.verb,
+        attributes.group,
+        attributes.version,
+        f"{attributes.resource}/{attributes.subresource}",
+        attributes.namespace,
+        attributes.name,
+        path,
+        attributes.field_selector,
+        attributes.label_selector,
+    )
+
+
+def refusal(attributes: Attributes, reason: str = "") -> ApiError:
+    """Return the error for what somebody may not do."""
+    user = attributes.user.name
+    suffix = f": {reason}" if reason else ""
+    if not attributes.is_resource:
+        text = f'User "{user}" cannot {attributes.verb} path "{attributes.path}"{suffix}'
+        return with_details(Forbidden.about(GroupResource("", ""), "", text))
+    resource = attributes.resource + (f"/{attributes.subresource}" if attributes.subresource else "")
+    scope = f'in the namespace "{attributes.namespace}"' if attributes.namespace else "at the cluster scope"
+    text = f'User "{user}" cannot {attributes.verb} resource "{resource}" in API group "{attributes.group}" {scope}'
+    return Forbidden.about(GroupResource(attributes.group, attributes.resource), attributes.name, text + suffix)

@@ -1,0 +1,1 @@
+"""What a control plane brings along: system objects, identity Leases, the endpoints of the kubernetes Service."""

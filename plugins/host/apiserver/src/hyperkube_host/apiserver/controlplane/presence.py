@@ -1,0 +1,96 @@
+"""How an API server is found: every ten seconds it renews its Lease and its place behind the Service kubernetes.
+
+Only servers with a socket do so; one within a test or a simulation is found by whoever made it. A server on loopback
+has a Lease alone: pods cannot reach it there, and endpoints may not say so.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from ipaddress import ip_address
+from typing import Any
+
+from hyperkube_host.apiserver.controlplane.endpoint_reconciler import KubernetesEndpoints
+from hyperkube_host.apiserver.controlplane.identity_lease import IdentityLease
+from hyperkube_host.apiserver.controlplane.system_objects import own_address
+
+from hyperkube.client.client import Client
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import HyperkubeError
+from hyperkube.storage.store import Store
+
+SECONDS = 10.0
+"""Source: kubernetes ``pkg/controlplane/instance.go`` (IdentityLeaseRenewIntervalPeriod, the Service's interval)."""
+
+
+def presence_of(
+    options: Mapping[str, Any], gates: Mapping[str, bool], store: Store, root: str, client: Client, clock: Clock
+) -> Presence | None:
+    """Return how a server with these flags keeps itself known, None for one that does not."""
+    if not options.get("presence"):
+        return None
+    identity = IdentityLease(client, clock) if gates.get("APIServerIdentity", True) else None
+    kind, address = str(options.get("endpoint-reconciler-type") or "lease"), own_address(options)
+    endpoints: KubernetesEndpoints | None = None
+    if kind != "none" and address and not ip_address(address).is_loopback:
+        count = int(options.get("apiserver-count") or 1) if kind == "master-count" else 0
+        port = int(options.get("secure-port") or 6443)
+        endpoints = KubernetesEndpoints(store, root, client, address=address, port=port, count=count)
+    return Presence(identity, endpoints, clock)
+
+
+class Presence:
+    """A thread that keeps the Lease, if there is one, and the endpoints."""
+
+    def __init__(self, identity: IdentityLease | None, endpoints: KubernetesEndpoints | None, clock: Clock) -> None:
+        self._identity = identity
+        self._endpoints = endpoints
+        self._clock = clock
+        self._logger = logging.getLogger("hyperkube.apiserver")
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._tried = False
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread = threading.Thread(target=self._work, name="presence", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End: others need not wait until the endpoint runs out. The Lease stays. Idempotent."""
+        if self._stop.is_set():
+            return
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        if self._endpoints is not None:
+            self._try(self._endpoints.leave)
+
+    def begun(self) -> bool:
+        """Tell whether it was tried once: a webhook that is down may refuse the Lease, and must not keep all out."""
+        return self._tried
+
+    def _work(self) -> None:
+        first = True
+        while not self._stop.is_set():
+            self.renew(first=first)
+            first = False
+            self._clock.wait(self._stop, SECONDS)
+
+    def renew(self, *, first: bool = False) -> None:
+        """Renew both; what fails is tried again the next time."""
+        if self._identity is not None:
+            self._try(self._identity.renew)
+            self._try(self._identity.collect)
+        if self._endpoints is not None:
+            self._try(partial(self._endpoints.reconcile, ports=first))
+        self._tried = True
+
+    def _try(self, act: Callable[[], None]) -> None:
+        try:
+            act()
+        except HyperkubeError as error:
+            self._logger.warning("the server could not make known whether it is there: %s", error)

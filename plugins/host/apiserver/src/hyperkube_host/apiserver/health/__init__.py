@@ -1,0 +1,1 @@
+"""The checks behind ``/healthz``, ``/livez`` and ``/readyz``."""

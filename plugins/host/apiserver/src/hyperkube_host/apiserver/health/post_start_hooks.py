@@ -1,0 +1,84 @@
+"""What has to be done before the server is well, under the names that Kubernetes gives its start steps.
+
+Monitoring and probes ask for single checks by these names. Kubernetes has many small controllers where this server has
+one part that does their work: each name is answered by the part that does what the name says. What is not done here is
+not among them.
+
+Source of names and order: kubernetes ``pkg/controlplane/apiserver/server.go``, ``pkg/controlplane/instance.go``,
+apiserver ``pkg/server/config.go``, kube-aggregator ``pkg/apiserver/apiserver.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+
+from hyperkube_host.apiserver.health.health import Check
+
+Done = Callable[[], bool]
+
+
+class Part(Enum):
+    """A part of the server that has something to do at its start."""
+
+    PLUGINS = auto()
+    """Admission and the other plugins are started."""
+    INFORMERS = auto()
+    """The server's own informers are started."""
+    FLOWS = auto()
+    """FlowSchemas and priority levels are in force."""
+    STORES = auto()
+    """The caches follow their stores."""
+    DEFINITIONS = auto()
+    """What CustomResourceDefinitions define is served."""
+    SYSTEM_OBJECTS = auto()
+    """The namespaces, roles, services and the like that a cluster begins with are there."""
+    IDENTITY = auto()
+    """This server has begun to keep its Lease, for the others to see."""
+    API_PLUGINS = auto()
+    """The API groups know which addresses and ports are taken."""
+    REGISTRATIONS = auto()
+    """APIServices are followed, local and remote ones, with their discovery and OpenAPI."""
+
+
+BEGUN = (Part.STORES, Part.REGISTRATIONS, Part.PLUGINS, Part.INFORMERS)
+"""The parts that have done what they do at the start once they are started, in this order."""
+_STEPS = (
+    ("start-apiserver-admission-initializer", Part.PLUGINS),
+    ("generic-apiserver-start-informers", Part.INFORMERS),
+    ("priority-and-fairness-config-consumer", Part.FLOWS),
+    ("priority-and-fairness-filter", Part.FLOWS),
+    ("storage-object-count-tracker-hook", Part.STORES),
+    ("storage-readiness", Part.STORES),
+    ("start-apiextensions-informers", Part.DEFINITIONS),
+    ("start-apiextensions-controllers", Part.DEFINITIONS),
+    ("crd-informer-synced", Part.DEFINITIONS),
+    ("start-system-namespaces-controller", Part.SYSTEM_OBJECTS),
+    ("start-cluster-authentication-info-controller", Part.SYSTEM_OBJECTS),
+    ("start-kube-apiserver-identity-lease-controller", Part.IDENTITY),
+    ("start-kube-apiserver-identity-lease-garbage-collector", Part.IDENTITY),
+    ("start-legacy-token-tracking-controller", Part.SYSTEM_OBJECTS),
+    ("start-service-ip-repair-controllers", Part.API_PLUGINS),
+    ("rbac/bootstrap-roles", Part.SYSTEM_OBJECTS),
+    ("scheduling/bootstrap-system-priority-classes", Part.SYSTEM_OBJECTS),
+    ("priority-and-fairness-config-producer", Part.FLOWS),
+    ("bootstrap-controller", Part.SYSTEM_OBJECTS),
+    ("peer-endpoint-reconciler-controller", Part.IDENTITY),
+    ("start-kubernetes-service-cidr-controller", Part.SYSTEM_OBJECTS),
+    ("start-kube-aggregator-informers", Part.REGISTRATIONS),
+    ("apiservice-status-local-available-controller", Part.SYSTEM_OBJECTS),
+    ("apiservice-status-remote-available-controller", Part.REGISTRATIONS),
+    ("apiservice-registration-controller", Part.REGISTRATIONS),
+    ("apiservice-discovery-controller", Part.REGISTRATIONS),
+    ("kube-apiserver-autoregistration", Part.SYSTEM_OBJECTS),
+    ("apiservice-openapi-controller", Part.REGISTRATIONS),
+    ("apiservice-openapiv3-controller", Part.REGISTRATIONS),
+    ("apiservice-wait-for-first-sync", Part.REGISTRATIONS),
+)
+
+
+def start_checks(done: Mapping[Part, Done]) -> list[Check]:
+    """Return the checks of the parts that the server has, and of the registration of all that it serves."""
+    checks = [Check(f"poststarthook/{name}", done[part], starts=True) for name, part in _STEPS if part in done]
+    registering = [done[part] for part in (Part.SYSTEM_OBJECTS, Part.REGISTRATIONS) if part in done]
+    return [*checks, Check("autoregister-completion", lambda: all(each() for each in registering), starts=True)]

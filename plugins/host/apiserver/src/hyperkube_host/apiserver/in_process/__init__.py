@@ -1,0 +1,1 @@
+"""The API for the parts of this process, without a socket."""

@@ -1,0 +1,299 @@
+"""The in-process transport: the `Client` protocol over the pipeline, without a socket and without bytes where possible.
+
+A call runs in its caller's thread as an explicit user, through the same authorization, admission and verbs as HTTP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+from urllib.parse import urlencode, urlsplit
+
+import orjson
+from hyperkube_host.apiserver.aggregation.fetch import fetch
+from hyperkube_host.apiserver.in_process.watch import InProcessWatch
+from hyperkube_host.apiserver.pipeline.handler import ApiHandler
+from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
+from hyperkube_host.apiserver.request.calls import ApiRequest, Page, Raw, Single, Watching
+from hyperkube_host.apiserver.request.request_info import parse
+from hyperkube_host.apiserver.serializer.encode import items_of
+from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
+
+from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH, ObjectList, RawResponse
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import InternalError, ServiceUnavailable, from_status
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, copy_object, name_of, namespace_of
+from hyperkube.machinery.random import unique_id
+from hyperkube.machinery.users import APISERVER_USER, UserInfo
+
+Patch: TypeAlias = Object | list[Object]
+"""The body of a patch."""
+
+
+class InProcessClient:
+    """The API as one identity sees it, in the API server's own process; implements `hyperkube.client.client.Client`."""
+
+    watches_quietly = True
+    """Its watches are `hyperkube.client.client.QuietWatch`."""
+
+    def __init__(self, pipeline: Pipeline, handler: ApiHandler, user: UserInfo, clock: Clock, agent: str = "") -> None:
+        self._pipeline = pipeline
+        self._handler = handler
+        self._clock = clock
+        self._headers = {
+            "user-agent": agent or ("kube-apiserver" if user.name == APISERVER_USER else user.name.rpartition(":")[2])
+        }
+        self.user = user
+
+    def get(
+        self,
+        resource: GroupVersionResource,
+        name: str,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        resource_version: str = "",
+    ) -> Object:
+        """Return one object (or its subresource)."""
+        query = {"resourceVersion": resource_version}
+        return self._one(self._request("GET", resource.path(namespace, name, subresource), query))
+
+    def list(
+        self,
+        resource: GroupVersionResource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        limit: int = 0,
+        continue_token: str = "",
+    ) -> ObjectList:
+        """Return the objects of a namespace, or of all with an empty one."""
+        query = {
+            "labelSelector": label_selector,
+            "fieldSelector": field_selector,
+            "resourceVersion": resource_version,
+            "limit": str(limit or ""),
+            "continue": continue_token,
+        }
+        request = self._request("GET", resource.path(namespace), query)
+        outcome = self._run(request)
+        if isinstance(outcome, Raw) and isinstance(outcome.answer, Response) and outcome.answer.status < 300:
+            return _listed(orjson.loads(outcome.answer.body))
+        if isinstance(outcome, Raw) and isinstance(outcome.answer, Response):
+            raise from_status(_status_of(outcome.answer))
+        if not isinstance(outcome, Page):
+            raise InternalError(f"a list of {resource.resource!r} was answered with {type(outcome).__name__}")
+        items = items_of(outcome)
+        return ObjectList(items, str(outcome.revision), outcome.continue_token, outcome.remaining)
+
+    def watch(
+        self,
+        resource: GroupVersionResource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        resource_version: str = "",
+        bookmarks: bool = True,
+        timeout_seconds: int | None = None,
+    ) -> InProcessWatch:
+        """Watch from `resource_version` on."""
+        query = {
+            "watch": "1",
+            "labelSelector": label_selector,
+            "fieldSelector": field_selector,
+            "resourceVersion": resource_version,
+            "allowWatchBookmarks": "true" if bookmarks else "",
+            "timeoutSeconds": str(timeout_seconds or ""),
+        }
+        outcome = self._run(self._request("GET", resource.path(namespace), query))
+        if not isinstance(outcome, Watching):
+            raise InternalError(f"a watch of {resource.resource!r} was answered with {type(outcome).__name__}")
+        return InProcessWatch(outcome, self._clock)
+
+    def create(
+        self,
+        resource: GroupVersionResource,
+        obj: Object,
+        namespace: str = "",
+        *,
+        name: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+    ) -> Object:
+        """Create an object; with `name` and `subresource`, post to a subresource (binding, eviction, token)."""
+        path = resource.path(namespace or namespace_of(obj), name, subresource)
+        return self._one(self._request("POST", path, _write_query(field_manager, dry_run=dry_run), obj))
+
+    def update(
+        self,
+        resource: GroupVersionResource,
+        obj: Object,
+        namespace: str = "",
+        *,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+    ) -> Object:
+        """Replace an object, or its status or other subresource."""
+        path = resource.path(namespace or namespace_of(obj), name_of(obj), subresource)
+        return self._one(self._request("PUT", path, _write_query(field_manager, dry_run=dry_run), obj))
+
+    def patch(
+        self,
+        resource: GroupVersionResource,
+        name: str,
+        patch: Patch,
+        namespace: str = "",
+        *,
+        patch_type: str = MERGE_PATCH,
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+        force: bool = False,
+    ) -> Object:
+        """Change part of an object; `force` is for apply patches."""
+        query = _write_query(field_manager, dry_run=dry_run)
+        if patch_type == APPLY_PATCH:
+            query["force"] = "true" if force else "false"
+        request = self._request("PATCH", resource.path(namespace, name, subresource), query, patch)
+        request.headers = {**self._headers, "content-type": patch_type}
+        return self._one(request)
+
+    def delete(
+        self,
+        resource: GroupVersionResource,
+        name: str,
+        namespace: str = "",
+        *,
+        options: Object | None = None,
+    ) -> Object:
+        """Delete an object; `options` is a DeleteOptions body."""
+        return self._one(self._request("DELETE", resource.path(namespace, name), {}, options))
+
+    def delete_collection(
+        self,
+        resource: GroupVersionResource,
+        namespace: str = "",
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+        options: Object | None = None,
+    ) -> None:
+        """Delete all objects that match."""
+        query = {"labelSelector": label_selector, "fieldSelector": field_selector}
+        self._run(self._request("DELETE", resource.path(namespace), query, options))
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+    ) -> RawResponse:
+        """Make any request and return the answer whatever its status; streams and upgrades need a real connection."""
+        parts = urlsplit(path)
+        text = "&".join(piece for piece in (parts.query, urlencode(query or {})) if piece)
+        lower = {name.lower(): value for name, value in (headers or {}).items()}
+        answer = self._handler.answer(
+            HttpRequest(
+                method=method,
+                path=parts.path,
+                raw_path=parts.path,
+                query_string=text,
+                headers={**self._headers, **lower},
+                body=body,
+                user=self.user,
+            )
+        )
+        if not isinstance(answer, Response):
+            raise InternalError(f"{method} {path} is answered by a stream, which needs a connection")
+        return RawResponse(answer.status, dict(answer.headers), answer.body)
+
+    def _request(self, method: str, path: str, query: Mapping[str, str], content: Patch | None = None) -> ApiRequest:
+        given = {name: [value] for name, value in query.items() if value}
+        return ApiRequest(
+            method=method,
+            path=path,
+            info=parse(method, path, given),
+            query=given,
+            headers=self._headers,
+            content=content,
+            user=self.user,
+            inside=True,
+            audit_id=unique_id(self._pipeline.services.random),
+        )
+
+    def _run(self, request: ApiRequest) -> Single | Page | Watching | Raw:
+        audit = self._handler.audit
+        if audit is None:
+            return self._answer(request)
+        query = urlencode([(name, value) for name, values in request.query.items() for value in values])
+        uri = f"{request.path}?{query}" if query else request.path
+        return audit.around(request, uri, lambda: self._answer(request))
+
+    def _answer(self, request: ApiRequest) -> Single | Page | Watching | Raw:
+        self._pipeline.authorize(request)
+        outcome = self._pipeline.answer(request)
+        if isinstance(outcome, Raw) and isinstance(outcome.answer, RelayUpgrade):
+            return Raw(self._ask_elsewhere(request, outcome.answer))
+        return outcome
+
+    def _ask_elsewhere(self, request: ApiRequest, relay: RelayUpgrade) -> Response:
+        """Return another server's answer; this process is no client behind the edge, so it asks by itself.
+
+        Raises:
+            ServiceUnavailable: the other server cannot be reached.
+        """
+        body = request.body or (orjson.dumps(request.content) if request.content is not None else b"")
+        headers = {"Host": relay.server_name, "Accept": "application/json", **request.headers}
+        if body:
+            headers.setdefault("content-type", "application/json")
+        try:
+            return fetch(relay, request.method, headers, body)
+        except OSError as error:
+            raise ServiceUnavailable(f"error trying to reach service: {error}") from error
+
+    def _one(self, request: ApiRequest) -> Object:
+        outcome = self._run(request)
+        if isinstance(outcome, Single):
+            if outcome.cached is not None and outcome.served is not None:
+                return outcome.served.parsed(outcome.cached)
+            if outcome.obj is not None:
+                return copy_object(outcome.obj)
+        if isinstance(outcome, Page):
+            return {"items": items_of(outcome)}
+        answer = outcome.answer if isinstance(outcome, Raw) else None
+        if isinstance(answer, Response) and answer.status >= 400:
+            raise from_status(_status_of(answer))
+        if isinstance(answer, Response):
+            found: Object = orjson.loads(answer.body)
+            return found
+        raise InternalError(f"{request.method} {request.path} is not answered with an object")
+
+
+def _listed(body: Object) -> ObjectList:
+    """Return another server's list."""
+    meta, kind = body.get("metadata") or {}, str(body.get("kind", "")).removesuffix("List")
+    head = {"kind": kind, "apiVersion": body.get("apiVersion", "")}
+    items = [{**head, **item} for item in body.get("items") or []]
+    return ObjectList(items, meta.get("resourceVersion", ""), meta.get("continue", ""), meta.get("remainingItemCount"))
+
+
+def _status_of(answer: Response) -> Object:
+    try:
+        status: Object = orjson.loads(answer.body)
+    except ValueError:
+        reason = {404: "NotFound", 503: "ServiceUnavailable"}.get(answer.status, "")
+        return {"message": answer.body.decode("utf-8", "replace").strip(), "reason": reason, "code": answer.status}
+    return status
+
+
+def _write_query(field_manager: str, *, dry_run: bool) -> dict[str, str]:
+    return {"fieldManager": field_manager, "dryRun": "All" if dry_run else ""}

@@ -1,0 +1,106 @@
+"""A watch within the API server's own process: no socket, no frames, and nothing that has to be waited for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+
+from hyperkube_host.apiserver.request.calls import Watching
+from hyperkube_host.apiserver.serializer.watch_stream import bookmark_object
+from hyperkube_lib.watch_cache.watchers import CacheEvent
+
+from hyperkube.client.client import Taken, WatchEvent
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError
+
+_BOOKMARK_SECONDS = 60.0
+
+REST_SECONDS = 0.002
+"""How long a reader rests after a batch, so that a busy time costs its thread one waking a batch and not one an event:
+each waking takes the interpreter away from the request that caused it. The first event in quiet times comes at once.
+"""
+
+_BATCH = 200
+"""Events handed over at once: a reader that had that many comes back without a rest."""
+
+
+class InProcessWatch:
+    """A watch to iterate on one thread, or to look at in passing; `close` it from any."""
+
+    def __init__(self, watching: Watching, clock: Clock) -> None:
+        self._watching = watching
+        self._clock = clock
+        self._rung = threading.Event()
+        self._closed = threading.Event()
+        self._deadline = clock.monotonic() + watching.seconds
+        self._next_bookmark = clock.monotonic() + _BOOKMARK_SECONDS
+
+    def __iter__(self) -> Iterator[WatchEvent]:
+        """Yield events until the server ends the watch or `close` is called."""
+        self._watching.bell.connect(self._rung.set)
+        while not self._closed.is_set():
+            self._rung.clear()
+            taken = self.take()
+            for event in taken.events:
+                if self._closed.is_set():
+                    return
+                yield event
+            if taken.ended:
+                return
+            if taken.events:
+                self._closed.wait(taken.seconds)  # of the machine's time, not the cluster's
+            else:
+                self._clock.wait(self._rung, taken.seconds)
+
+    def connect(self, ring: Callable[[], None]) -> None:
+        """Have `ring` called, from any thread, when there is something to take."""
+        self._watching.bell.connect(ring)
+
+    def take(self) -> Taken:
+        """Return what there is by now, without waiting."""
+        watch = self._watching.watch
+        if self._closed.is_set():
+            return Taken([], ended=True)
+        if watch is None:
+            return self._end()
+        if records := watch.drain(_BATCH):
+            return self._parsed_up_to_an_error(records)
+        now = self._clock.monotonic()
+        if watch.ended or now >= self._deadline:
+            return self._end()
+        if now >= self._next_bookmark:
+            self._next_bookmark = now + _BOOKMARK_SECONDS
+            mark = watch.bookmark() if self._watching.bookmarks else None
+            if mark is not None:
+                return Taken([self._parsed(mark)], seconds=REST_SECONDS)
+        return Taken([], seconds=min(self._deadline, self._next_bookmark) - now)
+
+    def close(self) -> None:
+        """End the iteration, also when it is blocked; idempotent."""
+        self._closed.set()
+        if self._watching.watch is not None:
+            self._watching.watch.close()
+        self._rung.set()
+
+    def _end(self) -> Taken:
+        watch = self._watching.watch
+        error = self._watching.error or (watch.error if watch is not None else None)
+        return Taken([] if error is None else [WatchEvent("ERROR", error.status())], ended=True)
+
+    def _parsed_up_to_an_error(self, records: list[CacheEvent]) -> Taken:
+        events: list[WatchEvent] = []
+        for record in records:
+            events.append(self._parsed(record))
+            if events[-1].type == "ERROR":
+                return Taken(events, ended=True)
+        return Taken(events, seconds=REST_SECONDS if len(records) < _BATCH else 0.0)
+
+    def _parsed(self, event: CacheEvent) -> WatchEvent:
+        served = self._watching.served
+        if event.object is None:
+            mark = bookmark_object(served, event.revision, initial_end=event.initial_end)
+            return WatchEvent("BOOKMARK", mark)
+        try:
+            return WatchEvent(event.kind, served.parsed(event.object))  # type: ignore[arg-type]  # the cache's words
+        except ApiError as error:  # who converts it could not
+            return WatchEvent("ERROR", error.status())

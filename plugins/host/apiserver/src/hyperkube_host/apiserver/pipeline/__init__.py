@@ -1,0 +1,1 @@
+"""A request's way through the server: filters, dispatch to the verbs, the answer."""

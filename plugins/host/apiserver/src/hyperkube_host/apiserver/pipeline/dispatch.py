@@ -1,0 +1,119 @@
+"""From the words of a request to the verb that answers it, with the refusals of what is not there or not allowed.
+
+Source: kubernetes apiserver ``pkg/endpoints/installer.go`` (which paths a resource has).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hyperkube_host.apiserver.connect.connect import connect
+from hyperkube_host.apiserver.request.calls import ApiRequest, Outcome, Target
+from hyperkube_host.apiserver.request.request_info import RequestInfo
+from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_host.apiserver.rest import create, delete, delete_collection, patch, read, subresource, update
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.serializer.negotiation import negotiate_custom
+from hyperkube_host.apiserver.serializer.path_errors import PathNotFound, not_allowed, not_found
+
+from hyperkube.machinery.errors import MethodNotAllowed, NotFound
+
+_METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
+_ITEM_VERBS = frozenset({"get", "update", "patch", "delete"})
+
+
+def locate(registry: Registry, info: RequestInfo) -> Target:
+    """Return what a resource request addresses.
+
+    Raises:
+        PathNotFound: its group version is not served.
+        NotFound: there is no such resource, or not at that place.
+    """
+    version = registry.version(info.group, info.version)
+    if version is None or (info.prefix == "api") != (not info.group):
+        raise PathNotFound
+    served = version.resources.get(info.resource)
+    if served is None:
+        if version.custom:
+            raise PathNotFound
+        raise not_found()
+    if info.in_namespace and not served.spec.namespaced:
+        raise not_found()
+    if served.spec.namespaced and not info.in_namespace and len(info.parts) > 1:
+        raise not_found()
+    target = Target(served, info.namespace if served.spec.namespaced else "", info.name)
+    if not info.subresource:
+        return target
+    sub = served.spec.subresource(info.subresource)
+    if sub is None and served.custom:
+        raise NotFound.about(served.group_resource, info.name)
+    if sub is None or (len(info.parts) > 3 and not sub.connect):
+        raise not_found()
+    return Target(served, target.namespace, target.name, sub)
+
+
+def serve(services: Services, request: ApiRequest, target: Target) -> Outcome:
+    """Answer a request for a resource.
+
+    Raises:
+        MethodNotAllowed: the resource has no such verb at that path.
+    """
+    info, served = request.info, target.served
+    if served.custom:  # what cannot be answered is not done
+        negotiate_custom(request.headers.get("accept", ""), transforms=True)
+    if request.method not in _METHODS or not info.verb:
+        raise not_allowed()
+    on_item = len(info.parts) > 1
+    if target.sub is not None:
+        _warn(request, target)
+        return _part(services, request, target)
+    if served.storage is None and served.spec.read is None:
+        return _virtual(services, request, target, on_item=on_item)
+    if info.verb not in served.spec.verbs or (on_item and info.verb not in {*_ITEM_VERBS, "watch"}):
+        raise not_allowed()
+    if not on_item and info.verb in {"update", "patch"}:
+        raise not_allowed()
+    if served.spec.namespaced and not info.in_namespace and info.verb in {"create", "deletecollection"}:
+        raise not_allowed()
+    _warn(request, target)
+    return _VERBS[info.verb](services, request, target)
+
+
+def _warn(request: ApiRequest, target: Target) -> None:
+    if target.served.spec.deprecated:
+        request.warn(target.served.spec.deprecated)
+
+
+def _virtual(services: Services, request: ApiRequest, target: Target, *, on_item: bool) -> Outcome:
+    if on_item:
+        raise not_found()
+    if request.info.verb != "create":
+        raise not_allowed()
+    return subresource.create_virtual(services, request, target)
+
+
+def _part(services: Services, request: ApiRequest, target: Target) -> Outcome:
+    sub, verb = target.sub, request.info.verb
+    if sub is None or verb not in sub.verbs:
+        if target.served.custom:
+            raise MethodNotAllowed.about(target.served.group_resource, verb)
+        raise not_allowed()
+    if sub.handler is not None:
+        return subresource.serve(services, request, target, sub)
+    if sub.connect:
+        return connect(services, request, target, sub)
+    if verb == "get":
+        return read.get(services, request, target)
+    return update.update(services, request, target) if verb == "update" else patch.patch(services, request, target)
+
+
+_VERBS: dict[str, Callable[[Services, ApiRequest, Target], Outcome]] = {
+    "create": create.create,
+    "get": read.get,
+    "list": read.list_objects,
+    "watch": read.watch,
+    "update": update.update,
+    "patch": patch.patch,
+    "delete": delete.delete,
+    "deletecollection": delete_collection.delete_collection,
+}

@@ -1,0 +1,257 @@
+"""The API server as the edge sees it: authenticates, limits, runs the pipeline, writes the answer.
+
+Source of the order: kubernetes apiserver ``pkg/server/config.go`` (DefaultBuildHandlerChain).
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from hyperkube_host.apiserver.authentication.union import Authentication
+from hyperkube_host.apiserver.authorization.union import Authorization
+from hyperkube_host.apiserver.flowcontrol.max_in_flight import REFUSED, WAITING, Limits, Turn
+from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
+from hyperkube_host.apiserver.health.health import text
+from hyperkube_host.apiserver.pipeline.auditor import Auditor, uri_of
+from hyperkube_host.apiserver.pipeline.hot_reads import HotReads
+from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
+from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
+from hyperkube_host.apiserver.routes.metrics import RequestMetrics
+from hyperkube_host.apiserver.serializer.encode import Encoder
+from hyperkube_host.apiserver.serializer.negotiation import PLAIN
+from hyperkube_lib.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
+
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.durations import DurationError, parse_duration
+from hyperkube.machinery.errors import ApiError, BadRequest, InternalError
+from hyperkube.machinery.random import unique_id
+from hyperkube.machinery.users import UserInfo
+
+_LONG_RUNNING_PARTS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+NOBODY = UserInfo("")
+"""The user of a request whose credentials were wrong."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """One request on its way, from its bytes to its answer."""
+
+    request: HttpRequest
+    started: float
+    audit_id: str
+    api: ApiRequest | None = None
+    turn: Turn | None = None
+    crashed: bool = False
+
+    @property
+    def accept(self) -> str:
+        """What the client accepts, for errors."""
+        return self.request.headers.get("accept", "")
+
+
+class ApiHandler:
+    """The `Handler` of an API server."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        encoder: Encoder,
+        authentication: Authentication,
+        authorization: Authorization,
+        limits: Limits,
+        metrics: RequestMetrics,
+        clock: Clock,
+        logger: logging.Logger,
+        *,
+        local_store: bool,
+        audit: Auditor | None = None,
+        long_running: str = "",
+    ) -> None:
+        self.audit = audit
+        self._long_running = re.compile(long_running) if long_running else None
+        self._pipeline = pipeline
+        self._encoder = encoder
+        self._authentication = authentication
+        gates = pipeline.services.gates
+        self._impersonation = Impersonation(authorization, constrained=gates.get("ConstrainedImpersonation", True))
+        self.limits = limits
+        self._metrics = metrics
+        self._clock = clock
+        self._logger = logger
+        self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
+        self._hot_reads: HotReads | None = None
+        if local_store:  # else a read has to ask how far the store is
+            flows = limits if isinstance(limits, FlowControl) else None
+            self._hot_reads = HotReads(
+                pipeline.services, encoder, authentication, authorization, metrics, clock, audit, flows
+            )
+
+    def handle(self, request: HttpRequest) -> Answer | Postponed:
+        """Answer one request, or say what it waits for; never raises."""
+        call = _Call(request, self._clock.monotonic(), request.headers.get("audit-id") or unique_id(self._random))
+        answer = self._guarded(call, self._begin)
+        if answer is not None:
+            return self._end(call, answer)
+        if call.turn is not None and call.turn.state is WAITING:
+            return Postponed(wait=call.turn.subscribe, proceed=lambda: self._proceed(call))
+        return self._proceed(call)
+
+    def answer(self, request: HttpRequest) -> Answer:
+        """Answer one request of this process, which waits for nobody; never raises."""
+        call = _Call(request, self._clock.monotonic(), request.headers.get("audit-id") or unique_id(self._random))
+        answer = self._guarded(call, self._open)
+        return self._end(call, answer) if answer is not None else self._proceed(call)
+
+    def _proceed(self, call: _Call) -> Answer:
+        try:
+            answer = self._guarded(call, self._answer)
+        finally:
+            if call.turn is not None:
+                call.turn.leave()
+        return self._end(call, answer or self._encoder.error(call.api, InternalError("no answer"), call.accept))
+
+    def _guarded(self, call: _Call, step: Callable[[_Call], Answer | None]) -> Answer | None:
+        """Take a step; what it raises becomes the answer."""
+        request = call.request
+        try:
+            return step(call)
+        except ApiError as error:
+            return self._encoder.error(call.api, error, call.accept)
+        except Exception as error:
+            call.crashed = True
+            self._logger.exception("%s %s failed", request.method, request.path)
+            return self._encoder.error(call.api, InternalError.because(repr(error)), call.accept)
+
+    def _open(self, call: _Call) -> Answer | None:
+        """Find out who asks what."""
+        request = call.request
+        user = request.user or self._authentication.authenticate(request)
+        api = call.api = self._read(request, user, call.audit_id)
+        if self.audit is not None:
+            self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
+        acting = self._impersonation.act_as(request.headers, user, lambda: api.info.attributes(user))
+        api.user = acting.user
+        if api.trail is not None and api.user is not user:
+            api.trail.acting_as, api.trail.constraint = acting.user, acting.constraint
+        if api.query.get("timeout") and not self._runs_long(api.info):
+            check_timeout(api.param("timeout"))
+        return None
+
+    def _begin(self, call: _Call) -> Answer | None:
+        """Find out who asks what, and give it its turn."""
+        self._open(call)
+        if call.api is not None and call.request.user is None and not self._is_exempt(call.api.info):
+            call.turn = self.limits.enter(call.api)
+        return None
+
+    def _answer(self, call: _Call) -> Answer | None:
+        """Answer a request whose turn it is, or that was turned away."""
+        api, turn = call.api, call.turn
+        if api is None:
+            return None
+        if turn is not None and turn.state is REFUSED:
+            refused = text("Too many requests, please try again later.", 429)
+            refused.headers.append(("Retry-After", "1"))
+            return refused
+        self._pipeline.authorize(api)
+        elsewhere = self._pipeline.elsewhere(api)
+        if elsewhere is not None:
+            return elsewhere
+        wanted = PLAIN
+        if api.info.is_resource and not self._is_streamed(api.info):
+            wanted = self._encoder.check(api)
+        return self._encoder.encode(api, self._pipeline.answer(api), wanted)
+
+    def _end(self, call: _Call, answer: Answer) -> Answer:
+        """Complete the answer's headers, and write down that it was given."""
+        api = call.api
+        self._finish(answer, call)
+        if self.audit is not None:
+            self._record(self.audit, call.request, api, answer, call.audit_id, crashed=call.crashed)
+        if api is not None:
+            self._metrics.observe(api, answer, self._clock.monotonic() - call.started)
+        return answer
+
+    def _record(
+        self,
+        audit: Auditor,
+        request: HttpRequest,
+        api: ApiRequest | None,
+        answer: Answer,
+        audit_id: str,
+        *,
+        crashed: bool,
+    ) -> None:
+        """Record the answer of a request, also of one that nobody could be named for."""
+        if api is None:
+            audit.refused(request, self._read(request, NOBODY, audit_id), answer)
+        elif api.trail is not None:
+            audit.complete(api.trail, api, answer, crashed=crashed)
+
+    def _read(self, request: HttpRequest, user: UserInfo, audit_id: str) -> ApiRequest:
+        query = request.query() if request.query_string else {}
+        info = parse(request.method, request.path, query)
+        return ApiRequest(
+            method=request.method,
+            path=request.path,
+            info=info,
+            query=query,
+            headers=request.headers,
+            body=request.body,
+            user=user,
+            audit_id=audit_id,
+        )
+
+    def _is_streamed(self, info: RequestInfo) -> bool:
+        return info.subresource in _LONG_RUNNING_PARTS
+
+    def _finish(self, answer: Answer, call: _Call) -> None:
+        if not isinstance(answer, Response | StreamResponse):
+            return
+        answer.headers.append(("Audit-Id", call.audit_id))
+        if call.turn is not None:
+            answer.headers += call.turn.headers
+        if call.api is not None:
+            for warning in call.api.warnings:
+                answer.headers.append(("Warning", f"299 - {quoted(warning)}"))
+
+    def hot(self, request: HttpRequest) -> Response | None:
+        """Answer a plain read from memory, or return None; never blocks."""
+        return self._hot_reads.answer(request) if self._hot_reads is not None else None
+
+    def is_long_running(self, request: HttpRequest) -> bool:
+        """Tell whether the request may stay open beyond the request timeout."""
+        query = request.query() if request.query_string else {}
+        info = parse(request.method, request.path, query)
+        return self._runs_long(info)
+
+    def _runs_long(self, info: RequestInfo) -> bool:
+        return info.verb in {"watch", "proxy"} or info.subresource in _LONG_RUNNING_PARTS or self._is_exempt(info)
+
+    def _is_exempt(self, info: RequestInfo) -> bool:
+        """Tell whether ``--long-running-request-regexp`` takes a request out of all limits."""
+        return self._long_running is not None and self._long_running.search(info.path) is not None
+
+
+def check_timeout(text: str) -> None:
+    """Refuse a ``timeout`` in the URL that is no duration.
+
+    Raises:
+        BadRequest: it is none. Source: kubernetes apiserver ``pkg/endpoints/filters/request_deadline.go``.
+    """
+    try:
+        parse_duration(text)
+    except DurationError as error:
+        raise BadRequest(f"invalid timeout specified in the request URL - {error}") from error
+
+
+def quoted(warning: str) -> str:
+    """Return a warning's text as a quoted string of a header; what headers cannot hold is left out."""
+    clean = "".join(char if char.isprintable() else " " for char in warning)
+    return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'

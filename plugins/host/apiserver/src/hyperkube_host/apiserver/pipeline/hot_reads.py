@@ -1,0 +1,176 @@
+"""Plain reads, answered right where they are parsed: what a path is and who may read it is looked up, not worked out.
+
+What takes more than look-ups (a first read, a query, another format, an audited read) goes the way of all requests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+from hyperkube_host.apiserver.authentication.union import Authentication
+from hyperkube_host.apiserver.authorization.union import Authorization
+from hyperkube_host.apiserver.flowcontrol.turns import Flow, FlowControl
+from hyperkube_host.apiserver.pipeline.auditor import Auditor
+from hyperkube_host.apiserver.pipeline.dispatch import locate
+from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
+from hyperkube_host.apiserver.rest import read
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.routes.metrics import RequestKey, RequestMetrics, key_of
+from hyperkube_host.apiserver.serializer.encode import JSON_HEADER, NO_CACHE, Encoder
+from hyperkube_host.apiserver.serializer.negotiation import PLAIN
+from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
+from hyperkube_lib.serving.exchange import HttpRequest, Response
+
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.random import unique_id
+from hyperkube.machinery.users import UserInfo
+
+LIST_MAX = 200
+"""Lists of more objects are joined on a worker's thread."""
+
+_PLACES_MAX = 4096
+_ACCEPTED = frozenset({"", "*/*", "application/json"})
+
+
+@dataclass(slots=True)
+class _Place:
+    """What a path addresses, and who was last seen to be allowed to read it.
+
+    Attributes:
+        generation: of the registry that it was found in.
+        user: the last reader; None when nobody has read it yet, or nobody may without being asked about again.
+        epoch: of the authorizers that allowed it.
+        flow: of that reader's requests for this place; None when requests are merely counted.
+    """
+
+    info: RequestInfo
+    target: Target
+    generation: int
+    key: RequestKey
+    user: UserInfo | None = None
+    epoch: int = 0
+    flow: Flow | None = None
+
+
+class HotReads:
+    """Answers from memory; used on the loop's thread alone, never blocks."""
+
+    def __init__(
+        self,
+        services: Services,
+        encoder: Encoder,
+        authentication: Authentication,
+        authorization: Authorization,
+        metrics: RequestMetrics,
+        clock: Clock,
+        audit: Auditor | None,
+        flows: FlowControl | None = None,
+    ) -> None:
+        self._services = services
+        self._encoder = encoder
+        self._authentication = authentication
+        self._authorization = authorization
+        self._metrics = metrics
+        self._clock = clock
+        self._audit = audit
+        self._flows = flows
+        self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
+        self._places: dict[str, _Place] = {}
+
+    def answer(self, request: HttpRequest) -> Response | None:
+        """Answer a plain read, or return None."""
+        headers = request.headers
+        if request.method != "GET" or request.query_string or headers.get("accept", "") not in _ACCEPTED:
+            return None
+        user = self._authentication.remembered(request)
+        if user is None or "impersonate-user" in headers or "impersonate-group" in headers:
+            return None
+        place = self._places.get(request.path)
+        if place is None or place.generation != self._services.registry.generation:
+            place = self._find(request.path)
+            if place is None:
+                return None
+        if (place.user is not user or place.epoch != self._authorization.epoch()) and not self._allows(place, user):
+            return None
+        flow = place.flow
+        if flow is not None and not (flow := self._current(flow, place, user)).lets_in():
+            return None
+        started = self._clock.monotonic()
+        answer = self._object(request, place) or self._through_the_verb(request, place, user)
+        if answer is None:
+            return None
+        answer.headers.append(("Audit-Id", headers.get("audit-id") or unique_id(self._random)))
+        if flow is not None:
+            answer.headers += flow.headers
+            flow.tally.hot += 1
+        key = place.key if answer.status == place.key[-1] else (*place.key[:-1], answer.status)
+        self._metrics.count(key, self._clock.monotonic() - started)
+        return answer
+
+    def _current(self, flow: Flow, place: _Place, user: UserInfo) -> Flow:
+        """Return the flow of a user's reads of a place, found again if the configuration has changed."""
+        if self._flows is not None and flow.generation != self._flows.generation:
+            flow = place.flow = self._flows.flow(place.info, user)
+        return flow
+
+    def _object(self, request: HttpRequest, place: _Place) -> Response | None:
+        """Return the answer to the plainest read: one object that is there, as it is kept."""
+        storage = place.target.served.storage
+        if not place.info.name or storage is None or request.headers.get("user-agent", "")[:1] in {"c", "W", "M"}:
+            return None  # those may be curl, Wget and browsers, which get it indented
+        cache = storage.cache
+        if not cache.loaded:
+            return None
+        try:
+            cached = cache.get(place.target.namespace, place.target.name)
+        except ApiError:
+            return None
+        return Response(headers=[JSON_HEADER, NO_CACHE], body=cached.body + b"\n") if cached is not None else None
+
+    def _through_the_verb(self, request: HttpRequest, place: _Place, user: UserInfo) -> Response | None:
+        storage = place.target.served.storage
+        is_list = not place.info.name
+        if storage is None or not storage.cache.loaded or (is_list and len(storage.cache) > LIST_MAX):
+            return None
+        api = ApiRequest(method="GET", path=request.path, info=place.info, headers=request.headers, user=user)
+        try:
+            outcome = (read.list_objects if is_list else read.get)(self._services, api, place.target)
+            answer = self._encoder.encode(api, outcome, PLAIN)
+        except ApiError as error:
+            answer = self._encoder.error(api, error, request.headers.get("accept", ""))
+        return answer if isinstance(answer, Response) else None
+
+    def _find(self, path: str) -> _Place | None:
+        """Find what a path addresses and remember it; None for what is not read hot."""
+        registry = self._services.registry
+        generation, info = registry.generation, parse("GET", path, {})
+        if not info.is_resource or info.subresource or info.verb not in {"get", "list"}:
+            return None
+        try:
+            target = locate(registry, info)
+        except (PathNotFound, ApiError):
+            return None
+        served = target.served
+        if served.storage is None or served.converts or served.spec.deprecated or info.verb not in served.spec.verbs:
+            return None
+        if served.spec.read is not None:
+            return None
+        if len(self._places) >= _PLACES_MAX:
+            self._places.clear()
+        place = self._places[path] = _Place(info, target, generation, key_of(info, 200))
+        return place
+
+    def _allows(self, place: _Place, user: UserInfo) -> bool:
+        """Tell whether a user is known to be allowed to read a place, and unrecorded; remember it if so."""
+        epoch, attributes = self._authorization.epoch(), place.info.attributes(user)
+        if self._audit is not None and self._audit.wants(attributes):
+            return False
+        decision = self._authorization.remembered(attributes)
+        if decision is None or not decision.allowed:
+            return False
+        place.user, place.epoch = user, epoch
+        place.flow = self._flows.flow(place.info, user) if self._flows is not None else None
+        return True

@@ -1,0 +1,1 @@
+"""What is served: the registry of resources and how each is stored."""

@@ -1,0 +1,325 @@
+"""A resource as the server serves it: its spec together with the compiled schema and the place it is stored at."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any, Protocol, TypeAlias
+
+import orjson
+from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
+from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform, read_object
+from hyperkube_lib.watch_cache.object_table import IndexFunction, by_field, by_owner
+from hyperkube_lib.watch_cache.resource_cache import ResourceCache
+from hyperkube_lib.watch_cache.watch_cache import StoreCache
+
+from hyperkube.hookspecs.api import ResourceSpec, Subresource
+from hyperkube.machinery.groups import GroupResource, GroupVersionKind
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema import TypeInfo, compile_schema
+from hyperkube.machinery.schema.blanks import Blanks
+from hyperkube.storage.feed import Subscribable
+from hyperkube.storage.transformed import TransformedStore
+
+OWNERS_INDEX = "metadata.ownerReferences.uid"
+Parsed: TypeAlias = list[Object]
+"""Objects of the caller's own."""
+
+NAME_FIELDS = frozenset({"metadata.name", "metadata.namespace"})
+
+
+class Codec(Protocol):
+    """What the pipeline needs of a schema; `CompiledSchema` and the schemas of custom resources have it."""
+
+    @property
+    def type(self) -> TypeInfo:
+        """The type, for patches and server-side apply."""
+
+    @property
+    def blanks(self) -> Blanks:
+        """The members that are stored when they are empty, but not shown."""
+
+    def decode(self, value: Any, *, report: bool = True) -> tuple[Object, list[str]]:
+        """Check and canonicalise; return the object and texts for unknown fields; raise `DecodeError`."""
+
+    def strict_errors(self, document: Any) -> list[str]:
+        """Return the texts for unknown and duplicate members of a document that keeps its duplicates."""
+
+    def canonical(self, obj: Object) -> Object:
+        """Return an object in its canonical form."""
+
+    def default(self, obj: Object) -> None:
+        """Fill in declared defaults in place."""
+
+
+def codec_for(schema: Any) -> Codec:
+    """Return the codec of a spec's schema: compiled from its name, or the object itself for custom resources."""
+    if isinstance(schema, str):
+        compiled: Codec = compile_schema(schema)
+        return compiled
+    found: Codec = schema
+    return found
+
+
+def is_stored(spec: ResourceSpec) -> bool:
+    """Tell whether objects are stored in a resource's own version, or were not if that has changed since."""
+    return spec.from_storage is None or spec.storage_kind == spec.kind
+
+
+class ResourceStorage:
+    """Where the objects of a resource are kept, whichever versions of it are served."""
+
+    def __init__(self, cache: StoreCache, root: str, prefix: str) -> None:
+        self._store_cache = cache
+        self.store = cache.store
+        self.is_local = isinstance(cache.store, Subscribable) and not isinstance(cache.store, TransformedStore)
+        """Whether the cache has every write before it is answered, and all there is to know about it."""
+        self.prefix = f"{root}{prefix}/"
+        self._lock = threading.Lock()
+        self._cache: ResourceCache | None = None
+        self._fields: dict[str, Any] = {}
+        self._indexes: set[str] = set()
+        self._schemas: list[Any] = []
+        self._custom: CustomCodec | None = None
+
+    def learn(self, spec: ResourceSpec) -> None:
+        """Note the field selectors and indexes of a version that is stored here."""
+        self._fields.update(spec.fields)
+        self._indexes.update(spec.indexes)
+        if isinstance(spec.schema, CustomCodec):
+            self._custom = spec.schema
+        else:
+            self._schemas.append(spec.schema)
+
+    @cached_property
+    def blanks(self) -> Blanks:
+        """The members that are stored when they are empty, but not shown; those of all versions."""
+        return reduce(or_, (codec_for(schema).blanks for schema in self._schemas), Blanks())
+
+    def key(self, namespace: str, name: str) -> str:
+        """Return the store key of an object."""
+        return f"{self.prefix}{namespace}/{name}" if namespace else self.prefix + name
+
+    @property
+    def field_names(self) -> frozenset[str]:
+        """The field selectors that are kept with each object."""
+        return frozenset(self._fields)
+
+    @property
+    def indexes(self) -> frozenset[str]:
+        """The field selectors that are indexed."""
+        return frozenset(self._indexes)
+
+    @property
+    def cache(self) -> ResourceCache:
+        """The watch cache of the resource; made when it is first needed."""
+        if self._cache is None:
+            with self._lock:
+                if self._cache is None:
+                    indexes: dict[str, IndexFunction] = {path: by_field(path) for path in self._indexes}
+                    indexes[OWNERS_INDEX] = by_owner
+                    self._cache = self._store_cache.resource(self.prefix, self._transform(), indexes=indexes)
+        return self._cache
+
+    def _transform(self) -> Transform:
+        readers: Mapping[str, Any] = dict(self._fields)
+        read = read_object((lambda obj: [(path, of(obj)) for path, of in readers.items()]) if readers else None)
+        if self._custom is not None:
+            return self._of_custom(self._custom, read) if self._custom.reshapes else read
+        blanks = self.blanks
+        return (lambda key, value, revision: read(key, blanks.shown_body(value), revision)) if blanks else read
+
+    @staticmethod
+    def _of_custom(codec: CustomCodec, read: Transform) -> Transform:
+        """Return what brings objects of the storage version into the shape they should have now."""
+        head = f'"apiVersion":"{codec.kind.api_version}"'.encode()
+
+        def transform(key: str, value: bytes, revision: int) -> CachedObject:
+            return read(key, codec.shaped_body(value) if head in value else value, revision)
+
+        return transform
+
+    def forget(self) -> None:
+        """Drop the cache and end its watches: the resource is not served any more."""
+        with self._lock:
+            cache, self._cache = self._cache, None
+        if cache is not None:
+            self._store_cache.forget(cache)
+
+
+def converted(obj: Object, source: ServedResource, wanted: ServedResource) -> Object:
+    """Return an object of one version in another; the argument stays as it is.
+
+    Raises:
+        ApiError: it cannot be converted.
+    """
+    # It may have changed since it was stored, although it still says which revision it comes from.
+    given = obj.get("metadata") or {}
+    meta = {name: value for name, value in given.items() if name != "resourceVersion"}
+    result = wanted.from_storage(source.to_storage({**obj, "metadata": meta}))
+    revision = given.get("resourceVersion")
+    return result if revision is None else {**result, "metadata": {**result["metadata"], "resourceVersion": revision}}
+
+
+Together: TypeAlias = "Callable[[ServedResource], Sequence[ServedResource]]"
+"""Returns the resources whose objects are kept in one place with a resource's own."""
+
+
+def _alone(served: ServedResource) -> Sequence[ServedResource]:
+    return (served,)
+
+
+class ServedResource:
+    """One resource in one version, ready to serve.
+
+    Attributes:
+        storage: None for virtual and computed resources.
+        custom: whether a CustomResourceDefinition made it.
+        converts: whether what is stored has to be looked at, as it may be in another version.
+        is_stored: whether its own version is the one that is written.
+        waits: whether conversion asks somebody else, and must not happen where nothing may wait.
+    """
+
+    def __init__(
+        self,
+        spec: ResourceSpec,
+        storage: ResourceStorage | None,
+        *,
+        custom: bool = False,
+        together: Together = _alone,
+    ) -> None:
+        self.spec = spec
+        self._together = together
+        self.storage = storage
+        self.custom = custom
+        self.strategy = spec.strategy
+        self.group_resource: GroupResource = spec.resource.group_resource
+        self.kind = spec.kind
+        self.converts = spec.from_storage is not None
+        self.is_stored = is_stored(spec)
+        self.waits = spec.from_storage_all is not None
+
+    def __repr__(self) -> str:
+        return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"
+
+    @cached_property
+    def codec(self) -> Codec:
+        """The codec of the resource's own kind."""
+        return codec_for(self.spec.schema)
+
+    @cached_property
+    def blanks(self) -> Blanks:
+        """The members that are stored when they are empty, but not shown."""
+        return self.codec.blanks if self.storage is not None else Blanks()
+
+    def codec_of(self, sub: Subresource) -> Codec:
+        """Return the codec of a subresource's body."""
+        return codec_for(sub.schema) if sub.schema else self.codec
+
+    @cached_property
+    def type_prefix(self) -> bytes:
+        """How the JSON of a stored object begins: its kind and version."""
+        head = orjson.dumps({"kind": self.kind.kind, "apiVersion": self.kind.api_version})
+        return head[:-1] + b","
+
+    def default(self, obj: Object) -> None:
+        """Fill in all defaults of a new or changed object, in place."""
+        self.strategy.default(obj)
+        self.codec.default(obj)
+
+    def canonical(self, obj: Object) -> Object:
+        """Return an object of this kind in its canonical form."""
+        canonical = self.codec.canonical(obj)
+        if not self.custom:  # a custom object may still have the wrong kind, which its validation reports
+            canonical["kind"] = self.kind.kind
+        canonical["apiVersion"] = self.kind.api_version
+        return canonical
+
+    def canonical_change(self, new: Object, old: Object) -> Object:
+        """Return a changed object in its canonical form, sharing with the canonical `old` what stayed as it was."""
+        same = {name for name, value in new.items() if name in old and value == old[name]} - {"metadata"}
+        if self.custom or new.keys() != old.keys() or not same:  # of numbers in custom objects 1 == 1.0
+            return self.canonical(new)
+        changed = self.canonical({name: value for name, value in new.items() if name not in same})
+        if not new.keys() <= changed.keys() | same:  # something became empty and is left out
+            return self.canonical(new)
+        return {name: old[name] if name in same else changed[name] for name in old}
+
+    @property
+    def field_names(self) -> frozenset[str]:
+        """The field selectors of the resource."""
+        own = NAME_FIELDS if self.spec.namespaced else frozenset({"metadata.name"})
+        return own | frozenset(self.spec.fields)
+
+    def stored(self) -> ResourceStorage:
+        """Return the storage of a resource that has one.
+
+        Raises:
+            LookupError: it has none.
+        """
+        if self.storage is None:
+            raise LookupError(f"{self!r} is not stored")
+        return self.storage
+
+    def to_storage(self, obj: Object) -> Object:
+        """Convert an object of this version to the one that is stored."""
+        return self.spec.to_storage(obj) if self.spec.to_storage is not None else obj
+
+    def from_storage(self, obj: Object) -> Object:
+        """Convert a stored object to this version."""
+        if self.spec.from_storage is not None:
+            return self.spec.from_storage(obj)
+        codec = self.spec.schema
+        return codec.shaped(obj) if isinstance(codec, CustomCodec) and codec.reshapes else obj
+
+    def body(self, cached: CachedObject) -> bytes:
+        """Return the JSON of an object in this version."""
+        if not self.converts or (self.is_stored and cached.body.startswith(self.type_prefix)):
+            return cached.body
+        return orjson.dumps(self.from_storage(orjson.loads(cached.body)))
+
+    def parsed(self, cached: CachedObject) -> Object:
+        """Return an object of the caller's own in this version."""
+        return self.from_storage(orjson.loads(cached.body))
+
+    def parsed_all(self, cached: Iterable[CachedObject]) -> Parsed:
+        """Return objects of the caller's own in this version; where somebody else converts them, in one go."""
+        convert = self.spec.from_storage_all
+        if convert is None:
+            return [self.parsed(one) for one in cached]
+        return convert([orjson.loads(one.body) for one in cached])
+
+    def fragment(self, cached: CachedObject) -> bytes:
+        """Return the JSON of an object as an item of a list: built-in kinds do not repeat their type there."""
+        body = self.body(cached)
+        if self.custom:
+            return body
+        prefix = self.type_prefix
+        if body.startswith(prefix):
+            return b"{" + body[len(prefix) :]
+        obj = orjson.loads(body)
+        obj.pop("kind", None)
+        obj.pop("apiVersion", None)
+        return orjson.dumps(obj)
+
+    def versions(self) -> Sequence[ServedResource]:
+        """Return the resources that are the same objects in all versions that are served, itself among them."""
+        return self._together(self)
+
+    def in_version(self, obj: Object, api_version: str) -> tuple[Object, TypeInfo | None] | None:
+        """Return an object of any version in another, with its type there; None when one of them is not served.
+
+        Raises:
+            ApiError: it cannot be converted.
+        """
+        kinds = {one.kind.api_version: one for one in self.versions() if one.kind.kind == self.kind.kind}
+        source, wanted = kinds.get(str(obj.get("apiVersion"))), kinds.get(api_version)
+        if source is None or wanted is None:
+            return None
+        return (obj if source is wanted else converted(obj, source, wanted)), wanted.codec.type
+
+    def list_kind(self) -> GroupVersionKind:
+        """Return the kind of a list of these."""
+        return self.kind._replace(kind=self.spec.list_kind or f"{self.kind.kind}List")

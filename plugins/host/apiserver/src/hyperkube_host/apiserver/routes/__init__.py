@@ -1,0 +1,1 @@
+"""What the server answers that is no resource: discovery, OpenAPI, health, metrics, logs, profiles."""

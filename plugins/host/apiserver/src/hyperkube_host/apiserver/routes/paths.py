@@ -1,0 +1,112 @@
+"""Everything that is no resource: discovery, OpenAPI, version, health, metrics, and the list of paths at the root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hyperkube_host.apiserver.health.health import Health, text
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.routes.discovery import Discovery
+from hyperkube_host.apiserver.routes.logs import ROOT, MachineLogs
+from hyperkube_host.apiserver.serializer import negotiation
+from hyperkube_host.apiserver.serializer.encode import NO_CACHE, ok, wants_pretty, write
+from hyperkube_host.apiserver.serializer.path_errors import not_allowed
+from hyperkube_lib.serving.exchange import Answer, Response
+
+from hyperkube.machinery import release
+from hyperkube.machinery.objects import Object
+
+VERSION: Object = {
+    "major": str(release.MAJOR),
+    "minor": str(release.MINOR),
+    "emulationMajor": str(release.MAJOR),
+    "emulationMinor": str(release.MINOR),
+    "minCompatibilityMajor": str(release.MAJOR),
+    "minCompatibilityMinor": str(release.MINOR - 1),
+    "gitVersion": release.GIT_VERSION,
+    "gitCommit": "hyperkube",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "none",
+    "compiler": "cpython",
+    "platform": "linux/amd64",
+}
+
+Page = Callable[[ApiRequest], Answer]
+
+
+class Paths:
+    """Answers requests for paths that are no resource.
+
+    Args:
+        pages: further paths and what answers them.
+        unlisted: the same, for paths that the index does not show.
+        logs: answers ``/logs`` and all below it.
+        lists_logs: whether the index shows it: Kubernetes has it only when told to.
+    """
+
+    def __init__(
+        self,
+        discovery: Discovery,
+        health: Health,
+        openapi: Any,
+        pages: Mapping[str, Page],
+        unlisted: Mapping[str, Page] | None = None,
+        logs: MachineLogs | None = None,
+        *,
+        lists_logs: bool = True,
+    ) -> None:
+        self._logs = logs
+        self._lists_logs = lists_logs
+        self._unlisted = dict(unlisted or {})
+        self._discovery = discovery
+        self._health = health
+        self._openapi = openapi
+        self._pages = {"/version": self._version, **pages}
+
+    def offer(self, path: str, page: Page) -> None:
+        """Answer a further path: what another part of the same process has to show."""
+        self._pages[path] = page
+
+    def answer(self, request: ApiRequest) -> Answer:
+        """Return the answer, a plain 404 for what is not there."""
+        path = request.path
+        plain_path = path.rstrip("/") or "/"
+        page = self._pages.get(plain_path) or self._unlisted.get(plain_path)
+        if page is not None:
+            return page(request)
+        if path in {"", "/", "/index.html"}:
+            return self._index(request)
+        found: Answer | None = self._health.answer(request) or self._discovery.answer(request)
+        if found is None and path.startswith("/openapi/"):
+            found = self._openapi.answer(request)
+        if found is None and self._logs is not None:
+            found = self._logs.answer(request)
+        return found if found is not None else self.missing(request)
+
+    def missing(self, _request: ApiRequest) -> Response:
+        """Return the answer for a path at which nothing is."""
+        return text("404 page not found\n", 404)
+
+    def _version(self, request: ApiRequest) -> Answer:
+        if request.method not in {"GET", "HEAD"}:
+            raise not_allowed()
+        negotiation.check_accepted(request.headers.get("accept", ""), (negotiation.JSON,))
+        return ok(write(VERSION, negotiation.JSON, pretty=True))
+
+    def listed(self) -> list[str]:
+        """Return the paths that the index shows."""
+        found = {*self._pages, *self._discovery.paths(), *self._health.paths(), *self._openapi.paths()}
+        if self._logs is not None and self._lists_logs:
+            found.add(ROOT)
+        return sorted(found)
+
+    def _index(self, request: ApiRequest) -> Answer:
+        body = {"paths": self.listed()}
+        if request.method not in {"GET", "HEAD"}:
+            raise not_allowed()
+        return Response(
+            headers=[("Content-Type", negotiation.JSON), NO_CACHE],
+            body=write(body, negotiation.JSON, pretty=wants_pretty(request)),
+        )

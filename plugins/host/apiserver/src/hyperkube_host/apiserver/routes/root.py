@@ -1,0 +1,101 @@
+"""Puts together what the server answers that is no resource: see `Paths` for how it is asked."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
+from hyperkube_host.apiserver.aggregation.remotes import Remotes
+from hyperkube_host.apiserver.explain.records import Explanations
+from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
+from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
+from hyperkube_host.apiserver.health.health import Health
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_host.apiserver.routes.discovery import Discovery
+from hyperkube_host.apiserver.routes.explanations import ExplanationPages
+from hyperkube_host.apiserver.routes.flowcontrol import DebugPages
+from hyperkube_host.apiserver.routes.logs import MachineLogs
+from hyperkube_host.apiserver.routes.metrics import CONTENT_TYPE
+from hyperkube_host.apiserver.routes.openapi import OpenApiPages
+from hyperkube_host.apiserver.routes.openid_metadata import CONFIGURATION, KEYS, OpenIdPages
+from hyperkube_host.apiserver.routes.paths import VERSION, Page, Paths
+from hyperkube_host.apiserver.routes.profiling import PATHS, Debugging
+from hyperkube_host.apiserver.serializer.encode import ok, wants_pretty
+from hyperkube_lib.serving.exchange import Answer
+from hyperkube_lib.serving.zpages import Zpages
+
+from hyperkube.hookspecs.api import Descriptions
+from hyperkube.machinery.clock import Clock
+
+_NAME = "apiserver"
+"""What the server calls itself; source: kubernetes apiserver ``pkg/server/genericapiserver.go`` (PrepareRun)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What is shown: the parts of a server that have something to say of themselves.
+
+    Attributes:
+        options: the server's flags.
+        gates: the feature gates that were set.
+        metrics: returns them in Prometheus' text format.
+        descriptions: returns what describes types.
+    """
+
+    options: Mapping[str, Any]
+    gates: Mapping[str, bool]
+    clock: Clock
+    logger: logging.Logger
+    registry: Registry
+    health: Health
+    metrics: Callable[[], bytes]
+    limits: Limits
+    explanations: Explanations
+    remotes: Remotes
+    described: RemoteOpenApi
+    descriptions: Callable[[], Descriptions]
+
+
+def root_paths(server: Sources) -> Paths:
+    """Return what answers for all paths of a server that are no resource."""
+    options, address = server.options, address_of(server.options)
+    openid = OpenIdPages(options, address)
+    zpages = Zpages(_NAME, server.clock, options.get("flagz"), lambda: paths.listed(), server.gates)  # noqa: PLW0108 -- made below
+    pages: dict[str, Page] = {
+        "/metrics": lambda _request: ok(server.metrics(), media_type=CONTENT_TYPE),
+        "/metrics/slis": lambda _request: ok(server.health.indicators(), media_type=CONTENT_TYPE),
+        CONFIGURATION: openid.configuration,
+        KEYS: openid.keys,
+        **{path: partial(_zpage, zpages) for path in zpages.offered},
+    }
+    discovery = Discovery(server.registry, server_address=address, remotes=server.remotes)
+    openapi = OpenApiPages(server.registry, str(VERSION["gitVersion"]), server.descriptions, server.described)
+    logs = MachineLogs() if options.get("enable-logs-handler") is not False else None
+    asked = "enable-logs-handler" in options.get("given", ())
+    paths = Paths(discovery, server.health, openapi, pages, _unlisted(server), logs, lists_logs=asked)
+    return paths
+
+
+def _zpage(zpages: Zpages, request: ApiRequest) -> Answer:
+    path = request.path.rstrip("/")
+    return zpages.page(path, request.headers.get("accept", ""), pretty=wants_pretty(request))
+
+
+def _unlisted(server: Sources) -> Mapping[str, Page]:
+    debugging = Debugging(server.options, server.clock, server.logger)
+    limits = server.limits
+    flows = DebugPages(limits, server.clock).pages() if isinstance(limits, FlowControl) else {}
+    return {**dict.fromkeys(PATHS, debugging.page), **ExplanationPages(server.explanations).pages(), **flows}
+
+
+def address_of(options: Mapping[str, Any]) -> str:
+    """Return the server's own host and port as clients are told, empty when nobody said where it listens."""
+    if external := str(options.get("external-hostname") or ""):
+        return external if ":" in external else f"{external}:{options.get('secure-port', 6443)}"
+    address = options.get("advertise-address") or options.get("bind-address") or ""
+    return f"{address}:{options.get('secure-port', 6443)}" if address else ""

@@ -1,0 +1,190 @@
+"""From a request's body to an object of the expected kind, with Kubernetes' words for everything that can be wrong.
+
+Source: kubernetes apimachinery ``pkg/runtime/serializer`` (json, protobuf, codec_factory), apiserver
+``pkg/endpoints/handlers/create.go`` (transformDecodeError).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.resources.served import Codec
+from hyperkube_host.apiserver.serializer import negotiation
+
+from hyperkube.machinery.codecs.document import Document, as_warnings, read_json, read_yaml
+from hyperkube.machinery.codecs.json import JsonError, summary
+from hyperkube.machinery.codecs.protobuf import Protobuf, ProtobufError, open_envelope
+from hyperkube.machinery.codecs.yaml import YamlError
+from hyperkube.machinery.errors import BadRequest, RequestEntityTooLarge
+from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
+from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.schema import CompiledSchema, DecodeError
+
+BODY_LIMIT = 3 * 1024 * 1024
+_HEAD = "couldn't get version/kind; json parse error: "
+_SCHEME = 'scheme "pkg/api/legacyscheme/scheme.go:30"'
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """What is known about kinds: decides between the two ways in which a body of another kind is refused."""
+
+    is_registered: Callable[[GroupVersionKind], bool]
+
+
+def check_size(body: bytes) -> None:
+    """Refuse a body that is too long.
+
+    Raises:
+        RequestEntityTooLarge: it is.
+    """
+    if len(body) > BODY_LIMIT:
+        raise RequestEntityTooLarge(f"Request entity too large: limit is {BODY_LIMIT}")
+
+
+def unrecognized(kind: GroupVersionKind, why: str, body: bytes) -> BadRequest:
+    """Return the error for a body that is not even the beginning of an object."""
+    return BadRequest(f"the object provided is unrecognized (must be of type {kind.kind}): {why} ({summary(body)})")
+
+
+def validation_mode(request: ApiRequest) -> str:
+    """Return the request's ``fieldValidation``."""
+    return request.param("fieldValidation") or "Warn"
+
+
+def unregistered(kind: GroupVersionKind) -> str:
+    """Return the text for a kind that nobody knows."""
+    return f'no kind "{kind.kind}" is registered for version "{kind.api_version}" in {_SCHEME}'
+
+
+def parsed(value: Any) -> Document:
+    """Return a document that came parsed: from this process, or from protobuf."""
+    return Document(b"", value, is_yaml=True)
+
+
+class BodyDecoder:
+    """Decodes bodies of requests; one per server."""
+
+    def __init__(self, kinds: Kinds, protobuf: Protobuf) -> None:
+        self._kinds = kinds
+        self._protobuf = protobuf
+
+    def decode(
+        self,
+        request: ApiRequest,
+        kind: GroupVersionKind,
+        codec: Codec,
+        *,
+        also: Sequence[GroupVersionKind] = (),
+    ) -> Object:
+        """Return the body as an object of `kind`, defaulted by its schema; warn of or refuse unknown fields.
+
+        A body of one of the kinds `also` counts as one of `kind`.
+
+        Raises:
+            BadRequest: it cannot be decoded, or has unknown fields where that is strictly forbidden.
+            RequestEntityTooLarge: it is too long.
+            UnsupportedMediaType: its content type is not read here.
+        """
+        obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
+        if request.trail is not None:
+            request.trail.took(obj)
+        return obj
+
+    def decode_shared(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Object:
+        """Return the body as an object of a kind that is registered in every group version (DeleteOptions).
+
+        Raises:
+            BadRequest: it cannot be decoded.
+        """
+        document = self._parse(request, kind, codec)
+        value = document.value
+        if isinstance(value, dict) and value.get("kind") in (None, "", kind.kind):
+            value["apiVersion"] = kind.api_version
+        return self._shape(request, document, kind, codec)
+
+    def _parse(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Document:
+        """Return the body as JSON, whatever its format."""
+        if request.content is not None or request.inside:
+            return parsed(copy_object(request.content) if request.content else {})
+        media_type = negotiation.body_type(request.headers.get("content-type", ""))
+        check_size(request.body)
+        try:
+            if media_type == negotiation.PROTOBUF:
+                return self._read_protobuf(request, kind, codec)
+            return read_json(request.body) if media_type == negotiation.JSON else read_yaml(request.body)
+        except JsonError as error:
+            raise unrecognized(kind, _HEAD + str(error), request.body) from error
+        except (YamlError, ProtobufError) as error:
+            raise unrecognized(kind, str(error), request.body) from error
+
+    def _read_protobuf(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Document:
+        envelope = open_envelope(request.body)
+        if not isinstance(codec, CompiledSchema):
+            raise ProtobufError("custom resources are not encoded as protobuf")
+        value: Object = {}
+        if envelope.kind in {"", kind.kind}:
+            value = self._protobuf.read_message(envelope.raw, codec)
+        value["kind"], value["apiVersion"] = envelope.kind or kind.kind, envelope.api_version or kind.api_version
+        return parsed(value)
+
+    def _shape(
+        self,
+        request: ApiRequest,
+        document: Document,
+        kind: GroupVersionKind,
+        codec: Codec,
+        also: Sequence[GroupVersionKind] = (),
+    ) -> Object:
+        """Return a parsed document as an object of `kind`; see `decode`."""
+        actual = self._actual_kind(request, document, kind)
+        if actual in also:
+            actual = kind
+        if not isinstance(codec, CompiledSchema):
+            _check_custom(actual, kind)
+        elif actual != kind and not self._kinds.is_registered(actual):
+            raise _cannot(actual, kind, unregistered(actual))
+        elif actual != kind:
+            pair = f"({actual.version}.{actual.kind}) to ({internal_package(kind.group)}.{kind.kind})"
+            raise _cannot(actual, kind, f"converting {pair}: unknown conversion")
+        mode = validation_mode(request)
+        try:
+            obj, strict = document.decode(codec, report=mode != "Ignore")  # type: ignore[arg-type]  # same two methods
+        except DecodeError as error:
+            raise _cannot(actual, kind, str(error)) from error
+        if strict and mode == "Strict":
+            raise _cannot(actual, kind, f"strict decoding error: {', '.join(strict)}")
+        for text in as_warnings(strict):
+            request.warn(text)
+        obj["kind"], obj["apiVersion"] = actual.kind, kind.api_version
+        codec.default(obj)
+        return obj
+
+    def _actual_kind(self, request: ApiRequest, document: Document, kind: GroupVersionKind) -> GroupVersionKind:
+        try:
+            api_version, name = document.kind()
+            version = GroupVersion.parse(api_version) if api_version else GroupVersion(kind.group, kind.version)
+        except DecodeError as error:
+            raise unrecognized(kind, _HEAD + str(error), request.body) from error
+        except ValueError as error:
+            raise unrecognized(kind, str(error), request.body) from error
+        return GroupVersionKind(version.group, version.version, name or kind.kind)
+
+
+def _check_custom(actual: GroupVersionKind, kind: GroupVersionKind) -> None:
+    """Insist on the version of a custom object; that its kind is right, validation finds out."""
+    if (actual.group, actual.version) != (kind.group, kind.version):
+        got, wanted = actual.api_version, kind.api_version
+        raise BadRequest(f"the API version in the data ({got}) does not match the expected API version ({wanted})")
+
+
+def _cannot(actual: GroupVersionKind, kind: GroupVersionKind, why: str) -> BadRequest:
+    return BadRequest(f'{actual.kind} in version "{actual.version}" cannot be handled as a {kind.kind}: {why}')
+
+
+def internal_package(group: str) -> str:
+    """Return the Go package of a group's internal types, as some messages show it."""
+    return group.partition(".")[0] or "core"

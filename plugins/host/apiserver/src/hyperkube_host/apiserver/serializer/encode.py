@@ -1,0 +1,260 @@
+"""From an outcome to bytes: objects, lists, tables, partial objects and streams, in the format the client accepts.
+
+Source: kubernetes apiserver ``pkg/endpoints/handlers/{response,responsewriters/writers}.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+from hyperkube_host.apiserver.request.calls import ApiRequest, Outcome, Page, Raw, Single, Watching
+from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.resources.meta_types import meta_schema
+from hyperkube_host.apiserver.serializer import negotiation
+from hyperkube_host.apiserver.serializer.decode import internal_package
+from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
+from hyperkube_host.apiserver.serializer.tables import (
+    META_VERSION,
+    ColumnDefinitions,
+    partial,
+    partial_schema,
+    shown_as,
+    table,
+)
+from hyperkube_host.apiserver.serializer.waiting_stream import WaitingStream
+from hyperkube_host.apiserver.serializer.watch_stream import WatchStream, frames_for
+from hyperkube_lib.serving.exchange import Answer, ChunkSource, Response, StreamResponse
+
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.codecs import json, yaml
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.errors import ApiError, NotAcceptable
+from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.schema import CompiledSchema
+
+JSON_HEADER = ("Content-Type", JSON)
+NO_CACHE = ("Cache-Control", "no-cache, private")
+_TRANSFORMED_VERBS = frozenset({"get", "list", "watch"})
+
+
+def write(obj: Object, media_type: str, *, pretty: bool = False) -> bytes:
+    """Return an object in JSON or YAML."""
+    return yaml.dumps(obj) if media_type == YAML else json.dumps(obj, pretty=pretty)
+
+
+def wants_pretty(request: ApiRequest) -> bool:
+    """Tell whether the answer shall be indented: when asked for, or for people with a browser or curl."""
+    given = request.query.get("pretty")
+    if given:
+        return flag(request.query, "pretty")
+    agent = request.headers.get("user-agent", "")
+    return agent.startswith(("curl", "Wget", "Mozilla/5.0"))
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Writes the answers of one server."""
+
+    clock: Clock
+    protobuf: Protobuf
+    columns: ColumnDefinitions
+
+    def check(self, request: ApiRequest) -> Format:
+        """Return the format of a resource request's answer, before anything is done.
+
+        Raises:
+            NotAcceptable: the client accepts nothing that can be written.
+        """
+        accept = request.headers.get("accept", "")
+        verb = request.info.verb
+        if not accept or accept == JSON:
+            return negotiation.PLAIN
+        produced = (*negotiation.ALL, *STREAMS) if verb in {"list", "watch"} else negotiation.ALL
+        negotiation.check_accepted(accept, produced)
+        transforms = verb in _TRANSFORMED_VERBS or not request.info.subresource
+        return negotiation.negotiate(accept, transforms=transforms, binary=True)
+
+    def encode(self, request: ApiRequest, outcome: Outcome, wanted: Format) -> Answer:
+        """Return the answer.
+
+        Raises:
+            NotAcceptable: the wanted form does not fit the outcome.
+        """
+        if isinstance(outcome, Raw):
+            return outcome.answer
+        if wanted.media_type == PROTOBUF and outcome.served is not None and outcome.served.custom:
+            wanted = negotiation.negotiate_custom(request.headers.get("accept", ""), transforms=True)
+        if isinstance(outcome, Watching):
+            return self._watch(request, outcome, wanted)
+        if isinstance(outcome, Page):
+            return self._page(request, outcome, wanted)
+        return self._single(request, outcome, wanted)
+
+    def _single(self, request: ApiRequest, outcome: Single, wanted: Format) -> Answer:
+        served = outcome.served
+        if wanted is negotiation.PLAIN and not wants_pretty(request):
+            if outcome.cached is not None and served is not None:
+                return ok(served.body(outcome.cached), status=outcome.status)
+            if outcome.body:
+                return ok(outcome.body, status=outcome.status)
+        obj = outcome.obj
+        if obj is None and outcome.cached is not None and served is not None:
+            obj = served.parsed(outcome.cached)
+        assert obj is not None  # noqa: S101 -- an outcome has one or the other
+        is_status = obj.get("kind") == "Status" and obj.get("apiVersion") == "v1"
+        if served is not None and not is_status:
+            obj = served.blanks.shown(obj)
+            obj = self._shaped(request, outcome, obj, wanted)
+        if wanted.media_type == PROTOBUF:
+            return self._binary(obj, outcome, wanted)
+        body = write(obj, wanted.media_type, pretty=wants_pretty(request))
+        return ok(body, status=outcome.status, media_type=wanted.media_type)
+
+    def _shaped(self, request: ApiRequest, outcome: Single, obj: Object, wanted: Format) -> Object:
+        served = outcome.served
+        if wanted.kind == "Table" and served is not None:
+            meta = {"resourceVersion": (obj.get("metadata") or {}).get("resourceVersion", "")}
+            include = request.param("includeObject")
+            now = self.clock.now()
+            view = shown_as(served, request.info.subresource)
+            return table(view, [obj], meta, now, include=include, version=wanted.version, columns=self.columns)
+        if wanted.kind == "PartialObjectMetadata" and served is not None:
+            return partial(served, obj, wanted.version)
+        if wanted.kind == "PartialObjectMetadataList" and served is not None:
+            shown = f"*{internal_package(served.kind.group)}.{served.kind.kind}"
+            raise NotAcceptable(f"you requested {wanted.kind}, but the requested object is not a list ({shown})")
+        return obj
+
+    def _binary(self, obj: Object, outcome: Single, wanted: Format) -> Answer:
+        """Return the object as protobuf, or as JSON where it has no such form."""
+        if wanted.kind and obj.get("kind") == wanted.kind:
+            body = self.protobuf.encode(obj, partial_schema(wanted))
+            return ok(body, status=outcome.status, media_type=PROTOBUF)
+        codec = outcome.served.codec if outcome.served is not None else None
+        schema = codec if isinstance(codec, CompiledSchema) else None
+        if schema is None or wanted.kind or outcome.served is None or obj.get("kind") != outcome.served.kind.kind:
+            if obj.get("kind") != "Status":
+                return ok(json.dumps(obj), status=outcome.status)
+            return ok(self._status(obj, PROTOBUF), status=outcome.status, media_type=PROTOBUF)
+        return ok(self.protobuf.encode(obj, schema), status=outcome.status, media_type=PROTOBUF)
+
+    def _page(self, request: ApiRequest, page: Page, wanted: Format) -> Answer:
+        served, meta = page.served, page_metadata(page)
+        if wanted.kind == "Table":
+            include = request.param("includeObject")
+            now, version = self.clock.now(), wanted.version
+            body = table(served, items_of(page), meta, now, include=include, version=version, columns=self.columns)
+        elif wanted.kind == "PartialObjectMetadataList":
+            items = [partial(served, obj, wanted.version) for obj in items_of(page)]
+            api_version = f"{META_VERSION}/{wanted.version}"
+            body = {"kind": wanted.kind, "apiVersion": api_version, "metadata": meta, "items": items}
+            if wanted.media_type == PROTOBUF:
+                return ok(self.protobuf.encode(body, partial_schema(wanted)), media_type=PROTOBUF)
+        elif wanted.kind:
+            shown = f"*{internal_package(served.kind.group)}.{served.list_kind().kind}"
+            raise NotAcceptable(f"you requested {wanted.kind}, but the requested object is a list ({shown})")
+        elif wanted.media_type == PROTOBUF and isinstance(served.codec, CompiledSchema):
+            return self._binary_page(page, served.codec, meta)
+        elif wanted.media_type != YAML and not wants_pretty(request):
+            return ok(page_bytes(page, meta))
+        else:
+            body = orjson.loads(page_bytes(page, meta))
+        return ok(write(body, wanted.media_type, pretty=wants_pretty(request)), media_type=wanted.media_type)
+
+    def _binary_page(self, page: Page, schema: CompiledSchema, meta: Object) -> Answer:
+        kind = page.served.list_kind()
+        head = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
+        items = (self.protobuf.write_message(obj, schema) for obj in items_of(page))
+        return ok(self.protobuf.encode_list(head, items, meta_schema("ListMeta")), media_type=PROTOBUF)
+
+    def _watch(self, request: ApiRequest, watching: Watching, wanted: Format) -> Answer:
+        include = request.param("includeObject")
+        if wanted.kind == "PartialObjectMetadataList":
+            return _unwritable(watching)
+        frames, content_type = frames_for(watching.served, wanted, include, self.clock, self.protobuf, self.columns)
+        headers = [("Content-Type", content_type), NO_CACHE]
+        stream: ChunkSource = WatchStream(watching, frames, self.clock)
+        return StreamResponse(headers=headers, source=WaitingStream(stream) if watching.served.waits else stream)
+
+    def error(self, request: ApiRequest | None, error: ApiError, accept: str) -> Response:
+        """Return the Status of an error."""
+        media_type = negotiation.error_format(accept)
+        pretty = request is not None and wants_pretty(request)
+        body = self._status(copy_object(error.status()), media_type, pretty=pretty)
+        headers = [("Content-Type", media_type), NO_CACHE]
+        if error.retry_after_seconds:
+            headers.append(("Retry-After", str(error.retry_after_seconds)))
+        return Response(status=error.status_code, headers=headers, body=body)
+
+    def _status(self, status: Object, media_type: str, *, pretty: bool = False) -> bytes:
+        if media_type != PROTOBUF:
+            return write(status, media_type, pretty=pretty)
+        return self.protobuf.encode(status, meta_schema("Status"))
+
+
+def _unwritable(watching: Watching) -> Response:
+    """Return the answer to a watch whose events have no such form: it ends before its first event."""
+    if watching.watch is not None:
+        watching.watch.close()
+    return Response(headers=[("Content-Type", JSON), NO_CACHE])
+
+
+def ok(body: bytes, *, status: int = 200, media_type: str = JSON) -> Response:
+    """Return a complete answer."""
+    if media_type == JSON and not body.endswith(b"\n"):
+        body += b"\n"
+    return Response(status=status, headers=[("Content-Type", media_type), NO_CACHE], body=body)
+
+
+def page_metadata(page: Page) -> Object:
+    """Return the metadata of a list."""
+    meta: Object = {} if page.computed is not None else {"resourceVersion": str(page.revision)}
+    if page.continue_token or page.served.custom:
+        meta["continue"] = page.continue_token
+    if page.remaining:
+        meta["remainingItemCount"] = page.remaining
+    return meta
+
+
+def items_of(page: Page) -> list[Object]:
+    """Return the objects of a list, parsed."""
+    if page.computed is not None:
+        return list(page.computed)
+    return page.served.parsed_all(page.objects)
+
+
+def without_type(obj: Object) -> Object:
+    """Return an item of a list without its kind and version."""
+    return {name: value for name, value in obj.items() if name not in {"kind", "apiVersion"}}
+
+
+def page_bytes(page: Page, meta: Object) -> bytes:
+    """Return the JSON of a list: the cache's fragments, joined."""
+    kind = page.served.list_kind()
+    head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta})
+    if page.computed is not None:
+        items = orjson.dumps([without_type(obj) for obj in page.computed])[1:-1]
+    else:
+        return _joined(page, head)
+    return b'%s,"items":[%s]}\n' % (head[:-1], items)
+
+
+def _joined(page: Page, head: bytes) -> bytes:
+    """Return a list of the cache's objects in one pass: megabytes are copied once."""
+    served = page.served
+    if served.waits:
+        return b'%s,"items":%s}\n' % (head[:-1], orjson.dumps(items_of(page)))
+    parts: list[bytes | memoryview] = [head[:-1], b',"items":[']
+    prefix, plain = served.type_prefix, not (served.converts or served.custom)
+    skipped = len(prefix)
+    for cached in page.objects:
+        body = cached.body
+        if plain and body.startswith(prefix):
+            parts += (b"{", memoryview(body)[skipped:], b",")
+        else:
+            parts += (served.fragment(cached), b",")
+    if page.objects:
+        parts.pop()
+    parts.append(b"]}\n")
+    return b"".join(parts)

@@ -1,0 +1,41 @@
+"""Loads the storage plugin that ``--storage-backend`` names, and those that bring encryption providers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hyperkube_host.apiserver.encryption.configuration import HelpedProvider
+from hyperkube_host.apiserver.plugins import ContextOf
+
+from hyperkube.hookspecs import storage
+from hyperkube.plugin import PluginHost, load
+from hyperkube.plugin.loader import installed
+
+_BACKENDS = {"": "etcd", "etcd2": "etcd", "etcd3": "etcd"}
+
+
+def load_storage(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
+    """Load the storage backend that ``--storage-backend`` names."""
+    wanted = str(options.get("storage-backend") or "")
+    name = _BACKENDS.get(wanted, wanted)
+    return load("storage", [name], storage, lambda plugin: context("storage", plugin))
+
+
+def helped_provider(context: ContextOf, hosts: list[PluginHost]) -> HelpedProvider:
+    """Return what makes the encryption providers that plugins have: the storage plugin of the provider's name does.
+
+    Each is loaded when it is first needed, and its host added to `hosts`.
+    """
+    loaded: dict[str, PluginHost] = {}
+
+    def make(provider: str, settings: Mapping[str, Any]) -> storage.ValueProvider | None:
+        if provider not in loaded:
+            if provider not in installed("storage"):
+                return None
+            loaded[provider] = load("storage", [provider], storage, lambda plugin: context("storage", plugin))
+            hosts.append(loaded[provider])
+        made: storage.ValueProvider | None = loaded[provider].hook.storage_encrypt(provider=provider, settings=settings)
+        return made
+
+    return make

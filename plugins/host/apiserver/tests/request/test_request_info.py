@@ -1,0 +1,88 @@
+import pytest
+from hyperkube_host.apiserver.request.request_info import flag, parse
+
+from hyperkube.machinery.users import UserInfo
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", "/api/v1/namespaces/a/pods", ("list", "", "v1", "a", "pods", "", "")),
+        ("GET", "/api/v1/namespaces/a/pods/p", ("get", "", "v1", "a", "pods", "p", "")),
+        ("GET", "/api/v1/namespaces/a/pods/p/log", ("get", "", "v1", "a", "pods", "p", "log")),
+        ("POST", "/apis/apps/v1/namespaces/a/deployments", ("create", "apps", "v1", "a", "deployments", "", "")),
+        ("DELETE", "/apis/apps/v1/deployments", ("deletecollection", "apps", "v1", "", "deployments", "", "")),
+        ("GET", "/api/v1/namespaces/a", ("get", "", "v1", "a", "namespaces", "a", "")),
+        ("PUT", "/api/v1/namespaces/a/finalize", ("update", "", "v1", "a", "namespaces", "a", "finalize")),
+        ("GET", "/api/v1/watch/namespaces/a/pods", ("watch", "", "v1", "a", "pods", "", "")),
+        ("FOO", "/api/v1/nodes", ("", "", "v1", "", "nodes", "", "")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_resource_request_is_read_off_its_path(method, path, expected):
+    info = parse(method, path, {})
+
+    assert info.is_resource
+    assert (
+        info.verb,
+        info.group,
+        info.version,
+        info.namespace,
+        info.resource,
+        info.name,
+        info.subresource,
+    ) == expected
+
+
+@pytest.mark.parametrize("path", ["/", "/api", "/api/v1", "/apis/apps/v1", "/healthz", "/version"])
+def test_what_is_no_resource_has_the_method_as_its_verb(path):
+    info = parse("GET", path, {})
+
+    assert not info.is_resource
+    assert info.verb == "get"
+
+
+def test_a_watch_parameter_makes_a_list_a_watch():
+    assert parse("GET", "/api/v1/pods", {"watch": ["1"]}).verb == "watch"
+    assert parse("GET", "/api/v1/pods", {"watch": ["false"]}).verb == "list"
+
+
+def test_a_field_selector_on_the_name_lets_a_list_be_allowed_by_name():
+    info = parse("GET", "/api/v1/pods", {"fieldSelector": ["metadata.name=p"]})
+
+    assert (info.verb, info.name) == ("list", "p")
+
+
+def test_a_flag_without_a_value_is_set():
+    assert flag({"follow": [""]}, "follow")
+    assert not flag({}, "follow")
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "labels", "name"),
+    [
+        ("GET", "metadata.name=p,spec.nodeName=n", "app=a", "p"),
+        ("DELETE", "metadata.name=p,spec.nodeName=n", "app=a", ""),
+    ],
+)
+def test_what_narrows_a_request_is_known_to_authorizers(method, fields, labels, name):
+    query = {"fieldSelector": [fields], "labelSelector": [labels]}
+
+    asked = parse(method, "/api/v1/pods", query).attributes(UserInfo("u"))
+
+    assert [str(one) for one in asked.field_selector] == fields.split(",")
+    assert [str(one) for one in asked.label_selector] == [labels]
+    assert asked.name == name
+
+
+@pytest.mark.parametrize("query", [{"fieldSelector": ["a"]}, {"labelSelector": ["a in"]}, {"fieldSelector": [""]}])
+def test_what_is_no_selector_narrows_nothing(query):
+    asked = parse("GET", "/api/v1/pods", query).attributes(UserInfo("u"))
+
+    assert (asked.field_selector, asked.label_selector) == ((), ())
+
+
+def test_a_single_object_is_not_narrowed():
+    info = parse("GET", "/api/v1/namespaces/a/pods/p", {"fieldSelector": ["a=b"]})
+
+    assert info.field_selector == ()

@@ -1,0 +1,59 @@
+"""What stayed as it was in a changed object is not put in order again; nobody can tell from the result."""
+
+from copy import deepcopy
+
+import orjson
+import pytest
+from hyperkube_host.apiserver.resources.served import ServedResource
+
+from hyperkube.hookspecs.api import ResourceSpec
+from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+
+pytest.importorskip("hyperkube_api.core.v1", reason="puts a type of the core API group in order")
+
+SERVED = ServedResource(
+    ResourceSpec(
+        resource=GroupVersionResource("", "v1", "pods"),
+        kind=GroupVersionKind("", "v1", "Pod"),
+        singular="pod",
+        namespaced=True,
+        verbs=("update",),
+        schema="hyperkube_api.core.v1:Pod",
+    ),
+    None,
+)
+OLD = SERVED.canonical(
+    {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": "p", "labels": {"a": "b"}, "annotations": {"x": "y"}},
+        "spec": {"containers": [{"name": "c", "image": "i", "env": [{"name": "E", "value": "1"}]}], "nodeName": "n"},
+        "status": {"phase": "Running", "podIP": "10.0.0.1"},
+    }
+)
+
+
+def reversed_members(value):
+    if isinstance(value, dict):
+        return {name: reversed_members(value[name]) for name in reversed(value)}
+    return [reversed_members(item) for item in value] if isinstance(value, list) else value
+
+
+def changes():
+    yield "nothing", lambda obj: obj
+    yield "another order", reversed_members
+    yield "a status", lambda obj: {**obj, "status": {"podIP": "10.0.0.2", "phase": "Failed", "message": ""}}
+    yield "an empty status", lambda obj: {**obj, "status": {}}
+    yield "no status", lambda obj: {name: value for name, value in obj.items() if name != "status"}
+    yield "a label", lambda obj: {**obj, "metadata": {"labels": {"z": "1", "a": "2"}, **obj["metadata"]}}
+    yield "a member that nobody knows", lambda obj: {**obj, "other": 1}
+    yield "a node", lambda obj: {**obj, "spec": {"nodeName": "m", **obj["spec"]}}
+
+
+@pytest.mark.parametrize("change", [pytest.param(change, id=name) for name, change in changes()])
+def test_it_is_as_if_all_had_been_put_in_order(change):
+    expected = orjson.dumps(SERVED.canonical(change(deepcopy(OLD))))
+    before = orjson.dumps(OLD)
+
+    assert orjson.dumps(SERVED.canonical_change(change(deepcopy(OLD)), OLD)) == expected
+    assert orjson.dumps(OLD) == before

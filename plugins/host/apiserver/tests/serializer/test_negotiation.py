@@ -1,0 +1,64 @@
+import pytest
+from hyperkube_host.apiserver.serializer.negotiation import (
+    JSON,
+    PROTOBUF,
+    YAML,
+    Format,
+    body_type,
+    check_accepted,
+    error_format,
+    negotiate,
+    patch_type,
+)
+
+from hyperkube.machinery.errors import NotAcceptable, UnsupportedMediaType
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", Format()),
+        ("*/*", Format()),
+        ("application/yaml", Format(YAML)),
+        (TABLE, Format(JSON, "Table", "v1")),
+        (f"{TABLE},application/json", Format(JSON, "Table", "v1")),
+        ("application/vnd.kubernetes.protobuf,application/json", Format(PROTOBUF)),
+        ("application/yaml;q=0.5,application/json;q=0.9", Format(JSON)),
+        ("text/html,*/*;q=0.8", Format()),
+    ],
+)
+def test_the_most_wanted_format_that_can_be_written_is_taken(accept, expected):
+    assert negotiate(accept, transforms=True, binary=True) == expected
+
+
+def test_a_table_is_not_acceptable_where_there_is_none():
+    with pytest.raises(NotAcceptable, match="only the following media types are accepted"):
+        negotiate(TABLE)
+
+
+def test_a_type_that_nobody_produces_is_refused_by_the_router():
+    with pytest.raises(NotAcceptable, match="406: Not Acceptable"):
+        check_accepted("text/html", (JSON, YAML))
+
+
+def test_errors_fall_back_to_json():
+    assert error_format("text/html") == JSON
+    assert error_format("application/yaml") == YAML
+
+
+@pytest.mark.parametrize(("given", "expected"), [("", JSON), ("application/json; charset=utf-8", JSON), (YAML, YAML)])
+def test_a_body_is_json_unless_it_says_otherwise(given, expected):
+    assert body_type(given) == expected
+
+
+def test_a_body_of_another_type_is_refused():
+    with pytest.raises(UnsupportedMediaType, match="accepted media types include"):
+        body_type("text/plain")
+
+
+def test_a_patch_must_say_what_it_is():
+    assert patch_type("application/merge-patch+json") == "application/merge-patch+json"
+    with pytest.raises(UnsupportedMediaType, match="415"):
+        patch_type("application/json")
