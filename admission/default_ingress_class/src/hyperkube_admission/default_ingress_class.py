@@ -9,7 +9,8 @@ from __future__ import annotations
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resources import INGRESS_CLASSES
-from hyperkube.machinery.objects import annotations_of, metadata, name_of
+from hyperkube.kinds.volumes import newest
+from hyperkube.machinery.objects import annotations_of, name_of
 from hyperkube.plugin import Plugin, PluginContext
 
 _DEFAULT = "ingressclass.kubernetes.io/is-default-class"
@@ -33,8 +34,6 @@ class DefaultIngressClass(Plugin):
         spec = ingress.setdefault("spec", {})
         if spec.get("ingressClassName") is not None or _OLD_CLASS in annotations_of(ingress):
             return
-        defaults = [known for known in self._classes.list() if annotations_of(known).get(_DEFAULT) == "true"]
-        if defaults:
-            defaults.sort(key=name_of)
-            newest = max(defaults, key=lambda known: str(metadata(known).get("creationTimestamp", "")))
-            spec["ingressClassName"] = name_of(newest)
+        default = newest(known for known in self._classes.list() if annotations_of(known).get(_DEFAULT) == "true")
+        if default is not None:
+            spec["ingressClassName"] = name_of(default)

@@ -9,16 +9,9 @@ from __future__ import annotations
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resources import STORAGE_CLASSES
-from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of
+from hyperkube.kinds.volumes import is_default_class, leaves_class_open, newest
+from hyperkube.machinery.objects import name_of
 from hyperkube.plugin import Plugin, PluginContext
-
-_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
-_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-
-
-def is_default(storage_class: Object) -> bool:
-    """Tell whether a class is marked as default."""
-    return any(annotations_of(storage_class).get(name) == "true" for name in _DEFAULT)
 
 
 class DefaultStorageClass(Plugin):
@@ -34,10 +27,6 @@ class DefaultStorageClass(Plugin):
         if not request.creates("persistentvolumeclaims"):
             return
         claim = request.written()
-        spec = claim.setdefault("spec", {})
-        if spec.get("storageClassName") is not None or _BETA_CLASS in annotations_of(claim):
-            return
-        classes = sorted((known for known in self._classes.list() if is_default(known)), key=name_of)
-        if classes:
-            newest = max(classes, key=lambda known: str(metadata(known).get("creationTimestamp", "")))
-            spec["storageClassName"] = name_of(newest)
+        default = newest(filter(is_default_class, self._classes.list()))
+        if default is not None and leaves_class_open(claim):
+            claim.setdefault("spec", {})["storageClassName"] = name_of(default)

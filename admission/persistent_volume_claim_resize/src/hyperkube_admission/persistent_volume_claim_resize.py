@@ -9,12 +9,12 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resource_lists import read
 from hyperkube.kinds.resources import STORAGE_CLASSES
+from hyperkube.kinds.volumes import class_name
 from hyperkube.machinery.errors import Forbidden, NotFound
-from hyperkube.machinery.objects import Object, annotations_of
+from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity
 from hyperkube.plugin import Plugin, PluginContext
 
-_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 _NOT_ALLOWED = (
     "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize"
 )
@@ -46,7 +46,7 @@ class PersistentVolumeClaimResize(Plugin):
             raise Forbidden(_NOT_ALLOWED)
 
     def _may_expand(self, claim: Object) -> bool:
-        name = annotations_of(claim).get(_BETA_CLASS) or (claim.get("spec") or {}).get("storageClassName")
+        name = class_name(claim)
         if not name:
             return False
         found = self._classes.get("", name)

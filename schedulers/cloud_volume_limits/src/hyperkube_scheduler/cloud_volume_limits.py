@@ -11,11 +11,12 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, not_found, not_owned
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, not_found
 from hyperkube_lib.scheduling.csi_migration import MIGRATED_PLUGINS
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
+from hyperkube.kinds.volumes import claim_names, not_made_for
 from hyperkube.machinery.objects import Object, annotations_of, labels_of, namespace_of
 
 REASON = "node(s) exceed max volume count"
@@ -85,7 +86,7 @@ class _CloudLimits(FilterPlugin):
             claim = self._claims.claim(namespace_of(pod), name) if self._claims is not None else None
             if claim is None:
                 return f"looking up PVC {namespace_of(pod)}/{name}: {not_found('persistentvolumeclaim', name)}"
-            why = not_owned(pod, claim) if ephemeral else ""
+            why = not_made_for(claim, pod) if ephemeral else ""
             if why:
                 return why
         return ""

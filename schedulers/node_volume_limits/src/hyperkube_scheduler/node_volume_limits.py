@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, not_found, not_owned
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, not_found
 from hyperkube_lib.scheduling.csi_migration import MIGRATED, handle_of, of_provisioner, of_volume
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
+from hyperkube.kinds.volumes import claim_names, not_made_for
 from hyperkube.machinery.objects import Object, namespace_of
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def _unusable(pod: Object, known: Claims) -> str:
         claim = known.claim(namespace_of(pod), name)
         if claim is None:
             return f"looking up PVC {namespace_of(pod)}/{name}: {not_found('persistentvolumeclaim', name)}"
-        why = not_owned(pod, claim) if ephemeral else ""
+        why = not_made_for(claim, pod) if ephemeral else ""
         if why:
             return why
     return ""

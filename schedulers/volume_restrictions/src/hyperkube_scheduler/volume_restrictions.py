@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, not_found
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, not_found
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, PreFiltered
+from hyperkube.kinds.volumes import claim_names
 from hyperkube.machinery.objects import Object, namespace_of
 
 DISK_REASON = "node(s) had no available disk"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, class_name, not_found
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, not_found
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, PreFiltered
+from hyperkube.kinds.volumes import claim_names, class_name
 from hyperkube.machinery.objects import Object, labels_of, namespace_of
 
 REASON = "node(s) had no available volume zone"

@@ -16,9 +16,10 @@ from hyperkube.kinds.node_identity import node_of
 from hyperkube.kinds.pods import containers, is_mirror, spec_of
 from hyperkube.kinds.rbac import rule_allows
 from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS
+from hyperkube.kinds.volumes import claim_name
 from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of, namespace_of
+from hyperkube.machinery.objects import Object, annotations_of, metadata, namespace_of
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -77,7 +78,7 @@ def references(pod: Object) -> Iterator[str]:
     for container in containers(pod):
         named += _environment(container)
     for volume in spec.get("volumes") or ():
-        named += _volume(volume, name_of(pod))
+        named += _volume(volume, pod)
     status = pod.get("status") or {}
     claims = [*(status.get("resourceClaimStatuses") or ()), *(spec.get("resourceClaims") or ())]
     claims.append(status.get("extendedResourceClaimStatus") or {})
@@ -97,15 +98,13 @@ def _environment(container: Object) -> Iterator[tuple[str, str]]:
                 yield kind, value[member].get("name", "")
 
 
-def _volume(volume: Object, pod_name: str) -> Iterator[tuple[str, str]]:
+def _volume(volume: Object, pod: Object) -> Iterator[tuple[str, str]]:
     if volume.get("secret"):
         yield "secrets", volume["secret"].get("secretName", "")
     if volume.get("configMap"):
         yield "configmaps", volume["configMap"].get("name", "")
-    if volume.get("persistentVolumeClaim"):
-        yield "persistentvolumeclaims", volume["persistentVolumeClaim"].get("claimName", "")
-    if volume.get("ephemeral"):
-        yield "persistentvolumeclaims", f"{pod_name}-{volume.get('name', '')}"
+    if claim := claim_name(pod, volume):
+        yield "persistentvolumeclaims", claim
     for source in (volume.get("projected") or {}).get("sources") or ():
         for member, kind in (("secret", "secrets"), ("configMap", "configmaps")):
             if source.get(member):

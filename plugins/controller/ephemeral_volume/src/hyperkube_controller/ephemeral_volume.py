@@ -14,19 +14,18 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS
+from hyperkube.kinds.volumes import claim_name, not_made_for
 from hyperkube.kinds.workloads import controller_reference
 from hyperkube.machinery.errors import AlreadyExists, ApiError
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
-    controller_of,
     copy_object,
     is_being_deleted,
     labels_of,
     name_of,
     namespace_of,
     split_key,
-    uid_of,
 )
 from hyperkube.plugin import Plugin
 
@@ -35,7 +34,7 @@ def claim_of(pod: Object, volume: Object) -> Object:
     """Return the claim to create for an ephemeral volume of a pod."""
     template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
     meta = {
-        "name": f"{name_of(pod)}-{volume['name']}",
+        "name": claim_name(pod, volume),
         "namespace": namespace_of(pod),
         "labels": dict(labels_of(template)),
         "annotations": dict(annotations_of(template)),
@@ -61,9 +60,7 @@ def decide(pod: Object, find: Callable[[str], Object | None]) -> list[Action]:
         present = find(name_of(wanted))
         if present is None:
             actions.append(Create(PERSISTENT_VOLUME_CLAIMS, wanted))
-        elif (controller_of(present) or {}).get("uid") != uid_of(pod):
-            key = f"{namespace_of(pod)}/{name_of(wanted)}"
-            why = f"PVC {key} was not created for pod {namespace_of(pod)}/{name_of(pod)} (pod is not owner)"
+        elif why := not_made_for(present, pod):
             actions.append(Emit(pod, "Warning", "FailedBinding", f"ephemeral volume {volume['name']}: {why}"))
     return actions
 

@@ -11,28 +11,18 @@ from hyperkube.client.actions import Action, Update, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.pods import spec_of
+from hyperkube.kinds.pods import is_scheduled
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS
-from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of, split_key
+from hyperkube.kinds.volumes import claim_keys
+from hyperkube.machinery.objects import Object, is_being_deleted, key_of, metadata, namespace_of, split_key
 from hyperkube.plugin import Plugin
 
 FINALIZER = "kubernetes.io/pvc-protection"
 
 
-def claims_of(pod: Object) -> list[str]:
-    """Return the names of the claims that a pod's volumes refer to."""
-    names = []
-    for volume in spec_of(pod).get("volumes") or []:
-        if "persistentVolumeClaim" in volume:
-            names.append(str(volume["persistentVolumeClaim"].get("claimName", "")))
-        elif "ephemeral" in volume:
-            names.append(f"{name_of(pod)}-{volume['name']}")
-    return names
-
-
 def is_used(claim: Object, pods: Iterable[Object]) -> bool:
     """Tell whether a pod that a kubelet may know of uses the claim."""
-    return any(spec_of(pod).get("nodeName") and name_of(claim) in claims_of(pod) for pod in pods)
+    return any(is_scheduled(pod) and key_of(claim) in claim_keys(pod) for pod in pods)
 
 
 def decide(claim: Object, *, used: bool) -> list[Action]:
@@ -58,14 +48,14 @@ class PvcProtection(Plugin):
         """Build the loop."""
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
         self._pods = self.informers.informer(PODS)
-        self._pods.add_index("claim", _by_claim)
+        self._pods.add_index("claim", claim_keys)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         self._claims.add_handler(self._loop.enqueue, self._loop.enqueue_update)
         self._pods.add_handler(on_delete=self._pod_gone)
         return self._loop
 
     def _pod_gone(self, pod: Object) -> None:
-        for key in _by_claim(pod):
+        for key in claim_keys(pod):
             self._loop.queue.add(key)
 
     def _sync(self, key: str) -> None:
@@ -79,10 +69,6 @@ class PvcProtection(Plugin):
         if not is_being_deleted(claim):
             return True  # does not matter yet
         namespace = namespace_of(claim)
-        if is_used(claim, self._pods.by_index("claim", f"{namespace}/{name_of(claim)}")):
+        if is_used(claim, self._pods.by_index("claim", key_of(claim))):
             return True
         return is_used(claim, self.client.list(PODS, namespace).items)
-
-
-def _by_claim(pod: Object) -> tuple[str, ...]:
-    return tuple(f"{namespace_of(pod)}/{name}" for name in claims_of(pod))

@@ -26,6 +26,7 @@ from hyperkube.kinds.resource_lists import (
     read,
     show_names,
 )
+from hyperkube.kinds.volumes import class_name
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.labels import Requirement
 from hyperkube.machinery.objects import Object, metadata
@@ -34,7 +35,6 @@ from hyperkube.machinery.times import parse_time
 
 _ONE, _ZERO = Quantity(1), Quantity(0)
 _STORAGE_CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
-_BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _POD_RESOURCES = frozenset(
@@ -156,7 +156,7 @@ def _service_usage(service: Object) -> ResourceList:
 def _claim_usage(claim: Object) -> ResourceList:
     spec = claim.get("spec") or {}
     used: ResourceList = {"persistentvolumeclaims": _ONE, count_name(CLAIMS): _ONE}
-    storage_class = (metadata(claim).get("annotations") or {}).get(_BETA_CLASS) or spec.get("storageClassName") or ""
+    storage_class = class_name(claim)
     wanted = read((spec.get("resources") or {}).get("requests")).get("storage")
     allocated = read((claim.get("status") or {}).get("allocatedResources")).get("storage")
     if wanted is not None and allocated is not None and allocated > wanted:

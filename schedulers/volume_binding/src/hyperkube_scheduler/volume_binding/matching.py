@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import Claims, class_name
+from hyperkube_lib.scheduling.claims import Claims
 from hyperkube_lib.scheduling.csi_migration import moved_terms, of_volume
 from hyperkube_lib.scheduling.node_selectors import any_term
 
 from hyperkube.hookspecs.scheduling import NodeTable
+from hyperkube.kinds.volumes import class_name
 from hyperkube.machinery.labels import from_label_selector, from_node_selector_expressions
 from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, name_of, namespace_of, uid_of
 from hyperkube.machinery.quantity import parse

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import Claims, class_name
+from hyperkube_lib.scheduling.claims import Claims
 from hyperkube_lib.scheduling.node_selectors import any_term
 from hyperkube_scheduler.volume_binding.matching import candidates, reachable, size_of
 
 from hyperkube.hookspecs.scheduling import NodeTable
+from hyperkube.kinds.volumes import class_name
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import NodeName, Object, annotations_of, labels_of, name_of
 from hyperkube.machinery.quantity import parse

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, claim_names, is_bound, not_found, not_owned
+from hyperkube_lib.scheduling.claims import CHANGES, Claims, is_bound, not_found
 from hyperkube_lib.scheduling.resource_scores import shape_of
 from hyperkube_scheduler.volume_binding.matching import is_meant_for, reachable_by_driver
 from hyperkube_scheduler.volume_binding.plans import SELECTED_NODE, Plan, Planner
@@ -26,6 +26,7 @@ from hyperkube.hookspecs.scheduling import (
     ScorePlugin,
 )
 from hyperkube.kinds.resources import NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
+from hyperkube.kinds.volumes import claim_names, not_made_for
 from hyperkube.machinery.objects import (
     NodeName,
     Object,
@@ -228,7 +229,7 @@ def _usable(pod: Object, known: Claims) -> tuple[str, list[Object]]:
             return f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{lost}"', []
         if is_being_deleted(claim):
             return f'persistentvolumeclaim "{name}" is being deleted', []
-        why = not_owned(pod, claim) if ephemeral else ""
+        why = not_made_for(claim, pod) if ephemeral else ""
         if why:
             return why, []
         claims.append(claim)

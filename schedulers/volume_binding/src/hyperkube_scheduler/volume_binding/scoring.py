@@ -9,10 +9,11 @@ import math
 from collections.abc import Mapping
 from itertools import pairwise
 
-from hyperkube_lib.scheduling.claims import class_name
 from hyperkube_lib.scheduling.resource_scores import Shape
 from hyperkube_scheduler.volume_binding.matching import size_of
 from hyperkube_scheduler.volume_binding.plans import UNTOLD, Plan
+
+from hyperkube.kinds.volumes import class_name
 
 ROOMY_FIRST: Shape = ((0, 100), (100, 0))
 """The usual shape: nodes with more room are preferred."""

@@ -18,7 +18,6 @@ from hyperkube_controller.persistentvolume_binder.decision import (
     decide_volume,
     reference_to,
 )
-from hyperkube_controller.persistentvolume_binder.matching import class_of, default_class
 
 from hyperkube.client.actions import Delete, delete, perform
 from hyperkube.client.events import EventRecorder
@@ -29,6 +28,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.hookspecs.volume import Provisions, VolumeFailed
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from hyperkube.kinds.volumes import claim_keys, class_name, is_default_class, newest
 from hyperkube.machinery.errors import AlreadyExists, NotFound
 from hyperkube.machinery.objects import (
     Object,
@@ -61,7 +61,7 @@ class PersistentvolumeBinder(Plugin):
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
         self._classes = self.informers.informer(STORAGE_CLASSES)
         self._pods = self.informers.informer(PODS)
-        self._pods.add_index("binder/claim", _by_claim)
+        self._pods.add_index("binder/claim", claim_keys)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         self._claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new), self._claim_seen)
         self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new), self._volume_seen)
@@ -96,7 +96,7 @@ class PersistentvolumeBinder(Plugin):
 
     def _pod_seen(self, pod: Object) -> None:
         if spec_of(pod).get("nodeName"):
-            for key in _by_claim(pod):
+            for key in claim_keys(pod):
                 claim = self._claims.get(*split_key(key))
                 if claim is not None and COMPLETED not in annotations_of(claim):
                     self._loop.queue.add(_CLAIM + key)
@@ -119,8 +119,8 @@ class PersistentvolumeBinder(Plugin):
             node = next((spec_of(pod)["nodeName"] for pod in pods if spec_of(pod).get("nodeName")), "")
         return ClaimWorld(
             volumes=self._volumes.list(),
-            storage_class=self._classes.get("", class_of(claim)),
-            default_class=default_class(self._classes.list()),
+            storage_class=self._classes.get("", class_name(claim)),
+            default_class=name_of(newest(filter(is_default_class, self._classes.list())) or {}),
             node=node,
             installed=self._installed,
         )
@@ -207,13 +207,3 @@ def complete(made: Object, name: str, claim: Object, storage_class: Object) -> O
     if storage_class.get("mountOptions"):
         spec["mountOptions"] = storage_class["mountOptions"]
     return {"kind": "PersistentVolume", "apiVersion": "v1", "metadata": meta, "spec": spec}
-
-
-def _by_claim(pod: Object) -> tuple[str, ...]:
-    names = []
-    for volume in spec_of(pod).get("volumes") or []:
-        if "persistentVolumeClaim" in volume:
-            names.append(volume["persistentVolumeClaim"].get("claimName", ""))
-        elif "ephemeral" in volume:
-            names.append(f"{name_of(pod)}-{volume['name']}")
-    return tuple(f"{namespace_of(pod)}/{name}" for name in names)

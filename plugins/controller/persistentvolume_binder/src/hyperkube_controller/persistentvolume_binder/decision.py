@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hyperkube_controller.persistentvolume_binder.matching import class_of, find, is_for, misfit, says_no_class
+from hyperkube_controller.persistentvolume_binder.matching import find, is_for, misfit
 
 from hyperkube.client.actions import Action, Emit, Update
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from hyperkube.kinds.volumes import class_name, leaves_class_open
 from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of, namespace_of, uid_of
 
 COMPLETED = "pv.kubernetes.io/bind-completed"
@@ -98,8 +99,8 @@ def _decide_open(claim: Object, world: ClaimWorld, volume: Object | None) -> lis
         return [Emit(claim, "Normal", "WaitForFirstConsumer", _WAITING)]
     if volume is not None:
         return _bind(volume, claim)
-    name = class_of(claim)
-    if world.default_class and says_no_class(claim):
+    name = class_name(claim)
+    if world.default_class and leaves_class_open(claim):
         spec = {**(claim.get("spec") or {}), "storageClassName": world.default_class}
         return [Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "spec": spec})]
     if not name:

@@ -7,43 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from hyperkube.kinds.volumes import class_name
 from hyperkube.machinery import quantity
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import (
     Object,
-    annotations_of,
     is_being_deleted,
     labels_of,
-    metadata,
     name_of,
     namespace_of,
     uid_of,
 )
-
-BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
-
-DEFAULT_MARKS = (
-    "storageclass.kubernetes.io/is-default-class",
-    "storageclass.beta.kubernetes.io/is-default-class",
-)
-
-
-def class_of(obj: Object) -> str:
-    """Return the storage class of a claim or a volume, or the empty string."""
-    beta = annotations_of(obj).get(BETA_CLASS)
-    return beta if beta is not None else (obj.get("spec") or {}).get("storageClassName") or ""
-
-
-def says_no_class(claim: Object) -> bool:
-    """Tell whether a claim leaves its class open; an empty one is a choice."""
-    return (claim.get("spec") or {}).get("storageClassName") is None and BETA_CLASS not in annotations_of(claim)
-
-
-def default_class(classes: Iterable[Object]) -> str:
-    """Return the name of the newest class that is marked as default, or the empty string."""
-    marked = [each for each in classes if any(annotations_of(each).get(mark) == "true" for mark in DEFAULT_MARKS)]
-    newest = max(marked, key=lambda each: (metadata(each).get("creationTimestamp", ""), name_of(each)), default=None)
-    return "" if newest is None else name_of(newest)
 
 
 def is_for(volume: Object, claim: Object) -> bool:
@@ -59,7 +33,7 @@ def misfit(volume: Object, claim: Object) -> str:
     asked = ((wanted.get("resources") or {}).get("requests") or {}).get("storage", "0")
     if quantity.parse((offered.get("capacity") or {}).get("storage", "0")) < quantity.parse(asked):
         return "requested PV is too small"
-    if class_of(volume) != class_of(claim):
+    if class_name(volume) != class_name(claim):
         return "storageClassName does not match"
     if offered.get("volumeMode", "Filesystem") != wanted.get("volumeMode", "Filesystem"):
         return "incompatible volumeMode"

@@ -14,6 +14,7 @@ from hyperkube_host.kubelet.node_api import NodeApi
 
 from hyperkube.hookspecs.runtime import Mount
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
+from hyperkube.kinds.volumes import claim_name, not_made_for
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import Object, namespace_of, uid_of
 
@@ -93,12 +94,14 @@ class PodVolumes:
         """Return the volume with the source of the PersistentVolume that its claim is bound to."""
         from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 
-        source = volume.get("persistentVolumeClaim") or {}
-        claim_name = source.get("claimName") or f"{pod['metadata']['name']}-{volume['name']}"
-        claim = self._api.get(PERSISTENT_VOLUME_CLAIMS, namespace_of(pod), claim_name)
+        name = claim_name(pod, volume) or ""
+        claim = self._api.get(PERSISTENT_VOLUME_CLAIMS, namespace_of(pod), name)
+        why = not_made_for(claim, pod) if "ephemeral" in volume else ""
+        if why:
+            raise VolumeFailed(why)
         bound = (claim.get("spec") or {}).get("volumeName")
         if not bound or (claim.get("status") or {}).get("phase") != "Bound":
-            raise VolumeFailed(f"PVC {namespace_of(pod)}/{claim_name} is not bound")
+            raise VolumeFailed(f"PVC {namespace_of(pod)}/{name} is not bound")
         spec = self._api.get(PERSISTENT_VOLUMES, "", bound)["spec"]
         return {"name": volume["name"], **spec}
 

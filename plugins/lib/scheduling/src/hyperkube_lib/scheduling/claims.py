@@ -17,12 +17,12 @@ from hyperkube.kinds.resources import (
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
 )
+from hyperkube.kinds.volumes import claim_names, class_name
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.objects import Object, annotations_of, controller_of, name_of, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, annotations_of, namespace_of
 
 SYNC_SECONDS = 5.0
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-BETA_CLASS = "volume.beta.kubernetes.io/storage-class"
 CHANGES = frozenset(
     {
         "csidrivers", "csinodes", "csistoragecapacities", "persistentvolumeclaims", "persistentvolumes",
@@ -32,29 +32,9 @@ CHANGES = frozenset(
 """What the plugins that use this tell the scheduler of."""
 
 
-def claim_names(pod: Object) -> list[tuple[str, bool]]:
-    """Return the names of the pod's claims, and which of them are made for its ephemeral volumes."""
-    names = []
-    for volume in pod.get("spec", {}).get("volumes") or ():
-        if "persistentVolumeClaim" in volume:
-            names.append((volume["persistentVolumeClaim"]["claimName"], False))
-        elif "ephemeral" in volume:
-            names.append((f"{name_of(pod)}-{volume['name']}", True))
-    return names
-
-
 def not_found(kind: str, name: str) -> str:
     """Return upstream's text for an object that a shared cache does not have; `kind` in its singular."""
     return f'{kind} "{name}" not found'
-
-
-def not_owned(pod: Object, claim: Object) -> str:
-    """Return upstream's complaint about a claim that has an ephemeral volume's name but was made for something else."""
-    owner = controller_of(claim)
-    if owner is not None and owner.get("uid") == uid_of(pod):
-        return ""
-    claimed, asking = (f"{namespace_of(each)}/{name_of(each)}" for each in (claim, pod))
-    return f"PVC {claimed} was not created for pod {asking} (pod is not owner)"
 
 
 class Claims:
@@ -120,12 +100,6 @@ class Claims:
             )
             informer.wait_synced(SYNC_SECONDS)
         return informer
-
-
-def class_name(claim: Object) -> str:
-    """Return the name of a claim's or volume's storage class, empty for none."""
-    beta = annotations_of(claim).get(BETA_CLASS)
-    return str(beta if beta is not None else claim["spec"].get("storageClassName") or "")
 
 
 def is_bound(claim: Object) -> bool:
