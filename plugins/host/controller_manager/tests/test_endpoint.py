@@ -31,8 +31,15 @@ class Looking(Plugin):
         return loop
 
 
+DATA = {
+    "podgc": '[podgc]\nname = "pod-garbage-collector-controller"\n',
+    "pv-protection": '[pv-protection]\nqueue = "pvprotection"\n',
+}
+"""What stands beside some controllers."""
+
+
 @pytest.fixture
-def manage(monkeypatch):
+def manage(monkeypatch, entries):
     """Start a manager of the named controllers; return it with a function that asks its handler."""
 
     def load(family, names, specs, context):
@@ -42,7 +49,10 @@ def manage(monkeypatch):
     started = []
 
     def begin(*names, **options):
-        monkeypatch.setattr(module, "installed", lambda _family: dict.fromkeys(names))
+        chosen = {name: DATA[name] for name in names if name in DATA}
+        monkeypatch.setattr(
+            module, "installed", lambda _family: entries(*(name for name in names if name not in DATA), **chosen)
+        )
         client = FakeClient(SystemClock())
         manager = ControllerManager(client_for=lambda _user: client, options=options)
         manager.start()
@@ -132,8 +142,8 @@ def test_what_checks_said_is_counted(manage):
     assert 'kubernetes_healthcheck{name="job-controller",type="healthz"} 1' in ask("/metrics/slis")[1]
 
 
-def test_a_cluster_in_one_process_shows_the_same_metrics(monkeypatch):
-    monkeypatch.setattr(module, "installed", lambda _family: {"job": None})
+def test_a_cluster_in_one_process_shows_the_same_metrics(monkeypatch, entries):
+    monkeypatch.setattr(module, "installed", lambda _family: entries("job"))
     monkeypatch.setattr(
         module,
         "load",

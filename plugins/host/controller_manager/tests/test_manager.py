@@ -49,9 +49,9 @@ class Waiting:
 
 
 @pytest.fixture
-def world(monkeypatch):
+def world(monkeypatch, entries):
     """A fake server; the plugins `one` and `two` are installed."""
-    monkeypatch.setattr(module, "installed", lambda _family: {"one": None, "two": None})
+    monkeypatch.setattr(module, "installed", lambda _family: entries("one", "two"))
 
     def load(family, names, specs, context):
         return PluginHost(family, specs, [(name, Counting(context(name))) for name in names])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hyperkube_command.local_cluster.unattended import unattended
+from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
 from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.plugin.loader import installed
@@ -133,7 +134,7 @@ def _signing(cluster: ClusterOptions) -> list[str]:
 def _unattended(cluster: ClusterOptions) -> list[str]:
     given = [flag for flag in cluster.extra.get("controller-manager", ()) if flag.startswith("--controllers=")]
     parts = given[-1].partition("=")[2].split(",") if given else ["*"]
-    return unattended(installed("controller"), parts)
+    return unattended(chosen(descriptors(installed("controller")), parts))
 
 
 def kubelet_arguments(cluster: ClusterOptions) -> list[str]:

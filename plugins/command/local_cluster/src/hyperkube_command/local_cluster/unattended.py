@@ -6,9 +6,7 @@ so in a warning.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from hyperkube_host.controller_manager.names import chosen
+from collections.abc import Collection
 
 ACTED_ON_BY = {
     "certificatesigningrequests.certificates.k8s.io": "csrsigning",
@@ -27,15 +25,6 @@ ACTED_ON_BY = {
 """Resource → the controller without which an object of it is a mere note."""
 
 
-def unattended(installed: Iterable[str], controllers: Sequence[str] = ("*",)) -> list[str]:
-    """Return the resources that no controller acts on, as ``resource.group``.
-
-    Args:
-        installed: names of the installed controllers.
-        controllers: the parts of ``--controllers``.
-
-    Raises:
-        UsageError: `controllers` names one that is not installed.
-    """
-    running = set(chosen(installed, controllers))
+def unattended(running: Collection[str]) -> list[str]:
+    """Return the resources that no controller acts on, as ``resource.group``; `running`: the controllers that run."""
     return [resource for resource, controller in ACTED_ON_BY.items() if controller not in running]

@@ -12,7 +12,6 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hyperkube_host.controller_manager.names import canonical
 from hyperkube_lib.serving.component import metrics_text
 from hyperkube_lib.serving.component_metrics import Collector, Leadership, Release, registry_of
 from hyperkube_lib.serving.endpoints import ServerEndpoints
@@ -44,7 +43,7 @@ class RunningControllers:
             "running_managed_controllers", "Whether a controller runs here: 1, or 0.", labels=("name", "manager")
         )
         for name, runs in self._manager.health().items():
-            family.add_metric((canonical(name), NAME), int(runs))
+            family.add_metric((self._manager.descriptors[name].name, NAME), int(runs))
         yield family
 
 
@@ -67,7 +66,7 @@ def manager_endpoints(
     """Return health, metrics and configuration of a controller manager, as kube-controller-manager serves them."""
 
     def controllers() -> dict[str, Check]:
-        return {canonical(name): _check(runs=runs) for name, runs in manager.health().items()}
+        return {manager.descriptors[name].name: _check(runs=runs) for name, runs in manager.health().items()}
 
     endpoints = ServerEndpoints(
         configz={CONFIGURATION: manager.configuration},

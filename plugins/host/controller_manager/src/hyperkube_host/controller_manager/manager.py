@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from hyperkube_host.controller_manager import names
+from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -83,9 +83,11 @@ class ControllerManager:
         self._host: PluginHost | None = None
         self._running: list[_Running] = []
         self._elector: LeaderElector | None = None
-        self.queues = QueueMeters(names.QUEUES)
+        self.descriptors = descriptors(installed("controller"))
+        """What is known of the installed controllers."""
+        self.queues = QueueMeters({alias: each.queue for alias, each in self.descriptors.items()})
         """What the controllers' queues count."""
-        self.names = names.chosen(installed("controller"), list(options.get("controllers") or ["*"]))
+        self.names = chosen(self.descriptors, list(options.get("controllers") or ["*"]))
 
     def start(self) -> None:
         """Run the controllers now or, with ``leader-elect``, once the lock is held; returns at once.
@@ -169,9 +171,10 @@ class ControllerManager:
         )
 
     def _client_of(self, name: str) -> Client:
-        if name in names.ACTS_AS_MANAGER:
+        descriptor = self.descriptors[name]
+        if descriptor.requires_special_handling:
             return self._client
-        return self._client_for(service_account(NAMESPACE, names.account(name)))
+        return self._client_for(service_account(NAMESPACE, descriptor.service_account))
 
     def _run(self) -> None:
         """Build all controllers, then start the informers, then let each work as soon as its informers are filled."""
