@@ -45,9 +45,11 @@ def container_warnings(root: Path, spec: Object, annotations: Mapping[str, str])
         resources = container.get("resources") or {}
         for resource in BYTE_RESOURCES:
             for member in ("limits", "requests"):
-                amounts = resources.get(member) or {}
-                found += fraction_warnings(path.child("resources", member).key(resource), amounts.get(resource))
-        found += _variables(path.child("env"), container.get("env") or [])
+                amount = (resources.get(member) or {}).get(resource)
+                if amount is not None:
+                    found += fraction_warnings(path.child("resources", member).key(resource), amount)
+        if container.get("env"):
+            found += _variables(path.child("env"), container["env"])
     return found
 
 

@@ -42,13 +42,15 @@ def pod_spec_warnings(root: Path, pod: Object) -> list[str]:
         for key in sorted(spec.get("nodeSelector") or ())
         if key in DEPRECATED_LABELS
     ]
-    found += _node_affinity(path.child("affinity", "nodeAffinity"), affinity.get("nodeAffinity") or {})
+    if affinity.get("nodeAffinity"):
+        found += _node_affinity(path.child("affinity", "nodeAffinity"), affinity["nodeAffinity"])
     found += _spread(path.child("topologySpreadConstraints"), spec.get("topologySpreadConstraints") or [])
     found += [f"{noted.key(key)}: {text}" for key, text in _ANNOTATIONS.items() if key in annotations]
     found += volume_warnings(path.child("volumes"), spec.get("volumes") or [])
     found += _repeated(path.child("hostAliases"), spec.get("hostAliases") or [], "ip")
     found += _pull_secrets(path.child("imagePullSecrets"), spec.get("imagePullSecrets") or [])
-    found += amount_warnings(path.child("overhead"), spec.get("overhead") or {})
+    if spec.get("overhead"):
+        found += amount_warnings(path.child("overhead"), spec["overhead"])
     if SECCOMP_POD in annotations and not (spec.get("securityContext") or {}).get("seccompProfile"):
         found.append(f'{noted.key(SECCOMP_POD)}: non-functional in v1.27+; use the "seccompProfile" field instead')
     found += container_warnings(root, spec, annotations)
@@ -57,7 +59,8 @@ def pod_spec_warnings(root: Path, pod: Object) -> list[str]:
         text = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{path.child('terminationGracePeriodSeconds')}: {text}")
     for member in ("podAffinity", "podAntiAffinity"):
-        found += _pod_affinity(path.child("affinity", member), affinity.get(member) or {})
+        if affinity.get(member):
+            found += _pod_affinity(path.child("affinity", member), affinity[member])
     servers = path.child("dnsConfig", "nameservers")
     for index, text in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
         found += ip_warnings(servers.index(index), text)
