@@ -105,7 +105,7 @@ def pod_requests(
 
     Source: component-helpers ``resource/helpers.go`` (PodRequests, without regard to the status).
     """
-    total = _aggregate(spec_of(pod), "requests", non_missing)
+    total = aggregate_containers(spec_of(pod), "requests", non_missing)
     _apply_pod_level(total, spec_of(pod), "requests")
     if with_overhead:
         add(total, read(spec_of(pod).get("overhead")))
@@ -114,7 +114,7 @@ def pod_requests(
 
 def pod_limits(pod: Object, *, with_overhead: bool = True) -> ResourceList:
     """Return the limits of the pod as a whole; overhead is added to limits that are set."""
-    total = _aggregate(spec_of(pod), "limits", None)
+    total = aggregate_containers(spec_of(pod), "limits")
     _apply_pod_level(total, spec_of(pod), "limits")
     if with_overhead:
         overhead = read(spec_of(pod).get("overhead"))
@@ -150,7 +150,15 @@ def default_requests(container: Object) -> None:
         requests.setdefault(name, limit)
 
 
-def _aggregate(spec: Object, which: str, non_missing: Mapping[str, Quantity] | None) -> ResourceList:
+def aggregate_containers(spec: Object, which: str, non_missing: Mapping[str, Quantity] | None = None) -> ResourceList:
+    """Return the ``requests`` or ``limits`` of the containers together: of those that stay, or the largest init step.
+
+    Args:
+        spec: the specification of a pod or a template.
+        which: ``requests`` or ``limits``.
+        non_missing: stands in for what a container does not name.
+    """
+
     def wanted(container: Object) -> ResourceList:
         own = container_resources(container, which)
         return {**non_missing, **own} if non_missing else own

@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 
 from hyperkube_api.meta.validation import NOT_NEGATIVE
 
+from hyperkube.kinds import resource_lists
+from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, REQUESTS_PREFIX, is_native
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, invalid, required
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, QuantityError, parse
 
-HUGE_PAGES = "hugepages-"
 STANDARD_CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
 STANDARD_QUOTA = frozenset(
     {
@@ -35,21 +36,14 @@ NO_STANDARD_TYPE = "must be a standard resource type or fully qualified"
 NO_CONTAINER_RESOURCE = "must be a standard resource for containers"
 
 
-def is_native(name: str) -> bool:
-    """Tell whether a resource is Kubernetes' own."""
-    return "/" not in name or "kubernetes.io/" in name
-
-
 def is_extended(name: str) -> bool:
     """Tell whether a resource is extended: one that nodes advertise for a device plug-in or an operator."""
-    if is_native(name) or name.startswith("requests."):
-        return False
-    return not names.qualified_name("requests." + name)
+    return resource_lists.is_extended(name) and not names.qualified_name(REQUESTS_PREFIX + name)
 
 
 def may_overcommit(name: str) -> bool:
     """Tell whether limits may exceed requests."""
-    return is_native(name) and not name.startswith(HUGE_PAGES)
+    return is_native(name) and not name.startswith(HUGE_PAGES_PREFIX)
 
 
 def is_integer(name: str) -> bool:
@@ -58,11 +52,15 @@ def is_integer(name: str) -> bool:
 
 
 def _is_standard_container(name: str) -> bool:
-    return name in STANDARD_CONTAINER or name.startswith(HUGE_PAGES)
+    return name in STANDARD_CONTAINER or name.startswith(HUGE_PAGES_PREFIX)
 
 
 def _is_standard(name: str) -> bool:
-    return name in STANDARD_QUOTA or name == "storage" or name.startswith((HUGE_PAGES, "requests." + HUGE_PAGES))
+    return (
+        name in STANDARD_QUOTA
+        or name == "storage"
+        or name.startswith((HUGE_PAGES_PREFIX, REQUESTS_PREFIX + HUGE_PAGES_PREFIX))
+    )
 
 
 def resource_name(path: Path, name: str) -> list[FieldError]:
@@ -128,7 +126,7 @@ def requirements(
         at = at_limits.key(name)
         errors += check_name(at, name)
         errors += amount(at, name, text)
-        if name.startswith(HUGE_PAGES):
+        if name.startswith(HUGE_PAGES_PREFIX):
             huge = True
             errors += _whole_pages(at, name, text)
     for name, text in sorted(requests.items()):
@@ -136,7 +134,7 @@ def requirements(
         errors += check_name(at, name)
         errors += amount(at, name, text)
         errors += _against_limit(at_requests, at_limits, name, text, limits)
-        if name.startswith(HUGE_PAGES):
+        if name.startswith(HUGE_PAGES_PREFIX):
             huge = True
             errors += _whole_pages(at, name, text)
     if huge and not ({"cpu", "memory"} & {*limits, *requests}):
@@ -166,7 +164,7 @@ def _whole_pages(path: Path, name: str, text: str) -> list[FieldError]:
     """Check that huge pages come in whole pages of the size in their name."""
     value = parse(text)
     try:
-        page: Quantity | None = parse(name.removeprefix(HUGE_PAGES))
+        page: Quantity | None = parse(name.removeprefix(HUGE_PAGES_PREFIX))
     except QuantityError:
         page = None
     if page is not None and page.sign > 0 and not page.milli_value() % 1000 and not value.value() % page.value():

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.amounts import is_native
 from hyperkube_api.core.annotations import annotation_map
 from hyperkube_api.meta.go_diff import spec_diff
 from hyperkube_api.meta.validation import IMMUTABLE, by_rule, label_selector, labels, unchanged
 
+from hyperkube.kinds.resource_lists import is_native
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, forbidden, invalid, not_supported, required
 from hyperkube.machinery.objects import Object, annotations_of, copy_object

@@ -5,14 +5,13 @@ Source: kubernetes pkg/apis/core/v1/defaults.go (SetDefaults_Pod).
 
 from __future__ import annotations
 
-from hyperkube_api.core.pod_specs.aggregate import aggregate
 from hyperkube_api.core.pod_specs.defaults import default_pod_spec
 
-from hyperkube.kinds.pods import default_requests
+from hyperkube.kinds.pods import aggregate_containers, default_requests, is_pod_level_resource
+from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX
 from hyperkube.machinery.objects import Object
 
 POD_LEVEL = ("cpu", "memory")
-HUGE_PAGES = "hugepages-"
 
 
 def default_pod(pod: Object) -> None:
@@ -45,9 +44,9 @@ def _default_pod_resources(spec: Object) -> None:
     requests: Object = resources.get("requests") or {}
     if not limits and not requests:
         return
-    for name, total in aggregate(spec, "limits").items():
-        if name.startswith(HUGE_PAGES) and name not in limits and name not in requests:
-            limits[name] = total
+    for name, total in aggregate_containers(spec, "limits").items():
+        if name.startswith(HUGE_PAGES_PREFIX) and name not in limits and name not in requests:
+            limits[name] = str(total)
     if limits:
         resources["limits"] = limits
         _request_pod_limits(spec, limits, requests)
@@ -57,9 +56,9 @@ def _default_pod_resources(spec: Object) -> None:
 
 def _request_pod_limits(spec: Object, limits: Object, requests: Object) -> None:
     """Request for the whole pod what its containers request, else what it is limited to."""
-    for name, total in aggregate(spec, "requests").items():
+    for name, total in aggregate_containers(spec, "requests").items():
         if name in POD_LEVEL:
-            requests.setdefault(name, total)
+            requests.setdefault(name, str(total))
     for name, limit in limits.items():
-        if name in POD_LEVEL or name.startswith(HUGE_PAGES):
+        if is_pod_level_resource(name):
             requests.setdefault(name, limit)

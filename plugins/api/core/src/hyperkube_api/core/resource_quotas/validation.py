@@ -9,12 +9,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hyperkube_api.core.amounts import (
-    HUGE_PAGES,
     STANDARD_QUOTA,
     amount,
     resource_name,
 )
 
+from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, REQUESTS_PREFIX
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, required
 from hyperkube.machinery.objects import Object
 
@@ -71,7 +71,7 @@ def _quota_name(path: Path, name: str) -> list[FieldError]:
 
 
 def _is_standard(name: str) -> bool:
-    return name in STANDARD_QUOTA or name.startswith((HUGE_PAGES, "requests." + HUGE_PAGES))
+    return name in STANDARD_QUOTA or name.startswith((HUGE_PAGES_PREFIX, REQUESTS_PREFIX + HUGE_PAGES_PREFIX))
 
 
 def _scopes(spec: Object) -> list[FieldError]:

@@ -5,14 +5,15 @@ Source: kubernetes pkg/apis/core/validation (validatePodResources, validatePodRe
 
 from __future__ import annotations
 
-from hyperkube_api.core.amounts import HUGE_PAGES, requirements, resource_name
-from hyperkube_api.core.pod_specs.aggregate import aggregate
+from hyperkube_api.core.amounts import requirements, resource_name
 
+from hyperkube.kinds.pods import aggregate_containers, is_pod_level_resource
+from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, not_supported
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import parse
 
-POD_LEVEL = ("cpu", HUGE_PAGES, "memory")
+POD_LEVEL = ("cpu", HUGE_PAGES_PREFIX, "memory")
 
 
 def validate_pod_resources(path: Path, spec: Object, claims: frozenset[str]) -> list[FieldError]:
@@ -38,7 +39,7 @@ def validate_pod_resources(path: Path, spec: Object, claims: frozenset[str]) -> 
 
 def _resource_name(path: Path, name: str) -> list[FieldError]:
     errors = resource_name(path, name)
-    if not errors and name not in POD_LEVEL and not name.startswith(HUGE_PAGES):
+    if not errors and not is_pod_level_resource(name):
         errors.append(not_supported(path, name, POD_LEVEL))
     return errors
 
@@ -47,12 +48,12 @@ def _room_for_containers(path: Path, resources: Object, spec: Object) -> list[Fi
     """Check that the containers together request no more, and none alone may use more."""
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     errors: list[FieldError] = []
-    for name, total in sorted(aggregate(spec, "requests").items()):
-        if name in requests and parse(total) > parse(requests[name]):
+    for name, total in sorted(aggregate_containers(spec, "requests").items()):
+        if name in requests and total > parse(requests[name]):
             text = f"must be greater than or equal to aggregate container requests of {total}"
             errors.append(invalid(path.child("requests").key(name), str(parse(requests[name])), text))
-    for name, total in sorted(aggregate(spec, "limits").items()):
-        if name.startswith(HUGE_PAGES) and name in limits and parse(total) > parse(limits[name]):
+    for name, total in sorted(aggregate_containers(spec, "limits").items()):
+        if name.startswith(HUGE_PAGES_PREFIX) and name in limits and total > parse(limits[name]):
             text = f"must be greater than or equal to aggregate container limits of {total}"
             errors.append(invalid(path.child("limits").key(name), str(parse(limits[name])), text))
     for index, container in enumerate(spec.get("containers") or ()):
