@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hyperkube_api.apiextensions.defaults import default_definition
-from hyperkube_api.apiextensions.validation.definitions import (
+from hyperkube_api.apiextensions.validation import (
+    unknown_formats,
     validate_definition,
     validate_definition_status,
     validate_definition_update,
 )
-from hyperkube_api.apiextensions.validation.formats import unknown_formats
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call

@@ -8,11 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from hyperkube_api.core.amounts import is_extended
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME
-from hyperkube_api.resource.named_devices import check_list
-from hyperkube_api.resource.resource_claims.validation import MAX_ITEMS, SPEC, check_selector, configuration
 from hyperkube_api.resource.versions import V1
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
@@ -21,7 +18,11 @@ from hyperkube.machinery.objects import Object
 
 
 def validate_class(obj: Object) -> list[FieldError]:
-    """Check a class of devices."""
+    """Check a class of devices; the rules, which it shares with claims, are imported by the first check."""
+    from hyperkube_api.core.amounts import is_extended
+    from hyperkube_api.resource.named_devices import check_list
+    from hyperkube_api.resource.resource_claims.validation import MAX_ITEMS, SPEC, check_selector, configuration
+
     spec = obj.get("spec") or {}
     errors = check_list(SPEC.child("selectors"), spec.get("selectors"), MAX_ITEMS, check_selector)
     errors += check_list(SPEC.child("config"), spec.get("config"), MAX_ITEMS, configuration)

@@ -1,5 +1,7 @@
 """ResourceClaimTemplates: what the claims of pods are made from.
 
+The rules, which templates share with claims, are imported by the first check.
+
 Source: kubernetes pkg/apis/resource, pkg/registry/resource/resourceclaimtemplate, pkg/printers.
 """
 
@@ -9,9 +11,7 @@ from hyperkube_api.meta.columns import AGE, NAME
 from hyperkube_api.meta.go_shape import go_shape
 from hyperkube_api.meta.validation import IMMUTABLE
 from hyperkube_api.resource.device_classes import device_class_cells
-from hyperkube_api.resource.resource_claims.admin_access import check_requested_admin_access
 from hyperkube_api.resource.resource_claims.defaults import default_claim_spec
-from hyperkube_api.resource.resource_claims.validation import CLAIM_SPEC, SPEC, validate_claim_spec
 from hyperkube_api.resource.versions import V1
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
@@ -21,11 +21,15 @@ from hyperkube.machinery.objects import Object
 
 def validate_template(obj: Object) -> list[FieldError]:
     """Check the template of a claim."""
+    from hyperkube_api.resource.resource_claims.validation import SPEC, validate_claim_spec
+
     return validate_claim_spec(SPEC.child("spec"), (obj.get("spec") or {}).get("spec") or {})
 
 
 def validate_template_update(obj: Object, old: Object) -> list[FieldError]:
     """Check that the template of a claim stayed."""
+    from hyperkube_api.resource.resource_claims.validation import CLAIM_SPEC, SPEC
+
     spec = obj.get("spec") or {}
     if spec == (old.get("spec") or {}):
         return []
@@ -47,6 +51,8 @@ class ResourceClaimTemplateStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the requests."""
+        from hyperkube_api.resource.resource_claims.admin_access import check_requested_admin_access
+
         claim_spec = (obj.get("spec") or {}).get("spec") or {}
         return check_requested_admin_access(call, claim_spec) + validate_template(obj)
 

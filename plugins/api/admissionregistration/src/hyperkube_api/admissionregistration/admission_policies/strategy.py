@@ -1,5 +1,7 @@
 """What happens when an admission policy is created, changed or deleted.
 
+A server needs the rules with the first policy, not to start: they are imported by the first check.
+
 Source: kubernetes pkg/registry/admissionregistration.
 """
 
@@ -9,11 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from hyperkube_api.admissionregistration.admission_policies.defaults import default_policy
-from hyperkube_api.admissionregistration.admission_policies.validation import (
-    validate_mutating_policy,
-    validate_policy_status,
-    validate_validating_policy,
-)
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call, Strategy
@@ -33,6 +30,8 @@ class MutatingAdmissionPolicyStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check what is matched and the mutations."""
+        from hyperkube_api.admissionregistration.admission_policies.validation import validate_mutating_policy
+
         return validate_mutating_policy(obj)
 
 
@@ -49,8 +48,12 @@ class ValidatingAdmissionPolicyStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check what is matched and the validations."""
+        from hyperkube_api.admissionregistration.admission_policies.validation import validate_validating_policy
+
         return validate_validating_policy(obj)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
-        """Check what the type checker says."""
+        """Check what the type checker reports."""
+        from hyperkube_api.admissionregistration.admission_policies.validation import validate_policy_status
+
         return validate_policy_status(obj)

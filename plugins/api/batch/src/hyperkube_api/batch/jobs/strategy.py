@@ -6,9 +6,7 @@ Source: kubernetes pkg/registry/batch/job.
 from __future__ import annotations
 
 from hyperkube_api.batch.jobs.defaults import default_job
-from hyperkube_api.batch.jobs.validation.job import validate_job
-from hyperkube_api.batch.jobs.validation.status import validate_job_status_update
-from hyperkube_api.batch.jobs.validation.update import validate_job_update
+from hyperkube_api.batch.jobs.validation import validate_job, validate_job_status_update, validate_job_update
 from hyperkube_api.batch.jobs.warnings import job_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
 from hyperkube_api.meta.strategies import StatusStrategy, changed_generation
