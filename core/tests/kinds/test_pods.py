@@ -3,12 +3,14 @@ import pytest
 from hyperkube.kinds.pods import (
     containers,
     containers_with_paths,
+    default_requests,
     host_ports,
     is_active,
     is_ready,
     is_terminal,
     pod_limits,
     pod_requests,
+    priority_of,
 )
 from hyperkube.kinds.resource_lists import read, write
 
@@ -84,3 +86,26 @@ def test_host_ports_are_those_that_are_taken():
     subject = pod(container(ports=[{"containerPort": 1}, {"containerPort": 2, "hostPort": 80, "protocol": "UDP"}]))
 
     assert list(host_ports(subject)) == [("0.0.0.0", "UDP", 80)]
+
+
+@pytest.mark.parametrize(
+    ("subject", "priority"), [({}, 0), (pod(), 0), (pod(priority=None), 0), (pod(priority=-5), -5)]
+)
+def test_a_pod_without_a_priority_has_that_of_zero(subject, priority):
+    assert priority_of(subject) == priority
+
+
+def test_requests_default_to_limits():
+    subject = container(requests={"cpu": "1"}, limits={"cpu": "2", "memory": "1Gi"})
+
+    default_requests(subject)
+
+    assert subject["resources"]["requests"] == {"cpu": "1", "memory": "1Gi"}
+
+
+def test_where_nothing_is_limited_nothing_is_requested():
+    bare = {"name": "c"}
+
+    default_requests(bare)
+
+    assert bare == {"name": "c"}

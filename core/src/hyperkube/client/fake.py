@@ -14,6 +14,7 @@ from random import Random
 
 from hyperkube.client.client import JSON_PATCH, MERGE_PATCH, ObjectList, PatchBody, RawResponse, Watch, WatchEvent
 from hyperkube.client.fake_watch import FakeWatch, JournalEntry, matcher
+from hyperkube.kinds.pods import is_terminal
 from hyperkube.machinery import random
 from hyperkube.machinery.clock import Clock, FakeClock
 from hyperkube.machinery.errors import AlreadyExists, BadRequest, Conflict, Expired, NotFound, UnsupportedMediaType
@@ -371,7 +372,7 @@ class FakeClient:
         spec = pod.get("spec") or {}
         if resource.resource != "pods" or resource.group or not spec.get("nodeName"):
             return 0
-        if (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
+        if is_terminal(pod):
             return 0
         grace = options.get("gracePeriodSeconds")
         return int(spec.get("terminationGracePeriodSeconds", _DEFAULT_GRACE) if grace is None else grace)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.conditions import is_true
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, ResourceList, add, raise_to, read
 from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted
 from hyperkube.machinery.quantity import Quantity
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+DISRUPTION_TARGET = "DisruptionTarget"
+TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 _POD_LEVEL = frozenset({"cpu", "memory"})
 
 
@@ -54,7 +56,7 @@ def phase(pod: Object) -> str:
 
 def is_terminal(pod: Object) -> bool:
     """Tell whether the pod has ended, well or badly."""
-    return phase(pod) in {"Succeeded", "Failed"}
+    return phase(pod) in TERMINAL_PHASES
 
 
 def is_active(pod: Object) -> bool:
@@ -64,8 +66,17 @@ def is_active(pod: Object) -> bool:
 
 def is_ready(pod: Object) -> bool:
     """Tell whether the pod's Ready condition is true."""
-    found = condition(status_of(pod), "Ready")
-    return found is not None and found.get("status") == "True"
+    return is_true(status_of(pod), "Ready")
+
+
+def priority_of(pod: Object) -> int:
+    """Return ``spec.priority``, 0 where there is none."""
+    return int((pod.get("spec") or {}).get("priority") or 0)
+
+
+def disruption_target(reason: str, message: str) -> Object:
+    """Return the condition by which a job's failure policy tells the end of a disrupted pod from its own failure."""
+    return {"type": DISRUPTION_TARGET, "status": "True", "reason": reason, "message": message}
 
 
 def is_scheduled(pod: Object) -> bool:

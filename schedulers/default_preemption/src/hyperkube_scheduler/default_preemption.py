@@ -23,6 +23,7 @@ from hyperkube.hookspecs.scheduling import (
     Victims,
 )
 from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.pods import DISRUPTION_TARGET, disruption_target, priority_of
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.labels import from_label_selector
@@ -59,10 +60,10 @@ class Candidate:
 
         Budgets violated, the highest priority, the sum of priorities, the number of pods; then the latest start.
         """
-        priorities = [priority(pod) for pod in self.victims]
+        priorities = [priority_of(pod) for pod in self.victims]
         total = sum(value + OFFSET for value in priorities)
         highest = max(priorities)
-        started = min(_started(pod) for pod in self.victims if priority(pod) == highest)
+        started = min(_started(pod) for pod in self.victims if priority_of(pod) == highest)
         latest_first = "".join(chr(0x10FFFF - ord(letter)) for letter in started)
         return self.violations, highest, total, len(self.victims), latest_first
 
@@ -130,7 +131,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         mine = int((group.group.get("spec") or {}).get("priority") or 0)
         nominated = {(pod.pod.get("status") or {}).get("nominatedNodeName") for pod in group.pods}
         for index, name in enumerate(nodes.names):
-            if name in nominated and any(priority(each) < mine and _ends_for_us(each) for each in nodes.pods(index)):
+            if name in nominated and any(priority_of(each) < mine and _ends_for_us(each) for each in nodes.pods(index)):
                 return Nomination(None, "not eligible due to a terminating pod on the nominated node.", keeps=True)
         units = group_victims.units_below(mine, nodes, lambda key: self._groups.get(*key) if self._groups else None)
         chosen = group_victims.choose(units, trial, lambda pods: by_budget(pods, self._all_budgets())[0])
@@ -158,7 +159,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
             index = list(nodes.names).index(nominated)
             if _unresolvable(refused, len(nodes))[index]:
                 return ""
-            if any(priority(each) < pod.priority and _ends_for_us(each) for each in nodes.pods(index)):
+            if any(priority_of(each) < pod.priority and _ends_for_us(each) for each in nodes.pods(index)):
                 return "not eligible due to a terminating pod on the nominated node."
         return ""
 
@@ -178,7 +179,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         budgets: Sequence[Object] | None = None
         found: list[Candidate] = []
         for index in columns:
-            lower = [each for each in nodes.pods(index) if priority(each) < pod.priority]
+            lower = [each for each in nodes.pods(index) if priority_of(each) < pod.priority]
             budgets = self._all_budgets() if budgets is None and lower else budgets
             candidate = victims_on(index, lower, budgets or (), trial) if lower else [NO_VICTIMS]
             if not isinstance(candidate, Candidate):
@@ -218,12 +219,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         return Nomination(node, victims=len(victims))
 
     def _delete(self, victim: Object, scheduler: str) -> None:
-        row = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": BY_SCHEDULER,
-            "message": f"{scheduler}: preempting to accommodate a higher priority pod",
-        }
+        row = disruption_target(BY_SCHEDULER, f"{scheduler}: preempting to accommodate a higher priority pod")
         conditions = with_condition((victim.get("status") or {}).get("conditions") or [], row, self.context.clock.now())
         name, namespace = name_of(victim), namespace_of(victim)
         self.client.patch(PODS, name, {"status": {"conditions": conditions}}, namespace, subresource="status")
@@ -296,14 +292,9 @@ def _covers(budget: Object, pod: Object) -> bool:
     return name_of(pod) not in ((budget.get("status") or {}).get("disruptedPods") or {})
 
 
-def priority(pod: Object) -> int:
-    """Return ``spec.priority``, 0 where there is none."""
-    return int(pod.get("spec", {}).get("priority") or 0)
-
-
 def importance(pod: Object) -> tuple[int, str]:
     """Return a key by which more important pods come first: higher priority, then longer running."""
-    return -priority(pod), _started(pod)
+    return -priority_of(pod), _started(pod)
 
 
 def _started(pod: Object) -> str:
@@ -314,7 +305,7 @@ def _started(pod: Object) -> str:
 def _ends_for_us(pod: Object) -> bool:
     rows = (pod.get("status") or {}).get("conditions") or ()
     return is_being_deleted(pod) and any(
-        row["type"] == "DisruptionTarget" and row["status"] == "True" and row.get("reason") == BY_SCHEDULER
+        row["type"] == DISRUPTION_TARGET and row["status"] == "True" and row.get("reason") == BY_SCHEDULER
         for row in rows
     )
 

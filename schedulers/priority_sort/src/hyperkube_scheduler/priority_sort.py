@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from hyperkube.hookspecs.scheduling import QueueSortPlugin
+from hyperkube.kinds.pods import priority_of
 from hyperkube.machinery.objects import Object
 
 
@@ -11,4 +12,4 @@ class PrioritySort(QueueSortPlugin):
 
     def sort_key(self, pod: Object, queued_at: float) -> tuple[int, float]:
         """Return a key that is smaller for higher priority, then for earlier arrival."""
-        return -int(pod.get("spec", {}).get("priority") or 0), queued_at
+        return -priority_of(pod), queued_at

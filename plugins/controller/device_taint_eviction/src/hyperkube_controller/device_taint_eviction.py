@@ -14,7 +14,8 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.pods import spec_of, status_of
+from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.pods import disruption_target, spec_of, status_of
 from hyperkube.kinds.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from hyperkube.kinds.taints import is_tolerated
 from hyperkube.machinery.errors import NotFound
@@ -28,7 +29,7 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
-from hyperkube.machinery.times import format_time, parse_time
+from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
 GATE = "DRADeviceTaints"
@@ -187,15 +188,10 @@ class DeviceTaintEviction(Plugin):
             if uid_of(current) != uid_of(pod) or is_being_deleted(current):
                 return
             self._recorder.event(current, "Normal", "DeviceTaintManagerEviction", "Marking for deletion")
-            others = [row for row in status_of(current).get("conditions") or () if row["type"] != "DisruptionTarget"]
-            target = {
-                "type": "DisruptionTarget",
-                "status": "True",
-                "reason": "DeletionByDeviceTaintManager",
-                "message": "Device Taint manager: deleting due to NoExecute taint",
-                "lastTransitionTime": format_time(self.context.clock.now()),
-            }
-            patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [*others, target]}}
+            text = "Device Taint manager: deleting due to NoExecute taint"
+            target = disruption_target("DeletionByDeviceTaintManager", text)
+            conditions = with_condition(status_of(current).get("conditions") or (), target, self.context.clock.now())
+            patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": conditions}}
             self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
         except NotFound:
             return

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from datetime import datetime
 
 from hyperkube.client.actions import Action, Delete, Patch, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.pods import is_ready, is_terminal
+from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.pods import disruption_target, is_ready, is_terminal, status_of
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of
-from hyperkube.machinery.times import format_time
 from hyperkube.plugin import Plugin
 
 QUARANTINE = 40.0
@@ -33,7 +34,7 @@ def node_of(pod: Object) -> str:
 
 
 def decide(
-    pods: Sequence[Object], gone_nodes: AbstractSet[str], dead_nodes: AbstractSet[str], threshold: int, now: str
+    pods: Sequence[Object], gone_nodes: AbstractSet[str], dead_nodes: AbstractSet[str], threshold: int, now: datetime
 ) -> list[Action]:
     """Return the deletions that are due.
 
@@ -42,7 +43,7 @@ def decide(
         gone_nodes: nodes that pods name and that have not existed for the quarantine.
         dead_nodes: nodes that are not ready and tainted as out of service.
         threshold: how many ended pods may stay; 0 for any number.
-        now: the time, as conditions have it.
+        now: the time.
     """
     actions: list[Action] = []
     for pod in pods:
@@ -57,22 +58,15 @@ def decide(
     return actions
 
 
-def _end(pod: Object, why: str, now: str) -> list[Action]:
+def _end(pod: Object, why: str, now: datetime) -> list[Action]:
     """Return what marks an unfinished pod as failed, so that a job sees it, and deletes it at once."""
     actions: list[Action] = []
     if not is_terminal(pod) and why:
-        status = pod.get("status") or {}
-        others = [entry for entry in status.get("conditions") or [] if entry.get("type") != "DisruptionTarget"]
-        target = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "DeletionByPodGC",
-            "message": why,
-            "lastTransitionTime": now,
-        }
+        target = disruption_target("DeletionByPodGC", why)
+        conditions = with_condition(status_of(pod).get("conditions") or (), target, now)
         patch = {
             "metadata": {"uid": metadata(pod).get("uid")},
-            "status": {"phase": "Failed", "conditions": [*others, target]},
+            "status": {"phase": "Failed", "conditions": conditions},
         }
         actions.append(Patch(PODS, name_of(pod), patch, namespace_of(pod), "status"))
     return [*actions, Delete.of(PODS, pod, _NOW)]
@@ -110,8 +104,7 @@ class Podgc(Plugin):
         self._missing = {name: self._missing.get(name, now) for name in missing}
         gone = {name for name, since in self._missing.items() if now - since >= QUARANTINE and self._is_gone(name)}
         dead = {name_of(node) for node in self._nodes.list() if _is_dead(node)}
-        stamp = format_time(self.context.clock.now())
-        perform(self.client, None, decide(pods, gone, dead, self._threshold, stamp))
+        perform(self.client, None, decide(pods, gone, dead, self._threshold, self.context.clock.now()))
         waits = [QUARANTINE - (now - since) for name, since in self._missing.items() if name not in gone]
         return max(0.0, min(waits)) if waits else None
 

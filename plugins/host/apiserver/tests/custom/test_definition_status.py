@@ -1,9 +1,14 @@
 """What the status of a definition says, and when."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hyperkube_host.apiserver.custom.definition_status import condition_of, next_status
 
-NOW, LATER = "2030-01-01T00:00:00Z", "2030-01-01T00:00:01Z"
+from hyperkube.machinery.times import format_time
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+LATER = NOW + timedelta(seconds=1)
 
 
 def crd(plural="as", kind="A", *, schema=None, group="example.com", annotations=None, status=None, **names):
@@ -80,8 +85,8 @@ def test_what_is_established_stays_so_with_the_names_it_had():
 
     assert status["acceptedNames"]["shortNames"] == ["x"]
     assert condition_of({"status": status}, "Established") == "True"
-    assert status["conditions"][0]["lastTransitionTime"] == LATER
-    assert status["conditions"][1]["lastTransitionTime"] == NOW
+    assert status["conditions"][0]["lastTransitionTime"] == format_time(LATER)
+    assert status["conditions"][1]["lastTransitionTime"] == format_time(NOW)
 
 
 @pytest.mark.parametrize(

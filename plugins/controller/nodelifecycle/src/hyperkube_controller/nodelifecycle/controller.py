@@ -13,8 +13,8 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.conditions import condition
-from hyperkube.kinds.pods import is_ready
+from hyperkube.kinds.conditions import condition, with_condition
+from hyperkube.kinds.pods import disruption_target, is_ready, status_of
 from hyperkube.kinds.resources import LEASES, NODES, PODS
 from hyperkube.machinery.objects import (
     Object,
@@ -156,16 +156,9 @@ class Nodelifecycle(Plugin):
     def _evict(self, pod: Object, key: str) -> None:
         message = f"Marking for deletion Pod {key}"
         self._evictor.event(pod, "Normal", "TaintManagerEviction", message)
-        target = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "DeletionByTaintManager",
-            "message": "Taint manager: deleting due to NoExecute taint",
-            "lastTransitionTime": format_time(self.context.clock.now()),
-        }
-        status = pod.get("status") or {}
-        others = [entry for entry in status.get("conditions") or [] if entry.get("type") != "DisruptionTarget"]
-        patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [*others, target]}}
+        target = disruption_target("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
+        conditions = with_condition(status_of(pod).get("conditions") or (), target, self.context.clock.now())
+        patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": conditions}}
         self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
         delete(self.client, Delete.of(PODS, pod))
         self._told.pop(key, None)

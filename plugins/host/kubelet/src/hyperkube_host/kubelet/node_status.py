@@ -15,7 +15,7 @@ from pathlib import Path
 from hyperkube_host.kubelet.options import KubeletOptions
 
 from hyperkube.hookspecs.runtime import Runtime
-from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.conditions import with_condition
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.release import GIT_VERSION
@@ -131,23 +131,11 @@ class NodeStatus:
             mine.append(("Ready", "False", "KubeletNotReady", aggregate(problems)))
         else:
             mine.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
-        names = {name for name, *_ in mine}
-        kept = [entry for entry in old.get("conditions") or [] if entry.get("type") not in names]
+        conditions: list[Object] = list(old.get("conditions") or ())
         for name, state, reason, message in mine:
-            previous = condition(old, name)
-            same = previous is not None and previous.get("status") == state
-            since = previous["lastTransitionTime"] if same and previous is not None else format_time(now)
-            kept.append(
-                {
-                    "type": name,
-                    "status": state,
-                    "lastHeartbeatTime": format_time(now),
-                    "lastTransitionTime": since,
-                    "reason": reason,
-                    "message": message,
-                }
-            )
-        return kept
+            new = {"type": name, "status": state, "reason": reason, "message": message}
+            conditions = with_condition(conditions, {**new, "lastHeartbeatTime": format_time(now)}, now)
+        return conditions
 
 
 def without_heartbeats(status: Object) -> Object:

@@ -16,6 +16,7 @@ from hyperkube_host.kubelet.plan import containers_of, ephemeral_containers_of, 
 
 from hyperkube.hookspecs.runtime import ContainerStatus
 from hyperkube.kinds.conditions import condition, with_condition
+from hyperkube.kinds.pods import TERMINAL_PHASES
 from hyperkube.kinds.qos import qos_class
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.times import format_time
@@ -103,7 +104,7 @@ def refused_status(pod: Object, reason: str, message: str, now: datetime) -> Obj
 
 def _final_phase(old: Object) -> str:
     """Return the phase if it can never change again."""
-    return old["phase"] if old.get("phase") in {"Succeeded", "Failed"} else ""
+    return old["phase"] if old.get("phase") in TERMINAL_PHASES else ""
 
 
 def _addresses(pod: Object, status: Object, old: Object, given: StatusInput) -> None:

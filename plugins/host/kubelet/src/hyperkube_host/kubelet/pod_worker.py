@@ -26,6 +26,7 @@ from hyperkube_host.kubelet.volumes import MountFailed, PodVolumes
 
 from hyperkube.hookspecs.network import NetworkFailed
 from hyperkube.hookspecs.runtime import ContainerStatus, Runtime, RuntimeFailed, SandboxStatus
+from hyperkube.kinds.pods import is_terminal
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.durations import format_duration
 from hyperkube.machinery.errors import ApiError
@@ -88,7 +89,7 @@ class PodWorker:
 
     def _may_run(self, entry: PodEntry, seen: Observed) -> bool:
         """Admit the pod once, and see whether it ended before or is out of time."""
-        if (entry.pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}:
+        if is_terminal(entry.pod):
             entry.complete = True
             return True
         if not entry.admitted:

@@ -11,7 +11,7 @@ from hyperkube_host.scheduler.profile.profiles import Profiles
 from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
 
 from hyperkube.client.informer import InformerFactory
-from hyperkube.kinds.pods import containers, is_terminal
+from hyperkube.kinds.pods import containers, is_terminal, priority_of
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
 
@@ -67,7 +67,7 @@ class ClusterNews:
                 self._queue.move("pod gone")
         elif self._profiles.handles(pod):
             if old is None:
-                self._state.adopt(pod, int(pod["spec"].get("priority") or 0))
+                self._state.adopt(pod, priority_of(pod))
             self._queue.put(pod)
 
     def _pod_gone(self, pod: Object) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from hyperkube.hookspecs.pod_groups import GroupKey, GroupTrial, group_of
 from hyperkube.hookspecs.scheduling import NodeTable
+from hyperkube.kinds.pods import priority_of
 from hyperkube.machinery.objects import Object
 
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
@@ -56,7 +57,7 @@ def units_below(priority: int, nodes: NodeTable, lookup: Lookup) -> list[Unit]:
                 groups.setdefault(key, []).append((index, pod))
             else:
                 own = spec or pod.get("spec", {})
-                found.append(Unit(((index, pod),), int(own.get("priority") or 0)))
+                found.append(Unit(((index, pod),), priority_of({"spec": own})))
     for key, pods in groups.items():
         spec = (lookup(key) or {}).get("spec") or {}
         found.append(Unit(tuple(pods), int(spec.get("priority") or 0), whole_group=True))

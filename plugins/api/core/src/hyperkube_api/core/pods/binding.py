@@ -6,13 +6,15 @@ Source: kubernetes pkg/registry/core/pod/storage/storage.go (BindingREST).
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hyperkube.hookspecs.api import Call
+from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.errors import ApiError, BadRequest, Conflict
 from hyperkube.machinery.field import ROOT, FieldError, not_supported, required
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object, metadata
-from hyperkube.machinery.times import format_time
 
 PODS_BINDING = GroupResource("", "pods/binding")
 SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
@@ -33,7 +35,7 @@ def bind(call: Call) -> Object:
         raise ApiError("; ".join(str(error) for error in errors))
 
     def assign(pod: Object) -> Object:
-        return _assigned(pod, binding, format_time(call.clock.now()))
+        return _assigned(pod, binding, call.clock.now())
 
     call.objects.change(PODS, call.name, call.namespace, assign, dry_run=call.dry_run)
     return dict(SUCCESS)
@@ -56,7 +58,7 @@ def _problems(binding: Object) -> list[FieldError]:
     return errors
 
 
-def _assigned(pod: Object, binding: Object, now: str) -> Object:
+def _assigned(pod: Object, binding: Object, now: datetime) -> Object:
     meta = pod["metadata"]
     spec = pod.setdefault("spec", {})
     wanted = metadata(binding)
@@ -96,15 +98,7 @@ def _check_identity(meta: Object, wanted: Object) -> None:
     )
 
 
-def _mark_scheduled(status: Object, now: str) -> None:
+def _mark_scheduled(status: Object, now: datetime) -> None:
     """Set the PodScheduled condition to True, keeping the rest of the list."""
-    conditions = status.setdefault("conditions", [])
-    for condition in conditions:
-        if condition.get("type") == "PodScheduled":
-            if condition.get("status") != "True":
-                condition["lastTransitionTime"] = now
-            condition["status"] = "True"
-            condition.pop("reason", None)
-            condition.pop("message", None)
-            return
-    conditions.append({"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now})
+    scheduled = {"type": "PodScheduled", "status": "True", "lastProbeTime": None}
+    status["conditions"] = with_condition(status.get("conditions") or (), scheduled, now)

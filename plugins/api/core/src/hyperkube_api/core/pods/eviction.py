@@ -5,7 +5,11 @@ Source: kubernetes pkg/registry/core/pod/storage/eviction.go.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from hyperkube.hookspecs.api import Call, Subresource
+from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.pods import disruption_target, is_active, is_ready, phase
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, PODS
 from hyperkube.machinery.errors import ApiError, BadRequest, Forbidden, TooManyRequests
 from hyperkube.machinery.groups import GroupVersionKind
@@ -46,27 +50,16 @@ def evict(call: Call) -> Object:
 
 def _can_ignore_budgets(pod: Object) -> bool:
     """A pod that is finished, not yet running or already going does not count as available."""
-    if metadata(pod).get("deletionTimestamp"):
-        return True
-    return (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed", "Pending"}
+    return not is_active(pod) or phase(pod) == "Pending"
 
 
 def _add_disruption_target(call: Call) -> None:
     """Add the condition DisruptionTarget, by which a Job's failure policy tells an eviction from a failure."""
-    now = format_time(call.clock.now())
+    target = {**disruption_target("EvictionByEvictionAPI", "Eviction API: evicting"), "lastProbeTime": None}
 
     def add_condition(pod: Object) -> Object:
         status = pod.setdefault("status", {})
-        others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionTarget"]
-        target = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": now,
-            "reason": "EvictionByEvictionAPI",
-            "message": "Eviction API: evicting",
-        }
-        status["conditions"] = [*others, target]
+        status["conditions"] = with_condition(status.get("conditions") or (), target, call.clock.now())
         return pod
 
     call.objects.change(PODS, call.name, call.namespace, add_condition)
@@ -85,19 +78,14 @@ def _decrement_budget(call: Call, pod: Object, *, dry_run: bool) -> None:
     if not budgets:
         return
     budget = budgets[0]
-    if not _is_ready(pod) and _may_evict_unhealthy(budget):
+    if not is_ready(pod) and _may_evict_unhealthy(budget):
         return
-    now = format_time(call.clock.now())
+    now = call.clock.now()
 
     def decrement(current: Object) -> Object:
         return _check_and_decrement(current, call.name, now)
 
     call.objects.change(POD_DISRUPTION_BUDGETS, metadata(budget)["name"], call.namespace, decrement, dry_run=dry_run)
-
-
-def _is_ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or []
-    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in conditions)
 
 
 def _may_evict_unhealthy(budget: Object) -> bool:
@@ -107,7 +95,7 @@ def _may_evict_unhealthy(budget: Object) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
+def _check_and_decrement(budget: Object, pod_name: str, now: datetime) -> Object:
     name = metadata(budget)["name"]
     status = budget.setdefault("status", {})
     if status.get("observedGeneration", 0) < metadata(budget).get("generation", 0):
@@ -139,23 +127,21 @@ def _check_and_decrement(budget: Object, pod_name: str, now: str) -> Object:
             details={"causes": [{"reason": "DisruptionBudget", "message": message}]},
         )
     status["disruptionsAllowed"] = allowed - 1
-    status["disruptedPods"] = {**disrupted, pod_name: now}
+    status["disruptedPods"] = {**disrupted, pod_name: format_time(now)}
     if allowed == 1:
         _set_disruption_not_allowed(status, now)
     return budget
 
 
-def _set_disruption_not_allowed(status: Object, now: str) -> None:
-    others = [item for item in status.get("conditions") or () if item.get("type") != "DisruptionAllowed"]
+def _set_disruption_not_allowed(status: Object, now: datetime) -> None:
     exhausted = {
         "type": "DisruptionAllowed",
         "status": "False",
         "observedGeneration": status.get("observedGeneration") or 0,
-        "lastTransitionTime": now,
         "reason": "InsufficientPods",
         "message": "",
     }
-    status["conditions"] = [*others, exhausted]
+    status["conditions"] = with_condition(status.get("conditions") or (), exhausted, now)
 
 
 EVICTION = Subresource(

@@ -16,12 +16,11 @@ from hyperkube_api.core.pods.match_label_keys import apply_match_label_keys
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
+from hyperkube.kinds.pods import TERMINAL_PHASES
 from hyperkube.kinds.qos import computed_qos_class
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
-
-TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class PodStrategy(StatusStrategy):

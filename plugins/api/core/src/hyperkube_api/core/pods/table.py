@@ -12,6 +12,8 @@ from typing import Any
 
 from hyperkube_api.meta import cells
 
+from hyperkube.kinds.conditions import is_true
+from hyperkube.kinds.pods import TERMINAL_PHASES
 from hyperkube.machinery.objects import Object
 
 NODE_LOST = "NodeLost"
@@ -51,7 +53,7 @@ def pod_cells(obj: Object, now: datetime) -> list[Any]:
     if obj["metadata"].get("deletionTimestamp"):
         if status.get("reason") == NODE_LOST:
             progress.reason = "Unknown"
-        elif status.get("phase") not in {"Succeeded", "Failed"}:
+        elif status.get("phase") not in TERMINAL_PHASES:
             progress.reason = "Terminating"
     restarts = str(progress.restarts)
     if progress.restarts and progress.last_restart:
@@ -135,14 +137,10 @@ def _running(progress: _Progress, status: Object) -> None:
             has_running = True
             progress.ready += 1
     if progress.reason == "Completed":
-        if has_running and _has_ready(status):
+        if has_running and is_true(status, "Ready"):
             progress.reason = "Running"
         elif failure or has_running:
             progress.reason = failure or "NotReady"
-
-
-def _has_ready(status: Object) -> bool:
-    return any(item.get("type") == "Ready" and item.get("status") == "True" for item in status.get("conditions") or ())
 
 
 def _wide(spec: Object, status: Object) -> list[Any]:

@@ -21,11 +21,11 @@ from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.client.client import Client
+from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import API_SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound, UsageError
 from hyperkube.machinery.objects import Object, copy_object, labels_of, name_of
-from hyperkube.machinery.times import format_time
 from hyperkube.machinery.users import UserInfo
 
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
@@ -185,22 +185,12 @@ class Registrations:
 
     def _tell(self, name: str, status: str, reason: str, message: str) -> None:
         registration = self._client.get(API_SERVICES, name)
-        conditions = (registration.get("status") or {}).get("conditions") or []
-        old = next((one for one in conditions if one["type"] == "Available"), None)
-        if old is not None and (old["status"], old.get("reason"), old.get("message")) == (status, reason, message):
+        before = (registration.get("status") or {}).get("conditions") or []
+        new = {"type": "Available", "status": status, "reason": reason, "message": message}
+        conditions = with_condition(before, new, self._clock.now())
+        if conditions == before:
             return
-        moment = format_time(self._clock.now())
-        if old is not None and old["status"] == status:
-            moment = old["lastTransitionTime"]
-        new = {
-            "type": "Available",
-            "status": status,
-            "lastTransitionTime": moment,
-            "reason": reason,
-            "message": message,
-        }
-        others = [one for one in conditions if one["type"] != "Available"]
-        changed = {**copy_object(registration), "status": {"conditions": [*others, new]}}
+        changed = {**copy_object(registration), "status": {"conditions": conditions}}
         self._client.update(API_SERVICES, changed, subresource="status")
 
     # registering

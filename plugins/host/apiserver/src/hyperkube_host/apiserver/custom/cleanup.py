@@ -17,7 +17,6 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, copy_object, name_of
-from hyperkube.machinery.times import format_time
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _RETRY_SECONDS = 1.0
@@ -103,7 +102,7 @@ class Cleanup:
         """Return the definition with its condition as stored."""
         crd = copy_object(crd)
         conditions = crd.setdefault("status", {}).setdefault("conditions", [])
-        set_condition(conditions, "Terminating", state, format_time(self._clock.now()))
+        set_condition(conditions, "Terminating", state, self._clock.now())
         return self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd, subresource="status")
 
 

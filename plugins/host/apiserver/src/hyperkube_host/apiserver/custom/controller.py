@@ -22,7 +22,6 @@ from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import Conflict, NotFound
 from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, name_of
-from hyperkube.machinery.times import format_time
 
 
 class Definitions:
@@ -132,7 +131,7 @@ class Definitions:
         group = crd["spec"]["group"]
         others = [one for one in self._known.values() if name_of(one) != name_of(crd) and one["spec"]["group"] == group]
         named = {**crd, "spec": {**crd["spec"], "names": names_of(crd)}}
-        return next_status(named, others, format_time(self._clock.now()))
+        return next_status(named, others, self._clock.now())
 
 
 def _looks_different(before: Object | None, spec: Object) -> bool:

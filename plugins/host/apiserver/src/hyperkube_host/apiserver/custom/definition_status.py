@@ -7,10 +7,12 @@ Source: kubernetes apiextensions-apiserver
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import datetime
 
 from hyperkube_lib.structural_schema.approval import approval, is_protected
 from hyperkube_lib.structural_schema.structural_rules import unsupported, validate_structure
 
+from hyperkube.kinds.conditions import condition, with_condition, without_condition
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object, copy_object
@@ -24,13 +26,13 @@ _APPROVALS = {
 _SPEC = Path("spec")
 
 
-def next_status(crd: Object, others: Iterable[Object], now: str) -> Object:
+def next_status(crd: Object, others: Iterable[Object], now: datetime) -> Object:
     """Return the status that a definition should have.
 
     Args:
         crd: the definition, its names complete.
         others: the other definitions of its group.
-        now: the time of what changes, as Kubernetes writes it.
+        now: the time of what changes.
     """
     status = copy_object(crd.get("status") or {})
     conditions = status["conditions"] = status.get("conditions") or []
@@ -54,29 +56,24 @@ def next_status(crd: Object, others: Iterable[Object], now: str) -> Object:
     return status
 
 
-def set_condition(conditions: list[Object], kind: str, state: tuple[str, str, str], now: str) -> None:
+def set_condition(conditions: list[Object], kind: str, state: tuple[str, str, str], now: datetime) -> None:
     """Set a condition in place to a status, a reason and a message; its time is that of the last new status."""
     status, reason, message = state
-    old = next((one for one in conditions if one["type"] == kind), None)
-    moment = now if old is None or old["status"] != status else old["lastTransitionTime"]
-    new = {"type": kind, "status": status, "lastTransitionTime": moment, "reason": reason, "message": message}
-    if old is None:
-        conditions.append(new)
-    else:
-        old.update(new)
+    new = {"type": kind, "status": status, "reason": reason, "message": message}
+    conditions[:] = with_condition(conditions, new, now)
 
 
 def condition_of(crd: Object, kind: str) -> str:
     """Return the status of a condition, empty when there is none."""
-    conditions = (crd.get("status") or {}).get("conditions") or []
-    return next((str(one["status"]) for one in conditions if one["type"] == kind), "")
+    found = condition(crd.get("status") or {}, kind)
+    return str(found["status"]) if found is not None else ""
 
 
-def _set_or_drop(conditions: list[Object], kind: str, state: tuple[str, str, str] | None, now: str) -> None:
+def _set_or_drop(conditions: list[Object], kind: str, state: tuple[str, str, str] | None, now: datetime) -> None:
     if state is not None:
         set_condition(conditions, kind, state, now)
     else:
-        conditions[:] = [one for one in conditions if one["type"] != kind]
+        conditions[:] = without_condition(conditions, kind)
 
 
 def _approval(crd: Object) -> tuple[str, str, str] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import orjson
 from hyperkube_host.scheduler.cache.requests import Requests, requests_of
 
+from hyperkube.kinds.pods import priority_of
 from hyperkube.machinery.objects import Object, key_of
 
 if TYPE_CHECKING:
@@ -79,11 +80,6 @@ def _prepare(demand: Requests, table: Nodes) -> _Prepared:
     for shared in (requests, non_zero):
         shared.flags.writeable = False
     return _Prepared(demand, table.resources, requests, non_zero)
-
-
-def priority_of(pod: Object) -> int:
-    """Return ``spec.priority``, 0 where there is none."""
-    return int(pod.get("spec", {}).get("priority") or 0)
 
 
 def template_key(pod: Object) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from hyperkube.kinds.conditions import with_condition
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.times import format_time
 
 SCHEDULED_TYPE = "PodGroupScheduled"
 SCHEDULED, UNSCHEDULABLE, ERROR = "Scheduled", "Unschedulable", "SchedulerError"
@@ -30,6 +30,4 @@ def group_patch(group: Object, reason: str, message: str, now: datetime) -> Obje
     said = {"status": status, "reason": reason, "message": message, "observedGeneration": generation}
     if all(before.get(name, 0 if name == "observedGeneration" else "") == value for name, value in said.items()):
         return None
-    since = before.get("lastTransitionTime") if before.get("status") == status else None
-    fresh = {"type": SCHEDULED_TYPE, **said, "lastTransitionTime": since or format_time(now)}
-    return {"status": {"conditions": [*(row for row in rows if row is not before), fresh]}}
+    return {"status": {"conditions": with_condition(rows, {"type": SCHEDULED_TYPE, **said}, now)}}

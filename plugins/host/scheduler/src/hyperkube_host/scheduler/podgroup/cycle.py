@@ -28,6 +28,7 @@ from hyperkube_host.scheduler.schedule_one.schedule_pod import Chooser
 from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.pod_groups import GroupKey, NoPlacement, PodGroupInfo, group_of
+from hyperkube.kinds.pods import priority_of
 from hyperkube.kinds.resources import POD_GROUPS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import NodeName, Object
@@ -222,4 +223,4 @@ class GroupCycle:
 
 def _order(ticket: Ticket) -> tuple[int, float]:
     """Return the place of a pod among those of its group: by priority, then by age."""
-    return -int(ticket.pod["spec"].get("priority") or 0), ticket.queued_at
+    return -priority_of(ticket.pod), ticket.queued_at
