@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import InFlight, Limits
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.server import ApiServer
@@ -51,7 +51,7 @@ def turn(limits: Limits) -> float:
     def call() -> None:
         place = limits.enter(request)
         if place is not None:
-            place.leave()
+            place.finish()
 
     return best(call)
 

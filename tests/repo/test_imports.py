@@ -7,23 +7,9 @@ import ast
 import pytest
 from source_tree import circles, imports_of, modules
 
-CIRCLES_LEFT = {
-    ("hyperkube_host.apiserver.flowcontrol.queueset", "hyperkube_host.apiserver.flowcontrol.tallies",
-     "hyperkube_host.apiserver.flowcontrol.turns"),
-}  # fmt: skip
-"""Those still to be cut; a test below makes this list shrink."""
-
 
 def test_no_modules_import_each_other():
-    found = {tuple(circle) for circle in _circles()}
-
-    assert found - CIRCLES_LEFT == set()
-
-
-def test_the_list_of_circles_left_names_no_other():
-    found = {tuple(circle) for circle in _circles()}
-
-    assert CIRCLES_LEFT - found == set(), "cut: take it off the list"
+    assert _circles() == []
 
 
 def _circles() -> list[list[str]]:

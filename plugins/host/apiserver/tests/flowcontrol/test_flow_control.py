@@ -119,13 +119,13 @@ def test_a_request_waits_for_its_seat_and_others_do_not(server, http):
     thread = threading.Thread(target=lambda: answers.append(http.get(f"{PATH}/a", headers=bearer("a"))))
     thread.start()
     level = seats[0].flow.level
-    assert eventually(lambda: level.waiting == 1)
+    assert eventually(lambda: level.requests_waiting == 1)
 
     assert http.get(f"{PATH}/a", headers=bearer("root")).status_code == 200
     dump = http.get(f"{DEBUG}/dump_requests?includeRequestDetails=1", headers=bearer("root")).text
     full = http.get(f"{PATH}/a", headers=bearer("a"))
-    for turn in seats:
-        turn.leave()
+    for request in seats:
+        request.finish()
     thread.join(60)
 
     assert [answer.status_code for answer in answers] == [200]
@@ -145,8 +145,8 @@ def test_a_level_that_rejects_answers_429_at_once(server, http):
     assert (answer.headers[HEADERS[0]], answer.headers[HEADERS[1]]) == (schema, level)
     text = http.get("/metrics", headers=bearer("root")).text
     assert 'apiserver_flowcontrol_rejected_requests_total{flow_schema="devs",priority_level="narrow"' in text
-    for turn in seats:
-        turn.leave()
+    for request in seats:
+        request.finish()
 
 
 def test_a_request_that_waits_too_long_is_answered_429(tmp_path):
@@ -159,8 +159,8 @@ def test_a_request_that_waits_too_long_is_answered_429(tmp_path):
         answer = httpx.get(f"http://127.0.0.1:{edge.port}{PATH}/a", headers=bearer("a"), timeout=60)
         assert answer.status_code == 429
         assert b'reason="time-out"} 1' in server.handler.limits.text()
-        for turn in seats:
-            turn.leave()
+        for request in seats:
+            request.finish()
     finally:
         edge.close(0)
         server.close()
@@ -211,7 +211,7 @@ def test_without_it_requests_are_counted(tmp_path):
         request = HttpRequest(method="GET", path=PATH, query_string="limit=1", headers={"authorization": "Bearer a"})
 
         refused, headers = server.handler.handle(request), dict(server.handler.handle(request).headers)
-        seat.leave()
+        seat.finish()
 
         assert (refused.status, headers["Retry-After"]) == (429, "1")
         assert HEADERS[0] not in {name.lower() for name in headers}

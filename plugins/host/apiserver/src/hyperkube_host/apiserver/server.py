@@ -34,8 +34,8 @@ from hyperkube_host.apiserver.encryption import EncryptedValues, live_rules
 from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.flowcontrol.configuration import FlowConfiguration
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.options import limits_of
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
 from hyperkube_host.apiserver.health.health import Check, Health
 from hyperkube_host.apiserver.health.post_start_hooks import BEGUN, Done, Part, start_checks
 from hyperkube_host.apiserver.in_process.client import InProcessClient
@@ -326,6 +326,8 @@ class ApiServer:
             Part.SYSTEM_OBJECTS: lambda: self._bootstrap.done,
             Part.API_PLUGINS: lambda: Part.PLUGINS in self._begun and self._plugins_ready("api"),
         }
+        if isinstance(self._limits, FlowControl):
+            done[Part.FLOWS] = lambda: self._flows is not None and self._flows.synced()
         if self.options.get("presence") and self._gates.get("APIServerIdentity", True):
             done[Part.IDENTITY] = lambda: self._presence is not None and self._presence.begun()
         return done

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 
 from hyperkube_host.apiserver.flowcontrol import mandatory
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.resources.registry import Registry
 
 from hyperkube.client.client import Client

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Protocol
 
 from hyperkube_host.apiserver.request.calls import ApiRequest
@@ -18,35 +19,46 @@ from hyperkube.machinery.users import PRIVILEGED_GROUP
 
 READS = frozenset({"get", "list", "watch"})
 _STREAMS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
-ADMITTED, WAITING, REFUSED = "admitted", "waiting", "refused"
 
 
-class Turn(Protocol):
-    """One request's place among those under way.
+class RequestState(Enum):
+    """Where a limited request stands."""
+
+    WAITING = auto()
+    """For a seat."""
+    EXECUTING = auto()
+    """It has a seat."""
+    REJECTED = auto()
+    """Too many others were under way; it is answered 429."""
+    FINISHED = auto()
+    """It had a seat, and gave it back."""
+
+
+class LimitedRequest(Protocol):
+    """One request among those under way.
 
     Attributes:
-        state: ``admitted``, ``waiting`` or ``refused``.
         headers: that the answer gets.
     """
 
-    state: str
+    state: RequestState
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:
-        """Return what the answer's headers say of the place."""
+        """Return what the answer's headers say of the request's limits."""
 
     def subscribe(self, ready: Callable[[], None]) -> None:
         """Call `ready` once, from any thread, when the request no longer waits."""
 
-    def leave(self) -> None:
+    def finish(self) -> None:
         """The request is answered; once."""
 
 
 class Limits(Protocol):
     """Decides how many requests are under way."""
 
-    def enter(self, request: ApiRequest) -> Turn | None:
-        """Return a request's place, None for one that is not limited."""
+    def enter(self, request: ApiRequest) -> LimitedRequest | None:
+        """Count a request in, None for one that is not limited."""
 
     def current(self) -> dict[str, int]:
         """Return the requests under way, for metrics."""
@@ -56,23 +68,23 @@ class Limits(Protocol):
 
 
 @dataclass(slots=True)
-class Counted:
-    """A place among so many."""
+class CountedRequest:
+    """A request that is counted, or was rejected."""
 
     limits: InFlight
     is_read: bool
-    state: str
+    state: RequestState
     headers: tuple[tuple[str, str], ...] = ()
 
     def subscribe(self, ready: Callable[[], None]) -> None:
         """Call `ready` at once: nothing waits here."""
         ready()
 
-    def leave(self) -> None:
+    def finish(self) -> None:
         """Count the request off."""
-        if self.state is ADMITTED:
-            self.state = REFUSED
-            self.limits.leave(is_read=self.is_read)
+        if self.state is RequestState.EXECUTING:
+            self.state = RequestState.FINISHED
+            self.limits.finish(is_read=self.is_read)
 
 
 class InFlight:
@@ -83,19 +95,19 @@ class InFlight:
         self._counts = {True: 0, False: 0}
         self._lock = threading.Lock()
 
-    def enter(self, request: ApiRequest) -> Counted | None:
-        """Count a request or refuse it. Privileged users are never refused; what stays open is not counted."""
+    def enter(self, request: ApiRequest) -> CountedRequest | None:
+        """Count a request or reject it. Privileged users are never rejected; what stays open is not counted."""
         if request.info.verb == "watch" or is_unlimited(request.info):
             return None
         is_read = request.info.verb in READS
         with self._lock:
             limit = self._limits[is_read]
             if limit and self._counts[is_read] >= limit and PRIVILEGED_GROUP not in request.user.groups:
-                return Counted(self, is_read, REFUSED)
+                return CountedRequest(self, is_read, RequestState.REJECTED)
             self._counts[is_read] += 1
-            return Counted(self, is_read, ADMITTED)
+            return CountedRequest(self, is_read, RequestState.EXECUTING)
 
-    def leave(self, *, is_read: bool) -> None:
+    def finish(self, *, is_read: bool) -> None:
         """Count a request off that was let in."""
         with self._lock:
             self._counts[is_read] -= 1

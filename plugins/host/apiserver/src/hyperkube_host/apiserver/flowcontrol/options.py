@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import InFlight, Limits
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
 
 from hyperkube.machinery.clock import Clock
 

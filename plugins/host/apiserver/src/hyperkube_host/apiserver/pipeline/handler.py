@@ -13,8 +13,8 @@ from random import Random
 
 from hyperkube_host.apiserver.authentication.union import Authentication
 from hyperkube_host.apiserver.authorization.union import Authorization
-from hyperkube_host.apiserver.flowcontrol.max_in_flight import REFUSED, WAITING, Limits, Turn
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
+from hyperkube_host.apiserver.flowcontrol.max_in_flight import LimitedRequest, Limits, RequestState
 from hyperkube_host.apiserver.health.health import text
 from hyperkube_host.apiserver.pipeline.auditor import Auditor, uri_of
 from hyperkube_host.apiserver.pipeline.hot_reads import HotReads
@@ -46,7 +46,7 @@ class _Call:
     started: float
     audit_id: str
     api: ApiRequest | None = None
-    turn: Turn | None = None
+    limited: LimitedRequest | None = None
     crashed: bool = False
 
     @property
@@ -98,8 +98,8 @@ class ApiHandler:
         answer = self._guarded(call, self._begin)
         if answer is not None:
             return self._end(call, answer)
-        if call.turn is not None and call.turn.state is WAITING:
-            return Postponed(wait=call.turn.subscribe, proceed=lambda: self._proceed(call))
+        if call.limited is not None and call.limited.state is RequestState.WAITING:
+            return Postponed(wait=call.limited.subscribe, proceed=lambda: self._proceed(call))
         return self._proceed(call)
 
     def answer(self, request: HttpRequest) -> Answer:
@@ -112,8 +112,8 @@ class ApiHandler:
         try:
             answer = self._guarded(call, self._answer)
         finally:
-            if call.turn is not None:
-                call.turn.leave()
+            if call.limited is not None:
+                call.limited.finish()
         return self._end(call, answer or self._encoder.error(call.api, InternalError("no answer"), call.accept))
 
     def _guarded(self, call: _Call, step: Callable[[_Call], Answer | None]) -> Answer | None:
@@ -144,18 +144,18 @@ class ApiHandler:
         return None
 
     def _begin(self, call: _Call) -> Answer | None:
-        """Find out who asks what, and give it its turn."""
+        """Find out who asks what, and count it in."""
         self._open(call)
         if call.api is not None and call.request.user is None and not self._is_exempt(call.api.info):
-            call.turn = self.limits.enter(call.api)
+            call.limited = self.limits.enter(call.api)
         return None
 
     def _answer(self, call: _Call) -> Answer | None:
-        """Answer a request whose turn it is, or that was turned away."""
-        api, turn = call.api, call.turn
+        """Answer a request that has a seat, or that was rejected."""
+        api, limited = call.api, call.limited
         if api is None:
             return None
-        if turn is not None and turn.state is REFUSED:
+        if limited is not None and limited.state is RequestState.REJECTED:
             refused = text("Too many requests, please try again later.", 429)
             refused.headers.append(("Retry-After", "1"))
             return refused
@@ -215,8 +215,8 @@ class ApiHandler:
         if not isinstance(answer, Response | StreamResponse):
             return
         answer.headers.append(("Audit-Id", call.audit_id))
-        if call.turn is not None:
-            answer.headers += call.turn.headers
+        if call.limited is not None:
+            answer.headers += call.limited.headers
         if call.api is not None:
             for warning in call.api.warnings:
                 answer.headers.append(("Warning", f"299 - {quoted(warning)}"))

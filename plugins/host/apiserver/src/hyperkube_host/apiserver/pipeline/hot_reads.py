@@ -10,7 +10,7 @@ from random import Random
 
 from hyperkube_host.apiserver.authentication.union import Authentication
 from hyperkube_host.apiserver.authorization.union import Authorization
-from hyperkube_host.apiserver.flowcontrol.turns import Flow, FlowControl
+from hyperkube_host.apiserver.flowcontrol.flow_control import Flow, FlowControl
 from hyperkube_host.apiserver.pipeline.auditor import Auditor
 from hyperkube_host.apiserver.pipeline.dispatch import locate
 from hyperkube_host.apiserver.request.calls import ApiRequest, Target
@@ -105,7 +105,7 @@ class HotReads:
         answer.headers.append(("Audit-Id", headers.get("audit-id") or unique_id(self._random)))
         if flow is not None:
             answer.headers += flow.headers
-            flow.tally.hot += 1
+            flow.metrics.hot += 1
         key = place.key if answer.status == place.key[-1] else (*place.key[:-1], answer.status)
         self._metrics.count(key, self._clock.monotonic() - started)
         return answer

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from hyperkube_host.apiserver.flowcontrol.queueset import Level
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl, FlowRequest
+from hyperkube_host.apiserver.flowcontrol.queueset import QueueSet
 from hyperkube_host.apiserver.health.health import text
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.routes.paths import Page
@@ -54,7 +54,13 @@ class DebugPages:
             for queue in level.queues:
                 waiting = len(queue.waiting)
                 figures = (queue.index, waiting, queue.executing, queue.executing)
-                row = [level.settings.name, *map(str, figures), f"{queue.begins:.8f}ss", str(waiting), str(waiting)]
+                row = [
+                    level.settings.name,
+                    *map(str, figures),
+                    f"{queue.next_dispatch:.8f}ss",
+                    str(waiting),
+                    str(waiting),
+                ]
                 rows.append([*row, f"{waiting * 0.003:.8f}ss"])
         return text(_table(rows))
 
@@ -64,23 +70,23 @@ class DebugPages:
         now, moment = self._clock.monotonic(), self._clock.now()
         for level in self._control.levels():
             for queue in level.queues:
-                for place, turn in enumerate(list(queue.waiting)):
-                    arrived = moment - timedelta(seconds=now - turn.arrived)
+                for place, waiting in enumerate(list(queue.waiting)):
+                    arrived = moment - timedelta(seconds=now - waiting.arrived)
                     when = f"{arrived:%Y-%m-%dT%H:%M:%S.%f}000Z"
-                    flow = turn.flow
+                    flow = waiting.flow
                     row = [level.settings.name, flow.schema.name, str(queue.index), str(place), flow.distinguisher]
-                    rows.append([*row, when, "1", "0", "0s", *(_details(turn.request) if detailed else ())])
+                    rows.append([*row, when, "1", "0", "0s", *(_details(waiting.request) if detailed else ())])
         return text(_table(rows))
 
 
-def _level_row(level: Level) -> Sequence[str]:
+def _level_row(level: QueueSet[FlowRequest]) -> Sequence[str]:
     name = level.settings.name
     if level.is_exempt:
         return (name, *["<none>"] * 5)
     active = sum(1 for queue in level.queues if queue.waiting)
-    idle = not level.waiting and not level.executing
-    flags = (str(idle).lower(), str(level.is_leaving).lower())
-    return (name, str(active), *flags, str(level.waiting), str(level.executing))
+    idle = not level.requests_waiting and not level.executing
+    flags = (str(idle).lower(), str(level.quiescing).lower())
+    return (name, str(active), *flags, str(level.requests_waiting), str(level.executing))
 
 
 def _details(request: ApiRequest) -> Sequence[str]:

@@ -11,8 +11,8 @@ from typing import Any
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube_host.apiserver.aggregation.remotes import Remotes
 from hyperkube_host.apiserver.explain.records import Explanations
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
 from hyperkube_host.apiserver.health.health import Health
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry

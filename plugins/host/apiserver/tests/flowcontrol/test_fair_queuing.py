@@ -1,7 +1,8 @@
 """Who is let in, who waits, who is next, and who is turned away; transcripts on a clock that stands still."""
 
 import pytest
-from hyperkube_host.apiserver.flowcontrol.turns import FlowControl
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
+from hyperkube_host.apiserver.flowcontrol.max_in_flight import RequestState
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
 
@@ -55,14 +56,14 @@ def control(clock):
     return control_of(clock, [SMALL, NOTHING], [schema("devs", "small", "devs")], seats=2)
 
 
-def states(turns):
-    return [turn.state for turn in turns]
+def states(requests):
+    return [request.state.name.lower() for request in requests]
 
 
 def test_what_has_a_seat_is_let_in_and_the_rest_waits(control):
-    turns = [ask(control) for _ in range(4)]
+    requests = [ask(control) for _ in range(4)]
 
-    assert states(turns) == ["admitted", "admitted", "waiting", "waiting"]
+    assert states(requests) == ["executing", "executing", "waiting", "waiting"]
 
 
 def test_an_answer_says_which_schema_and_level_it_was(control):
@@ -72,7 +73,7 @@ def test_an_answer_says_which_schema_and_level_it_was(control):
     )
 
 
-def test_whoever_leaves_makes_room_for_the_next(control, clock):
+def test_a_request_that_finishes_makes_room_for_the_next(control, clock):
     first, _second, third = (ask(control) for _ in range(3))
     clock.advance(0.001)
     fourth = ask(control)
@@ -80,14 +81,14 @@ def test_whoever_leaves_makes_room_for_the_next(control, clock):
     third.subscribe(lambda: told.append("third"))
     fourth.subscribe(lambda: told.append("fourth"))
 
-    first.leave()
+    first.finish()
 
-    assert (third.state, fourth.state, told) == ("admitted", "waiting", ["third"])
+    assert (third.state.name.lower(), fourth.state.name.lower(), told) == ("executing", "waiting", ["third"])
 
 
 def test_whoever_subscribes_late_is_told_at_once(control):
     first, _, third = (ask(control) for _ in range(3))
-    first.leave()
+    first.finish()
     told = []
 
     third.subscribe(lambda: told.append(1))
@@ -98,25 +99,25 @@ def test_whoever_subscribes_late_is_told_at_once(control):
 def test_leaving_twice_frees_one_seat(control):
     first, _, third, fourth = (ask(control) for _ in range(4))
 
-    first.leave()
-    first.leave()
+    first.finish()
+    first.finish()
 
-    assert sorted(states([third, fourth])) == ["admitted", "waiting"]
+    assert sorted(states([third, fourth])) == ["executing", "waiting"]
 
 
 def test_a_flood_does_not_keep_a_quiet_user_waiting(control, clock):
     flood = [ask(control, "flood") for _ in range(11)]  # two seats, the rest in the queues of its hand
     quiet = ask(control, "quiet")
-    running = [turn for turn in flood if turn.state == "admitted"]
+    running = [request for request in flood if request.state is RequestState.EXECUTING]
     before = 0
-    while quiet.state == "waiting":
+    while quiet.state is RequestState.WAITING:
         clock.advance(0.1)
-        running.pop(0).leave()
-        running = [turn for turn in flood if turn.state == "admitted"]
+        running.pop(0).finish()
+        running = [request for request in flood if request.state is RequestState.EXECUTING]
         before += 1
 
-    assert quiet.state == "admitted"
-    assert before <= 5  # one turn for each of the flood's queues, at most
+    assert quiet.state is RequestState.EXECUTING
+    assert before <= 5  # one dispatch for each of the flood's queues, at most
 
 
 def test_service_time_counts_against_a_flow(clock):
@@ -126,35 +127,37 @@ def test_service_time_counts_against_a_flow(clock):
     slow = [ask(control, "slow") for _ in range(6)]
     quick = [ask(control, "quick") for _ in range(6)]
     assert slow[0].queue is not quick[0].queue
-    blocker.leave()
+    blocker.finish()
     spent = {"slow": 0.0, "quick": 0.0}
 
-    while any(turn.state == "waiting" for turn in quick):
-        name, turn = next((n, t) for n, ts in (("slow", slow), ("quick", quick)) for t in ts if t.state == "admitted")
+    while any(request.state is RequestState.WAITING for request in quick):
+        name, request = next(
+            (n, t) for n, ts in (("slow", slow), ("quick", quick)) for t in ts if t.state is RequestState.EXECUTING
+        )
         seconds = 1.0 if name == "slow" else 0.2
         clock.advance(seconds)
         spent[name] += seconds
-        turn.leave()
+        request.finish()
 
     assert 0 < spent["slow"] <= 2.0  # and not 6: the quick flow is not held up by six slow requests
     assert states(slow).count("waiting") >= 4
 
 
 def test_a_full_queue_turns_away(control):
-    turns = [ask(control) for _ in range(2 + 4 * 3 + 1)]
+    requests = [ask(control) for _ in range(2 + 4 * 3 + 1)]
 
-    assert states(turns)[-2:] == ["waiting", "refused"]
+    assert states(requests)[-2:] == ["waiting", "rejected"]
     assert b'rejected_requests_total{flow_schema="devs",priority_level="small",reason="queue-full"} 1' in control.text()
 
 
 def test_who_waits_too_long_is_turned_away(control, clock):
     waiting = [ask(control) for _ in range(3)][-1]
     told = []
-    waiting.subscribe(lambda: told.append(waiting.state))
+    waiting.subscribe(lambda: told.append(waiting.state.name.lower()))
 
     clock.advance(15.1)
 
-    assert told == ["refused"]
+    assert told == ["rejected"]
     assert b'reason="time-out"} 1' in control.text()
     assert b'current_inqueue_requests{flow_schema="devs",priority_level="small"} 0' in control.text()
 
@@ -164,20 +167,20 @@ def test_a_level_without_queues_turns_away_at_once(clock):
         clock, [level("small", 45, borrowingLimitPercent=0)], [schema("devs", "small", "devs")], seats=1
     )
 
-    assert states(ask(control) for _ in range(2)) == ["admitted", "refused"]
+    assert states(ask(control) for _ in range(2)) == ["executing", "rejected"]
     assert b'reason="concurrency-limit"} 1' in control.text()
 
 
 def test_privileged_users_never_wait(control):
-    turns = [ask(control, LOOPBACK) for _ in range(50)]
+    requests = [ask(control, LOOPBACK) for _ in range(50)]
 
-    assert set(states(turns)) == {"admitted"}
+    assert set(states(requests)) == {"executing"}
 
 
 def test_what_no_schema_covers_is_caught(control):
-    turn = ask(control, "somebody", group="others")
+    request = ask(control, "somebody", group="others")
 
-    assert turn.flow.schema.name == "catch-all"
+    assert request.flow.schema.name == "catch-all"
 
 
 def test_a_user_without_groups_is_caught_too(control):
@@ -195,7 +198,7 @@ def test_a_schema_without_its_level_is_passed_over(clock):
     [("/api/v1/namespaces/x/pods/p/log", False), ("/api/v1/namespaces/x/pods/p/exec", False),
      ("/api/v1/watch/pods", True), ("/api/v1/namespaces/x/pods/p", True)],
 )  # fmt: skip
-def test_what_stays_open_is_not_limited_but_a_watch_begins_with_a_turn(control, path, limited):
+def test_what_stays_open_is_not_limited_but_a_watch_begins_with_a_seat(control, path, limited):
     assert (ask(control, path=path) is not None) is limited
 
 
@@ -207,8 +210,8 @@ def test_idle_seats_are_lent_and_taken_back(clock):
     borrowed = states(ask(control) for _ in range(16))
     own = states(ask(control, "bob", "ops") for _ in range(10))
 
-    assert borrowed.count("admitted") == 9 + 5  # half of nine, rounded
-    assert own == ["admitted"] * 9 + ["waiting"]
+    assert borrowed.count("executing") == 9 + 5  # half of nine, rounded
+    assert own == ["executing"] * 9 + ["waiting"]
 
 
 def test_a_borrowing_limit_is_kept(clock):
@@ -217,39 +220,49 @@ def test_a_borrowing_limit_is_kept(clock):
     schemas = [schema("l", "lender", "ops"), schema("b", "borrower", "devs")]
     control = control_of(clock, [lender, borrower, NOTHING], schemas, seats=19)
 
-    assert states(ask(control) for _ in range(16)).count("admitted") == 9 + 2
+    assert states(ask(control) for _ in range(16)).count("executing") == 9 + 2
 
 
 def test_more_seats_let_those_in_who_wait(clock):
     schemas = [schema("devs", "small", "devs")]
     control = control_of(clock, [level("small", 5, QUEUING, borrowingLimitPercent=0), level("b", 90)], schemas)
     waiting = [ask(control) for _ in range(3)][-1]
-    assert waiting.state == "waiting"
+    assert waiting.state is RequestState.WAITING
 
     control.configure(schemas, [level("small", 90, QUEUING)])
 
-    assert waiting.state == "admitted"
+    assert waiting.state is RequestState.EXECUTING
 
 
 def test_a_level_that_is_gone_ends_with_its_last_request(control):
-    turns = [ask(control) for _ in range(3)]
+    requests = [ask(control) for _ in range(3)]
 
     control.configure([], [NOTHING])
-    assert [one.is_leaving for one in control.levels() if one.settings.name == "small"] == [True]
-    for turn in turns:
-        turn.leave()
+    assert [one.quiescing for one in control.levels() if one.settings.name == "small"] == [True]
+    for request in requests:
+        request.finish()
     control.configure([], [NOTHING])
 
     assert [one.settings.name for one in control.levels()] == ["catch-all", "exempt"]
 
 
 def test_counts_go_back_to_nothing(control):
-    turns = [ask(control, method=method) for method in ("GET", "POST", "GET")]
+    requests = [ask(control, method=method) for method in ("GET", "POST", "GET")]
     assert control.current() == {"readOnly": 1, "mutating": 1}
 
-    for turn in turns:
-        turn.leave()
+    for request in requests:
+        request.finish()
 
     assert control.current() == {"readOnly": 0, "mutating": 0}
     assert b'dispatched_requests_total{flow_schema="devs",priority_level="small"} 3' in control.text()
     assert b'nominal_limit_seats{priority_level="small"} 2' in control.text()
+
+
+def test_a_request_that_was_classified_before_a_change_goes_by_the_new_levels(control, clock, monkeypatch):
+    stale = control.flow(parse("GET", "/api/v1/pods", {}), UserInfo("alice", "", ("devs", "system:authenticated")))
+    control.configure([], [])
+    monkeypatch.setattr(control, "flow", lambda info, user: stale)
+
+    entered = ask(control)
+
+    assert entered.flow.schema.name == "catch-all"

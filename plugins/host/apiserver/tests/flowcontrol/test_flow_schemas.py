@@ -1,8 +1,8 @@
 """Which schema a request belongs to, and which queues its flow is dealt."""
 
 import pytest
-from hyperkube_host.apiserver.flowcontrol.levels import share_out
-from hyperkube_host.apiserver.flowcontrol.schemas import in_order, schema_of
+from hyperkube_host.apiserver.flowcontrol.flow_schemas import flow_schema_of, in_order
+from hyperkube_host.apiserver.flowcontrol.priority_levels import share_out
 from hyperkube_host.apiserver.flowcontrol.shuffle_sharding import deal, flow_hash
 from hyperkube_host.apiserver.request.request_info import parse
 
@@ -19,7 +19,7 @@ def schema(*rules, name="s", precedence=1000, by="ByUser"):
         "distinguisherMethod": {"type": by},
         "rules": list(rules),
     }
-    return schema_of({"metadata": {"name": name, "uid": name}, "spec": spec})
+    return flow_schema_of({"metadata": {"name": name, "uid": name}, "spec": spec})
 
 
 def rule(subject, **resource):

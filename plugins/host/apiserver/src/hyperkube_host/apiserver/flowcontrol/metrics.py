@@ -1,4 +1,4 @@
-"""What is counted of the requests of one schema at one level, written out only when somebody asks.
+"""What is counted of the requests of one schema at one level, written out only when it is asked for.
 
 Source of names: kubernetes apiserver ``pkg/util/flowcontrol/metrics/metrics.go``.
 """
@@ -8,15 +8,16 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from hyperkube_host.apiserver.flowcontrol.queueset import Level
+from hyperkube_host.apiserver.flowcontrol.queueset import QueueSet
 
 _BUCKETS = (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 _PREFIX = "apiserver_flowcontrol_"
 
 
 @dataclass(slots=True)
-class Times:
+class Histogram:
     """A histogram of seconds."""
 
     counts: list[int] = field(default_factory=lambda: [0] * (len(_BUCKETS) + 1))
@@ -37,7 +38,7 @@ class Times:
 
 
 @dataclass(slots=True, eq=False)
-class Tally:
+class FlowMetrics:
     """The counts; all but `hot` are changed under the lock of `FlowControl`.
 
     Attributes:
@@ -48,56 +49,56 @@ class Tally:
     waiting: int = 0
     dispatched: int = 0
     hot: int = 0
-    refused: dict[str, int] = field(default_factory=dict)
-    waits: dict[bool, Times] = field(default_factory=dict)
-    services: Times = field(default_factory=Times)
+    rejected: dict[str, int] = field(default_factory=dict)
+    waits: dict[bool, Histogram] = field(default_factory=dict)
+    executions: Histogram = field(default_factory=Histogram)
 
-    def refuse(self, reason: str) -> None:
-        """Count one that was turned away."""
-        self.refused[reason] = self.refused.get(reason, 0) + 1
+    def reject(self, reason: str) -> None:
+        """Count one that was rejected."""
+        self.rejected[reason] = self.rejected.get(reason, 0) + 1
 
     def waited(self, seconds: float, *, executed: bool) -> None:
         """Count one whose wait is over."""
-        self.waits.setdefault(executed, Times()).add(seconds)
+        self.waits.setdefault(executed, Histogram()).add(seconds)
 
     def executed(self, seconds: float) -> None:
         """Count one that is done."""
-        self.services.add(seconds)
+        self.executions.add(seconds)
 
 
-def text(levels: Iterable[Level], tallies: Mapping[tuple[str, str], Tally]) -> bytes:
+def text(levels: Iterable[QueueSet[Any]], metrics: Mapping[tuple[str, str], FlowMetrics]) -> bytes:
     """Return all series in Prometheus' text format."""
-    known = sorted(tallies.items())
+    known = sorted(metrics.items())
     lines = [
-        *_series("dispatched_requests_total", "counter", "Requests let in.", known, _let_in),
+        *_series("dispatched_requests_total", "counter", "Requests let in.", known, _dispatched),
         *_series("current_inqueue_requests", "gauge", "Requests that wait.", known, lambda one: one.waiting),
         *_series("current_executing_requests", "gauge", "Requests under way.", known, lambda one: one.executing),
         *_series("current_executing_seats", "gauge", "Seats in use.", known, lambda one: one.executing),
         *_head("rejected_requests_total", "counter", "Requests turned away."),
     ]
-    for key, tally in known:
+    for key, flow in known:
         lines += [
             f'{_PREFIX}rejected_requests_total{{{_labels(key)},reason="{reason}"}} {count}'
-            for reason, count in sorted(tally.refused.items())
+            for reason, count in sorted(flow.rejected.items())
         ]
     lines += _head("request_wait_duration_seconds", "histogram", "Time in a queue.")
-    for key, tally in known:
-        for executed, times in sorted(tally.waits.items()):
+    for key, flow in known:
+        for executed, times in sorted(flow.waits.items()):
             labels = f'execute="{str(executed).lower()}",{_labels(key)}'
             lines += times.lines(f"{_PREFIX}request_wait_duration_seconds", labels)
     lines += _head("request_execution_seconds", "histogram", "Time from a seat to the answer.")
-    for key, tally in known:
-        lines += tally.services.lines(f"{_PREFIX}request_execution_seconds", f'{_labels(key)},type="regular"')
+    for key, flow in known:
+        lines += flow.executions.lines(f"{_PREFIX}request_execution_seconds", f'{_labels(key)},type="regular"')
     return "\n".join([*lines, *_limits(list(levels))]).encode() + b"\n"
 
 
-def _let_in(tally: Tally) -> int:
-    return tally.dispatched + tally.hot
+def _dispatched(flow: FlowMetrics) -> int:
+    return flow.dispatched + flow.hot
 
 
-def _limits(levels: list[Level]) -> list[str]:
+def _limits(levels: list[QueueSet[Any]]) -> list[str]:
     lines: list[str] = []
-    figures: tuple[tuple[str, str, Callable[[Level], int]], ...] = (
+    figures: tuple[tuple[str, str, Callable[[QueueSet[Any]], int]], ...] = (
         ("nominal_limit_seats", "Seats of its own.", lambda level: level.nominal),
         ("lower_limit_seats", "Seats of its own that are not lent.", lambda one: one.nominal - one.settings.lendable),
         ("upper_limit_seats", "Seats with borrowed ones.", lambda level: level.settings.most),
@@ -117,12 +118,12 @@ def _series(
     name: str,
     kind: str,
     help_text: str,
-    known: Iterable[tuple[tuple[str, str], Tally]],
-    count: Callable[[Tally], int],
+    known: Iterable[tuple[tuple[str, str], FlowMetrics]],
+    count: Callable[[FlowMetrics], int],
 ) -> list[str]:
     return [
         *_head(name, kind, help_text),
-        *(f"{_PREFIX}{name}{{{_labels(key)}}} {count(tally)}" for key, tally in known),
+        *(f"{_PREFIX}{name}{{{_labels(key)}}} {count(flow)}" for key, flow in known),
     ]
 
 

@@ -18,7 +18,7 @@ _ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Schema:
+class FlowSchema:
     """One FlowSchema, as far as requests need it.
 
     Attributes:
@@ -45,10 +45,10 @@ class Schema:
         return info.namespace if self.by == BY_NAMESPACE else ""
 
 
-def schema_of(obj: Object) -> Schema:
+def flow_schema_of(obj: Object) -> FlowSchema:
     """Return what a FlowSchema object says."""
     spec = obj.get("spec") or {}
-    return Schema(
+    return FlowSchema(
         name=name_of(obj),
         uid=obj["metadata"].get("uid") or "",
         level=(spec.get("priorityLevelConfiguration") or {}).get("name") or "",
@@ -58,7 +58,7 @@ def schema_of(obj: Object) -> Schema:
     )
 
 
-def in_order(schemas: Iterable[Schema]) -> list[Schema]:
+def in_order(schemas: Iterable[FlowSchema]) -> list[FlowSchema]:
     """Return the schemas in the order in which they are asked: by precedence, then by name."""
     return sorted(schemas, key=lambda schema: (schema.precedence, schema.name))
 

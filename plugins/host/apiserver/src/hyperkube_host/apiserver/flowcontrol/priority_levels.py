@@ -24,7 +24,7 @@ class LevelSettings:
         nominal: seats that are its own.
         lendable: how many of them others may use while they are idle.
         most: seats that it may use at the most, with borrowed ones.
-        queues: how many there are; 0 for a level that turns away what it has no seat for.
+        queues: how many there are; 0 for a level that rejects what it has no seat for.
         hand: queues that a flow is dealt.
         queue_length: requests that may wait in each.
     """
