@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hyperkube_api.admissionregistration.expressions import Expressions
+from hyperkube_api.meta.defaults import set_defaults
 from hyperkube_api.meta.validation import label_selector, one_of
 
 from hyperkube.machinery import names
@@ -18,13 +19,6 @@ OPERATIONS = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
 SCOPES = ("*", "Cluster", "Namespaced")
 MATCH_POLICIES = ("Equivalent", "Exact")
 MAX_CONDITIONS = 64
-
-
-def set_defaults(holder: Object, **values: object) -> None:
-    """Set members that are absent."""
-    for name, value in values.items():
-        if holder.get(name) is None:
-            holder[name] = value
 
 
 def default_match(match: Object | None) -> None:

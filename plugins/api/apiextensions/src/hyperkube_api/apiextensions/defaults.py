@@ -5,9 +5,9 @@ Source: kubernetes apiextensions-apiserver pkg/apis/apiextensions/v1/defaults.go
 
 from __future__ import annotations
 
-from hyperkube.machinery.objects import Object
+from hyperkube_api.meta.defaults import HTTPS_PORT
 
-HTTPS_PORT = 443
+from hyperkube.machinery.objects import Object
 
 
 def default_definition(definition: Object) -> None:

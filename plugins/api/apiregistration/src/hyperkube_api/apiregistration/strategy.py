@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from hyperkube_api.meta.defaults import HTTPS_PORT
 from hyperkube_api.meta.strategies import StatusStrategy
 
 from hyperkube.hookspecs.api import Call
@@ -17,7 +18,6 @@ from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.times import format_time
 
 _SPEC = ROOT.child("spec")
-HTTPS_PORT = 443
 
 
 class APIServiceStrategy(StatusStrategy):

@@ -9,12 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from hyperkube_api.apps.versions import V1
-from hyperkube_api.apps.workloads import WorkloadStrategy, check_selector, check_template, set_default
+from hyperkube_api.apps.workloads import WorkloadStrategy, check_selector, check_template
 from hyperkube_api.core.pod_specs.defaults import default_template
 from hyperkube_api.core.scale import scale
 from hyperkube_api.core.workloads import validate_replica_counts
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
+from hyperkube_api.meta.defaults import set_defaults
 from hyperkube_api.meta.validation import counts, unchanged
 
 from hyperkube.hookspecs.api import Call, ResourceSpec
@@ -28,7 +29,7 @@ _STATUS = ROOT.child("status")
 def default_replica_set(replica_set: Object) -> None:
     """Fill in a replica set."""
     spec = replica_set["spec"]
-    set_default(spec, replicas=1)
+    set_defaults(spec, replicas=1)
     default_template(spec.get("template"))
 
 

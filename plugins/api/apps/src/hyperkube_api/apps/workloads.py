@@ -21,13 +21,6 @@ _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
 
 
-def set_default(holder: Object, **values: object) -> None:
-    """Set members that are absent."""
-    for name, value in values.items():
-        if holder.get(name) is None:
-            holder[name] = value
-
-
 def section(holder: Object, name: str) -> Object:
     """Return a member that is an object, made if absent."""
     section: Object = holder.get(name) or {}

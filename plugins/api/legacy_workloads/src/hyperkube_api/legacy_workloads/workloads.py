@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hyperkube_api.apps.daemon_sets.strategy import TEMPLATE_GENERATION
 from hyperkube_api.core.scale import scale
+from hyperkube_api.meta.defaults import set_defaults
 from hyperkube_api.meta.older_versions import Differences
 from hyperkube_api.meta.specs import Version
 
@@ -18,7 +20,6 @@ NO_LIMIT = 2**31 - 1
 """A limit or deadline that stands for none."""
 ROLLBACK = "deprecated.deployment.rollback.to"
 """The annotation for the revision to roll back to."""
-_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 
 def _annotated(obj: Object, name: str, value: str | None) -> Object:
@@ -59,18 +60,18 @@ def newer_daemon_set(daemon_set: Object) -> Object:
     """Return a daemon set whose template's generation is an annotation."""
     spec = dict(daemon_set.get("spec") or {})
     generation = spec.pop("templateGeneration", None) or 0
-    return {**daemon_set, "metadata": _annotated(daemon_set, _TEMPLATE_GENERATION, str(generation)), "spec": spec}
+    return {**daemon_set, "metadata": _annotated(daemon_set, TEMPLATE_GENERATION, str(generation)), "spec": spec}
 
 
 def older_daemon_set(daemon_set: Object) -> Object:
     """Return a daemon set whose template's generation is a member."""
-    text = _annotation(daemon_set, _TEMPLATE_GENERATION)
+    text = _annotation(daemon_set, TEMPLATE_GENERATION)
     if not _is_number(text):
         return daemon_set
     spec = dict(daemon_set.get("spec") or {})
     if int(text):
         spec["templateGeneration"] = int(text)
-    return {**daemon_set, "metadata": _annotated(daemon_set, _TEMPLATE_GENERATION, None), "spec": spec}
+    return {**daemon_set, "metadata": _annotated(daemon_set, TEMPLATE_GENERATION, None), "spec": spec}
 
 
 def _is_number(text: str) -> bool:
@@ -90,12 +91,6 @@ def default_labels(workload: Object) -> None:
         meta["labels"] = dict(labels)
 
 
-def _set(holder: Object, **values: object) -> None:
-    for name, value in values.items():
-        if holder.get(name) is None:
-            holder[name] = value
-
-
 def _default_update_strategy(workload: Object, member: str, kind: str, **rolling: object) -> None:
     """Fill in the update strategy: its type, and the parameters of rolling updates."""
     strategy: Object = workload["spec"].get(member) or {}
@@ -104,7 +99,7 @@ def _default_update_strategy(workload: Object, member: str, kind: str, **rolling
         strategy["type"] = kind
     if strategy["type"] == "RollingUpdate" and rolling:
         pace: Object = strategy.get("rollingUpdate") or {}
-        _set(pace, **rolling)
+        set_defaults(pace, **rolling)
         strategy["rollingUpdate"] = pace
 
 
@@ -112,7 +107,7 @@ def default_extensions_deployment(deployment: Object) -> None:
     """Fill in labels, an update of one pod at a time, no limit of old replica sets, and no deadline."""
     default_labels(deployment)
     _default_update_strategy(deployment, "strategy", "RollingUpdate", maxUnavailable=1, maxSurge=1)
-    _set(deployment["spec"], revisionHistoryLimit=NO_LIMIT, progressDeadlineSeconds=NO_LIMIT)
+    set_defaults(deployment["spec"], revisionHistoryLimit=NO_LIMIT, progressDeadlineSeconds=NO_LIMIT)
 
 
 def default_extensions_daemon_set(daemon_set: Object) -> None:
@@ -124,7 +119,7 @@ def default_extensions_daemon_set(daemon_set: Object) -> None:
 def default_v1beta1_deployment(deployment: Object) -> None:
     """Fill in labels, and a limit of two old replica sets."""
     default_labels(deployment)
-    _set(deployment["spec"], revisionHistoryLimit=2)
+    set_defaults(deployment["spec"], revisionHistoryLimit=2)
 
 
 def default_v1beta1_stateful_set(stateful_set: Object) -> None:

@@ -5,7 +5,8 @@ Source: kubernetes pkg/apis/admissionregistration/v1/defaults.go.
 
 from __future__ import annotations
 
-from hyperkube_api.admissionregistration.matching import default_match, set_defaults
+from hyperkube_api.admissionregistration.matching import default_match
+from hyperkube_api.meta.defaults import set_defaults
 
 from hyperkube.machinery.objects import Object
 

@@ -5,11 +5,10 @@ Source: kubernetes pkg/apis/admissionregistration/v1/defaults.go.
 
 from __future__ import annotations
 
-from hyperkube_api.admissionregistration.matching import default_rules, set_defaults
+from hyperkube_api.admissionregistration.matching import default_rules
+from hyperkube_api.meta.defaults import HTTPS_PORT, set_defaults
 
 from hyperkube.machinery.objects import Object
-
-HTTPS_PORT = 443
 
 
 def default_webhooks(configuration: Object) -> None:

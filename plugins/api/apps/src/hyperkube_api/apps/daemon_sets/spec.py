@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hyperkube_api.apps.daemon_sets.strategy import DaemonSetStrategy
+from hyperkube_api.apps.daemon_sets.strategy import TEMPLATE_GENERATION, DaemonSetStrategy
 from hyperkube_api.apps.daemon_sets.table import daemon_set_cells
 from hyperkube_api.apps.versions import V1
 from hyperkube_api.meta.columns import AGE, NAME, column
@@ -34,6 +34,6 @@ def daemon_sets() -> ResourceSpec:
             column("Selector", priority=1, field="spec.selector"),
         ),
         cells=daemon_set_cells,
-        own_annotations=frozenset({"deprecated.daemonset.template.generation"}),
+        own_annotations=frozenset({TEMPLATE_GENERATION}),
         subresources=(V1.status("DaemonSet"),),
     )

@@ -5,9 +5,10 @@ Source: kubernetes pkg/apis/apps/v1/defaults.go.
 
 from __future__ import annotations
 
-from hyperkube_api.apps.workloads import section, set_default
+from hyperkube_api.apps.workloads import section
 from hyperkube_api.core.persistent_volume_claims.defaults import default_persistent_volume_claim
 from hyperkube_api.core.pod_specs.defaults import default_template
+from hyperkube_api.meta.defaults import set_defaults
 
 from hyperkube.machinery.objects import Object
 
@@ -22,12 +23,12 @@ def default_stateful_set(stateful_set: Object) -> None:
         strategy["type"] = "RollingUpdate"
         section(strategy, "rollingUpdate")
     if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
-        set_default(strategy["rollingUpdate"], partition=0)
+        set_defaults(strategy["rollingUpdate"], partition=0)
     retention = section(spec, "persistentVolumeClaimRetentionPolicy")
     for member in ("whenDeleted", "whenScaled"):
         if not retention.get(member):
             retention[member] = "Retain"
-    set_default(spec, replicas=1, revisionHistoryLimit=10)
+    set_defaults(spec, replicas=1, revisionHistoryLimit=10)
     default_template(spec.get("template"))
     for claim in spec.get("volumeClaimTemplates") or ():
         claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"

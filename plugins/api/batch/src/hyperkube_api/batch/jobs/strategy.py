@@ -6,6 +6,7 @@ Source: kubernetes pkg/registry/batch/job.
 from __future__ import annotations
 
 from hyperkube_api.batch.jobs.defaults import default_job
+from hyperkube_api.batch.jobs.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from hyperkube_api.batch.jobs.validation import validate_job, validate_job_status_update, validate_job_update
 from hyperkube_api.batch.jobs.warnings import job_warnings
 from hyperkube_api.core.pod_specs.warnings.names import workload_name_warnings
@@ -15,10 +16,6 @@ from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.objects import Object, name_of, uid_of
 
-CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
-JOB_NAME = "batch.kubernetes.io/job-name"
-LEGACY_CONTROLLER_UID = "controller-uid"
-LEGACY_JOB_NAME = "job-name"
 _PODS_ARE_KEPT = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or "
     "set propagationPolicy=Orphan to suppress this warning"

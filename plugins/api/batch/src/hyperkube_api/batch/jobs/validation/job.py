@@ -5,6 +5,7 @@ Source: kubernetes pkg/apis/batch/validation/validation.go.
 
 from __future__ import annotations
 
+from hyperkube_api.batch.jobs.labels import CONTROLLER_UID, JOB_NAME, LEGACY_CONTROLLER_UID, LEGACY_JOB_NAME
 from hyperkube_api.batch.jobs.validation.success_policy import success_policy
 from hyperkube_api.core.pod_specs.validation import validate_template
 from hyperkube_api.core.workloads import NO_MATCH
@@ -52,15 +53,15 @@ def validate_job(job: Object, *, prefixed: bool = True) -> list[FieldError]:
 
 
 def _generated_selector(job: Object, *, prefixed: bool) -> list[FieldError]:
-    """Check that the selector is the one that was made for this job; `prefixed`: with the labels of today."""
+    """Check that the selector is the one that was made for this job; `prefixed`: with the prefixed labels."""
     spec, uid, name = job["spec"], uid_of(job), name_of(job)
     if spec.get("selector") is None:
         return []
     template_labels, errors = labels_of(spec.get("template") or {}), list[FieldError]()
     at = _SPEC.child("template", "metadata", "labels")
-    expected = {"controller-uid": uid, "job-name": name}
+    expected = {LEGACY_CONTROLLER_UID: uid, LEGACY_JOB_NAME: name}
     if prefixed:
-        expected |= {"batch.kubernetes.io/controller-uid": uid, "batch.kubernetes.io/job-name": name}
+        expected |= {CONTROLLER_UID: uid, JOB_NAME: name}
     for key, value in expected.items():
         if key not in template_labels:
             errors.append(required(at.key(key), f"must be '{value}'"))

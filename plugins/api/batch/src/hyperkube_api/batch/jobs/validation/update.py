@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hyperkube_api.batch.jobs.labels import CONTROLLER_UID, JOB_NAME
 from hyperkube_api.batch.jobs.validation.job import validate_job, validate_job_spec
 from hyperkube_api.batch.jobs.validation.status import true_conditions
 from hyperkube_api.meta.go_shape import go_shape
@@ -22,8 +23,6 @@ _SHAPES = {
     "podFailurePolicy": "hyperkube_api.batch.v1:PodFailurePolicy",
     "successPolicy": "hyperkube_api.batch.v1:SuccessPolicy",
 }
-JOB_NAME = "batch.kubernetes.io/job-name"
-CONTROLLER_UID = "batch.kubernetes.io/controller-uid"
 
 
 def validate_job_update(job: Object, old: Object, gates: Mapping[str, bool] | None = None) -> list[FieldError]:
