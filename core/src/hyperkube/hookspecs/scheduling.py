@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from hyperkube.hookspecs import hookimpl, hookspec
+from hyperkube.hookspecs.algorithm_provider import AlgorithmProvider
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.node_table import NodeTable, PodGroup, PodInfo
 from hyperkube.machinery.objects import NodeName, Object
@@ -365,40 +366,6 @@ class NodeScore(ScorePlugin):
 
         found = (self.score_node(pod.pod, nodes.node(index), nodes.pods(index)) for index in range(len(nodes)))
         return np.fromiter(found, dtype=np.int64, count=len(nodes))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlgorithmProvider:
-    """A named set of plugins: what a profile, a policy file and ``--algorithm-provider`` all come down to."""
-
-    name: str
-    queue_sort: str = "PrioritySort"
-    pre_enqueue: tuple[str, ...] = ()
-    filters: tuple[str, ...] = ()
-    post_filters: tuple[str, ...] = ()
-    scores: Mapping[str, int] = field(default_factory=dict)
-    """Plugin name → weight, above 0."""
-    reserves: tuple[str, ...] = ()
-    permits: tuple[str, ...] = ()
-    pre_binds: tuple[str, ...] = ()
-    binds: tuple[str, ...] = ("DefaultBinder",)
-    post_binds: tuple[str, ...] = ()
-    placement_generators: tuple[str, ...] = ()
-    placement_scores: Mapping[str, int] = field(default_factory=dict)
-    """Plugin name → weight, above 0: of placements of pod groups, see `hyperkube.hookspecs.pod_groups`."""
-    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Plugin name → its settings."""
-    checks_all: bool = False
-    """Whether a refused node gets every filter's reason, not the first one's alone (``alwaysCheckAllPredicates``)."""
-
-    def plugin_names(self) -> tuple[str, ...]:
-        """Return every plugin the set needs, each once, in a stable order."""
-        named = (
-            self.queue_sort, *self.pre_enqueue, *self.filters, *self.post_filters, *self.scores, *self.reserves,
-            *self.permits, *self.pre_binds, *self.binds, *self.post_binds, *self.placement_generators,
-            *self.placement_scores,
-        )  # fmt: skip
-        return tuple(dict.fromkeys(name for name in named if name))
 
 
 @hookspec

@@ -33,9 +33,11 @@ class PreferLuckyNode(ScorePlugin):
 
 PROVIDER = AlgorithmProvider(
     name="LuckyProvider",
+    queue_sort="PrioritySort",
     pre_enqueue=("SchedulingGates",),
     filters=("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"),
     scores={"NodeResourcesLeastAllocated": 1, "PreferLuckyNode": 5},
+    binds=("DefaultBinder",),
 )
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, NodeTable, PodInfo, Scope, ScorePlugin
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.objects import Object
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores
@@ -24,6 +26,18 @@ class NodeLabel(FilterPlugin, ScorePlugin):
 
     scope = Scope.NODE
     wakes_on = frozenset({"node"})
+
+    @classmethod
+    def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:
+        """Take ``labelsPresence`` (labels, presence), and ``labelPreference`` (label, presence), of a 1.x policy."""
+        settings: dict[str, list[str]] = {}
+        for value in arguments.get("labelsPresence", ()):
+            key = "presentLabels" if value.get("presence") else "absentLabels"
+            settings.setdefault(key, []).extend(value.get("labels") or ())
+        for value in arguments.get("labelPreference", ()):
+            key = "presentLabelsPreference" if value.get("presence") else "absentLabelsPreference"
+            settings.setdefault(key, []).append(value.get("label", ""))
+        return settings
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_lib.scheduling.resource_scores import by_shape, shape_of, weights_of
+from hyperkube_lib.scheduling.resource_scores import by_shape, ratio_settings, shape_of, weights_of
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import NodeTable, PodInfo, Scope, ScorePlugin
+from hyperkube.machinery.objects import Object
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores
@@ -22,6 +24,11 @@ class RequestedToCapacityRatio(ScorePlugin):
     """
 
     scope = Scope.NODE_AND_PODS
+
+    @classmethod
+    def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:
+        """Take the only ``requestedToCapacityRatioArguments`` of a 1.x policy."""
+        return ratio_settings(arguments["requestedToCapacityRatioArguments"][0])
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hyperkube_lib.scheduling.owners import Owners
@@ -11,7 +11,7 @@ from hyperkube_lib.scheduling.pod_counts import per_domain, per_node
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, NodeTable, PodInfo, ScorePlugin
-from hyperkube.machinery.objects import labels_of, namespace_of
+from hyperkube.machinery.objects import Object, labels_of, namespace_of
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores, Mask
@@ -28,6 +28,15 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
     """
 
     wakes_on = frozenset({"node", "pod", "pod gone", SERVICE})
+
+    @classmethod
+    def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:
+        """Take ``serviceAffinity`` (labels), and ``serviceAntiAffinity`` (label), of a 1.x policy."""
+        if "serviceAffinity" in arguments:
+            values = arguments["serviceAffinity"]
+            return {"affinityLabels": [label for value in values for label in value.get("labels") or ()]}
+        values = arguments["serviceAntiAffinity"]
+        return {"antiAffinityLabelsPreference": [value.get("label", "") for value in values]}
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -4,16 +4,72 @@ import pytest
 
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
+from hyperkube_host.scheduler.config.plugin_data import PluginTables
 from hyperkube_host.scheduler.config.policy import from_policy
-from hyperkube_host.scheduler.config.policy_names import OLD_DEFAULTS, OLD_PRIORITIES, PREDICATES, PRIORITIES
 from hyperkube_scheduler.default_provider import PROVIDER
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.loader import installed
 
 SERVICES = ({"serviceAntiAffinity": {"label": "zone"}}, {"serviceAntiAffinity": {"label": "rack"}})
 LABELS = ({"labelPreference": {"label": "ssd", "presence": True}}, {"labelPreference": {"label": "old"}})
 RATIO = {"requestedToCapacityRatioArguments": {"shape": [{"utilization": 0, "score": 10}]}}
+
+
+PREDICATES = {
+    "CheckNodeCondition": ("CheckNodeCondition",),
+    "CheckNodeUnschedulable": ("NodeUnschedulable",),
+    "GeneralPredicates": ("NodeResourcesFit", "NodeName", "NodePorts", "NodeAffinity"),
+    "HostName": ("NodeName",),
+    "PodFitsHostPorts": ("NodePorts",),
+    "PodFitsPorts": ("NodePorts",),
+    "MatchNodeSelector": ("NodeAffinity",),
+    "PodFitsResources": ("NodeResourcesFit",),
+    "NoDiskConflict": ("VolumeRestrictions",),
+    "PodToleratesNodeTaints": ("TaintToleration",),
+    "CheckNodeLabelPresence": ("NodeLabel",),
+    "CheckServiceAffinity": ("ServiceAffinity",),
+    "MaxEBSVolumeCount": ("EBSLimits",),
+    "MaxGCEPDVolumeCount": ("GCEPDLimits",),
+    "MaxCSIVolumeCountPred": ("NodeVolumeLimits",),
+    "MaxAzureDiskVolumeCount": ("AzureDiskLimits",),
+    "MaxCinderVolumeCount": ("CinderLimits",),
+    "NoVolumeNodeConflict": ("VolumeBinding",),
+    "CheckVolumeBinding": ("VolumeBinding",),
+    "NoVolumeZoneConflict": ("VolumeZone",),
+    "CheckNodeMemoryPressure": ("CheckNodeMemoryPressure",),
+    "CheckNodePIDPressure": ("CheckNodePIDPressure",),
+    "CheckNodeDiskPressure": ("CheckNodeDiskPressure",),
+    "EvenPodsSpread": ("PodTopologySpread",),
+    "MatchInterPodAffinity": ("InterPodAffinity",),
+}
+"""Source: kubernetes 1.20 ``pkg/scheduler/framework/plugins/legacy_registry.go``; in 1.x's order."""
+PRIORITIES = {
+    "BalancedResourceAllocation": "NodeResourcesBalancedAllocation",
+    "EqualPriority": "",
+    "EvenPodsSpreadPriority": "PodTopologySpread",
+    "ImageLocalityPriority": "ImageLocality",
+    "InterPodAffinityPriority": "InterPodAffinity",
+    "LeastRequestedPriority": "NodeResourcesLeastAllocated",
+    "MostRequestedPriority": "NodeResourcesMostAllocated",
+    "NodeAffinityPriority": "NodeAffinity",
+    "NodePreferAvoidPodsPriority": "NodePreferAvoidPods",
+    "RequestedToCapacityRatioPriority": "RequestedToCapacityRatio",
+    "ResourceLimitsPriority": "ResourceLimitsPriority",
+    "SelectorSpreadPriority": "SelectorSpread",
+    "ServiceSpreadingPriority": "SelectorSpread",
+    "TaintTolerationPriority": "TaintToleration",
+}
+LEGACY_DEFAULTS = {
+    "SelectorSpreadPriority": 1,
+    "InterPodAffinityPriority": 1,
+    "LeastRequestedPriority": 1,
+    "BalancedResourceAllocation": 1,
+    "NodePreferAvoidPodsPriority": 10_000,
+    "NodeAffinityPriority": 1,
+    "TaintTolerationPriority": 1,
+    "ImageLocalityPriority": 1,
+}
+"""Source: kubernetes 1.15 ``pkg/scheduler/algorithmprovider/defaults/defaults.go``."""
 
 
 def priorities(*rows, **more):
@@ -50,12 +106,19 @@ def test_old_names_become_todays_plugins():
     assert provider.settings["InterPodAffinity"]["hardPodAffinityWeight"] == 10
 
 
-@pytest.mark.parametrize("name", [*PREDICATES, *PRIORITIES])
-def test_every_old_name_has_plugins_that_are_installed(name):
-    known = installed("scheduler")
-    names = [*PREDICATES.get(name, ()), PRIORITIES.get(name, ""), OLD_PRIORITIES.get(name, "")]
+def test_the_plugins_answer_to_all_names_of_1_x():
+    tables = PluginTables.read()
 
-    assert [each for each in names if each and each not in known] == []
+    assert tables.predicates() == set(PREDICATES)
+    assert tables.priorities(legacy=False) == PRIORITIES
+    assert tables.priorities(legacy=True) == {name: name for name in PRIORITIES}
+    assert tables.legacy_defaults() == LEGACY_DEFAULTS
+
+
+def test_filters_are_asked_in_the_order_of_1_x():
+    everything = from_policy({"predicates": [{"name": name} for name in reversed(PREDICATES)]}, PROVIDER)
+
+    assert everything.filters == tuple(dict.fromkeys(plugin for row in PREDICATES.values() for plugin in row))
 
 
 @pytest.mark.parametrize("name", PREDICATES)
@@ -177,7 +240,7 @@ def test_a_priority_that_is_named_twice_has_its_last_weight():
     assert from_policy(policy, PROVIDER).scores == {"ImageLocality": 5}
 
 
-@pytest.mark.parametrize("name", OLD_PRIORITIES)
+@pytest.mark.parametrize("name", PRIORITIES)
 def test_on_the_old_scale_each_priority_is_the_plugin_of_its_name(name):
     policy = {"scoreScale": 10, "priorities": [{"name": name, "weight": 3}]}
 
@@ -187,7 +250,7 @@ def test_on_the_old_scale_each_priority_is_the_plugin_of_its_name(name):
 def test_on_the_old_scale_no_priorities_mean_those_of_1_x():
     provider = from_policy({"scoreScale": 10}, PROVIDER)
 
-    assert provider.scores == OLD_DEFAULTS
+    assert provider.scores == LEGACY_DEFAULTS
     assert provider.filters == PROVIDER.filters
     assert from_policy({"scoreScale": 100}, PROVIDER) == from_policy({}, PROVIDER)
 

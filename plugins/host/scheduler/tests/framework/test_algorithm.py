@@ -11,9 +11,8 @@ from hyperkube_host.scheduler.cache.cache import ClusterState
 from hyperkube_host.scheduler.cache.pod_info import QueuedPod
 from hyperkube_host.scheduler.config.configuration import from_object
 from hyperkube_host.scheduler.config.policy import from_policy
-from hyperkube_host.scheduler.config.sources import _shape
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
-from hyperkube_host.scheduler.framework.runtime import build_profile
+from hyperkube_host.scheduler.framework.runtime import build_profile, plugin_class
 from hyperkube_scheduler.default_provider import PROVIDER
 from hyperkube_testing.scheduling.tables import node
 
@@ -116,7 +115,9 @@ def test_scores_times_weights_add_up_to_the_choice(profile):
 def test_three_ways_to_write_a_set_choose_the_same_nodes():
     wanted = {"NodeResourcesLeastAllocated": 2, "NodeAffinity": 1}
     filters = ["NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit"]
-    written = AlgorithmProvider(name="x", filters=tuple(filters), scores=wanted)
+    written = AlgorithmProvider(
+        name="x", queue_sort="PrioritySort", binds=("DefaultBinder",), filters=tuple(filters), scores=wanted
+    )
     policy = {
         "predicates": [{"name": "GeneralPredicates"}],
         "priorities": [{"name": "LeastRequestedPriority", "weight": 2}, {"name": "NodeAffinityPriority", "weight": 1}],
@@ -127,7 +128,7 @@ def test_three_ways_to_write_a_set_choose_the_same_nodes():
         "score": {"enabled": [{"name": name, "weight": weight} for name, weight in wanted.items()]},
     }
     header = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
-    configured = from_object({**header, "profiles": [{"plugins": plugins}]}, PROVIDER, _shape)
+    configured = from_object({**header, "profiles": [{"plugins": plugins}]}, PROVIDER, plugin_class)
     providers = [written, from_policy(policy, PROVIDER), configured.profiles["default-scheduler"]]
 
     placements = []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
@@ -109,6 +110,15 @@ class LabelPreference(ScorePlugin):
     """
 
     scope = Scope.NODE
+
+    @classmethod
+    def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:
+        """Take ``labelPreference`` (label, presence) of a 1.x policy."""
+        rows = [
+            {"label": each.get("label", ""), "presence": bool(each.get("presence")), "weight": each["weight"]}
+            for each in arguments["labelPreference"]
+        ]
+        return {"preferences": rows}
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hyperkube_lib.scheduling.resource_scores import by_shape, weights_of
+from hyperkube_lib.scheduling.resource_scores import by_shape, ratio_settings, weights_of
 from hyperkube_scheduler.legacy_priorities.scale import BEST
 
 from hyperkube.hookspecs.base import PluginContext
@@ -16,7 +16,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -76,6 +76,11 @@ class RequestedToCapacityRatioPriority(ScorePlugin):
     """
 
     scope = Scope.NODE_AND_PODS
+
+    @classmethod
+    def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:
+        """Take the only ``requestedToCapacityRatioArguments`` of a 1.x policy."""
+        return ratio_settings(arguments["requestedToCapacityRatioArguments"][0])
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.

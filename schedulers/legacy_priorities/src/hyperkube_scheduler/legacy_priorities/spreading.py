@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hyperkube_lib.scheduling.node_selectors import required
@@ -107,6 +107,12 @@ class ServiceAntiAffinity(_ByOwners):
     Settings: ``labels`` (label, weight 1 unless given); the scores of several, 0 to `BEST` each, times their weights
     add up.
     """
+
+    @classmethod
+    def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:
+        """Take ``serviceAntiAffinity`` (label) of a 1.x policy."""
+        values = arguments["serviceAntiAffinity"]
+        return {"labels": [{"label": each.get("label", ""), "weight": each["weight"]} for each in values]}
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,14 @@ def weights_of(
             raise UsageError(f"{path}[{index}].weight: Invalid value: {weight}: {said}")
         weights[name] = weights.get(name, 0) + weight
     return CPU_AND_MEMORY if not weights or weights == CPU_AND_MEMORY else weights
+
+
+def ratio_settings(arguments: Object) -> dict[str, Any]:
+    """Return the settings ``shape`` and ``resources`` of a 1.x policy's ``requestedToCapacityRatioArguments``."""
+    return {
+        "shape": arguments.get("shape") or arguments.get("utilizationShape") or [],
+        "resources": arguments.get("resources") or [],
+    }
 
 
 def shape_of(rows: Sequence[Object] | None, path: str = "shape") -> Shape:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hyperkube_host.scheduler.config.plugin_data import PluginTables
+
 from hyperkube.hookspecs import pod_groups, scheduling
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
 from hyperkube.machinery.errors import UsageError
@@ -19,9 +21,6 @@ from hyperkube.machinery.objects import Object
 GROUP = "kubescheduler.config.k8s.io"
 VERSIONS = ("v1", "v1beta3", "v1beta2", "v1beta1")
 DEFAULT_SCHEDULER = "default-scheduler"
-EXTENDERS = "Extenders"
-"""The plugin that speaks to HTTP extenders."""
-
 POINTS: dict[str, tuple[str, type]] = {
     "queueSort": ("queue_sort", scheduling.QueueSortPlugin),
     "preEnqueue": ("pre_enqueue", scheduling.PreEnqueuePlugin),
@@ -38,14 +37,6 @@ POINTS: dict[str, tuple[str, type]] = {
 }
 """Name in the file → the set's field, and the class that a plugin must be."""
 WEIGHTED = frozenset({"score", "placementScore"})
-OLDER_WEIGHTS: Mapping[str, Mapping[str, int]] = {
-    "v1beta2": {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1},
-    "v1beta1": {"TaintToleration": 1, "NodeAffinity": 1, "InterPodAffinity": 1, "NodePreferAvoidPods": 10_000},
-}
-"""Version → the score plugins that weighed otherwise in its usual set.
-
-Source: kubernetes ``pkg/scheduler/apis/config/v1beta2/default_plugins.go``; 1.20's ``algorithmprovider/registry.go``.
-"""
 _MEANT_BY_OTHERS = {"preFilter", "preScore"}
 """Points that our plugins do not have apart: what they name is in filter and score."""
 
@@ -77,8 +68,9 @@ def from_object(obj: Object, default: AlgorithmProvider, shapes: Shapes) -> Conf
     if obj.get("kind") != "KubeSchedulerConfiguration" or version not in {f"{GROUP}/{each}" for each in VERSIONS}:
         wanted = f"kind 'KubeSchedulerConfiguration' of '{GROUP}/v1'"
         raise UsageError(f"kind {obj.get('kind')!r} of apiVersion {version!r} is not {wanted}")
-    older = OLDER_WEIGHTS.get(version.removeprefix(f"{GROUP}/"), {})
-    default = replace(default, scores={**default.scores, **older}) if older else default
+    if version != f"{GROUP}/{VERSIONS[0]}":
+        weights = PluginTables.read().default_weights(version.removeprefix(f"{GROUP}/"))
+        default = replace(default, scores={**default.scores, **weights})
     profiles: dict[str, AlgorithmProvider] = {}
     for index, row in enumerate(obj.get("profiles") or [{}]):
         name = row.get("schedulerName") or DEFAULT_SCHEDULER
@@ -97,18 +89,21 @@ def from_object(obj: Object, default: AlgorithmProvider, shapes: Shapes) -> Conf
 
 def with_extenders(provider: AlgorithmProvider, rows: list[Object]) -> AlgorithmProvider:
     """Return the set with HTTP extenders: they filter and score last, and one may bind first."""
+    tables = PluginTables.read()
+    plugin, rows_key = tables.extenders()
     scores = dict(provider.scores)
     if any(row.get("prioritizeVerb") for row in rows):
-        scores[EXTENDERS] = 1
-    binds = (EXTENDERS, *provider.binds) if any(row.get("bindVerb") for row in rows) else provider.binds
-    settings = {**provider.settings, EXTENDERS: {"extenders": rows}}
+        scores[plugin] = 1
+    binds = (plugin, *provider.binds) if any(row.get("bindVerb") for row in rows) else provider.binds
+    settings = {**provider.settings, plugin: {rows_key: rows}}
     ignored = [
         each["name"] for row in rows for each in row.get("managedResources") or () if each.get("ignoredByScheduler")
     ]
     if ignored:
-        fit = settings.get("NodeResourcesFit", {})
-        settings["NodeResourcesFit"] = {**fit, "ignoredResources": [*(fit.get("ignoredResources") or ()), *ignored]}
-    return replace(provider, filters=(*provider.filters, EXTENDERS), scores=scores, binds=binds, settings=settings)
+        for name, key in tables.ignored_resources_settings().items():
+            known = settings.get(name, {})
+            settings[name] = {**known, key: [*(known.get(key) or ()), *ignored]}
+    return replace(provider, filters=(*provider.filters, plugin), scores=scores, binds=binds, settings=settings)
 
 
 def to_object(configuration: Configuration) -> Object:

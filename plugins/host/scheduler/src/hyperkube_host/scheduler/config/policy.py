@@ -9,37 +9,32 @@ Source: kubernetes 1.20 ``pkg/scheduler/apis/config/legacy_types.go``, ``validat
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hyperkube_host.scheduler.config.configuration import with_extenders
-from hyperkube_host.scheduler.config.policy_names import (
-    MANDATORY,
-    OLD_DEFAULTS,
-    OLD_PRIORITIES,
-    PREDICATES,
-    PRIORITIES,
-)
+from hyperkube_host.scheduler.config.plugin_data import PluginTables
+from hyperkube_host.scheduler.framework.runtime import plugin_class
 
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
+from hyperkube.hookspecs.scheduling_policy import PolicyArguments
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 
 SCALES = (10, 100)
 """The best score of a priority: 1.x's, and today's."""
 MOST_WEIGHT = (2**63 - 1) // 100
-SERVICE, LABEL, RATIO = "serviceAntiAffinity", "labelPreference", "requestedToCapacityRatioArguments"
-PREDICATE_ARGUMENTS = ("serviceAffinity", "labelsPresence")
-PRIORITY_ARGUMENTS = (SERVICE, LABEL, RATIO)
-SPOKEN = {SERVICE: "ServiceAntiAffinity", LABEL: "LabelPreference", RATIO: "RequestedToCapacityRatio"}
-"""What errors call the arguments."""
+RATIO = "requestedToCapacityRatioArguments"
+"""The argument that only one priority of a policy may have."""
 EXTENDER_FIELDS = (
     "urlPrefix", "filterVerb", "preemptVerb", "prioritizeVerb", "weight", "bindVerb", "enableHTTPS", "tlsConfig",
     "httpTimeout", "nodeCacheCapable", "managedResources", "ignorable",
 )  # fmt: skip
 TLS_FIELDS = ("insecure", "serverName", "certFile", "keyFile", "caFile", "certData", "keyData", "caData")
 Settings = dict[str, dict[str, Any]]
+Rows = list[tuple[Object, int, Object]]
+"""Priorities with an argument of one name: the row, its weight, its argument."""
 
 
 @dataclass(slots=True)
@@ -65,22 +60,22 @@ def from_policy(policy: Object, default: AlgorithmProvider, *, hard_affinity_wei
         raise UsageError(
             f"kind {policy.get('kind')!r} of apiVersion {policy.get('apiVersion')!r} is not 'Policy' of 'v1'"
         )
+    tables = PluginTables.read()
     settings: Settings = {name: dict(value) for name, value in default.settings.items()}
     filters = default.filters
     if policy.get("predicates") is not None:
-        chosen = {*MANDATORY, *(_predicate(row, settings) for row in policy["predicates"])}
-        plugins = (plugin for name in PREDICATES if name in chosen for plugin in PREDICATES[name])
-        filters = tuple(dict.fromkeys(plugins))
+        filters = tables.filters(_predicates(policy["predicates"], tables, settings))
     extenders = [_extender(row) for row in policy.get("extenders") or ()]
-    scored = _scored(policy, default, told_by_others=any(row.get("prioritizeVerb") for row in extenders))
+    scored = _scored(policy, default, tables, with_extenders=any(row.get("prioritizeVerb") for row in extenders))
     for name, given in scored.settings.items():
         settings[name] = {**settings.get(name, {}), **given}
     weight = int(policy.get("hardPodAffinitySymmetricWeight") or hard_affinity_weight)
     if not 1 <= weight <= 100:
         raise UsageError(f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 1-100")
     used = {*filters, *scored.weights}
-    for name in used & {"InterPodAffinity", "InterPodAffinityPriority"}:
-        settings[name] = {**settings.get(name, {}), "hardPodAffinityWeight": weight}
+    for name, key in tables.hard_pod_affinity_settings().items():
+        if name in used:
+            settings[name] = {**settings.get(name, {}), key: weight}
     provider = replace(
         default,
         name="Policy",
@@ -94,7 +89,28 @@ def from_policy(policy: Object, default: AlgorithmProvider, *, hard_affinity_wei
     return with_extenders(provider, extenders) if extenders else provider
 
 
-def _scored(policy: Object, default: AlgorithmProvider, *, told_by_others: bool) -> Scored:
+def _predicates(rows: Sequence[Object], tables: PluginTables, settings: Settings) -> set[str]:
+    """Return the predicates that rows name, or that their arguments are for; put what these say into `settings`."""
+    known, arguments = tables.predicates(), tables.predicate_arguments()
+    names: set[str] = set()
+    given: dict[str, list[Object]] = {}
+    for row in rows:
+        name: str = row.get("name", "")
+        argument, value = _argument(row, "predicate", arguments)
+        if argument:
+            given.setdefault(argument, []).append(value)
+            names.add(arguments[argument][1])
+        elif name in known:
+            names.add(name)
+        else:
+            raise UsageError(f"invalid configuration: predicate type not found for {name!r}")
+    for argument, values in given.items():
+        plugin = arguments[argument][0]
+        settings[plugin] = {**settings.get(plugin, {}), **_settings(plugin, argument, values)}
+    return names
+
+
+def _scored(policy: Object, default: AlgorithmProvider, tables: PluginTables, *, with_extenders: bool) -> Scored:
     """Return what the priorities come down to on the policy's scale.
 
     The points of extenders count tenfold, as today's upstream has it. Where 1.x's scale is asked for, they weighed as
@@ -103,100 +119,72 @@ def _scored(policy: Object, default: AlgorithmProvider, *, told_by_others: bool)
     scale, rows = policy.get("scoreScale", SCALES[1]), policy.get("priorities")
     if scale not in SCALES:
         raise UsageError(f"scoreScale: invalid value {scale!r}: must be one of 10 (as 1.x) or 100 (as today)")
-    if scale == SCALES[1]:
-        return _today(rows) if rows is not None else Scored(dict(default.scores))
+    legacy = scale == SCALES[0]
+    if not legacy:
+        return _priorities(rows, tables, legacy=False) if rows is not None else Scored(dict(default.scores))
     if rows is None:
-        rows = [{"name": name, "weight": weight} for name, weight in OLD_DEFAULTS.items()]
-    scored = _old(rows)
-    if told_by_others:
+        rows = [{"name": name, "weight": weight} for name, weight in tables.legacy_defaults().items()]
+    scored = _priorities(rows, tables, legacy=True)
+    if with_extenders:
         scored.weights = {name: 10 * weight for name, weight in scored.weights.items()}
     return scored
 
 
-def _predicate(row: Object, settings: Settings) -> str:
-    """Return the predicate that a row names, or that its argument is for, whatever its name."""
-    name: str = row.get("name", "")
-    argument, value = _argument(row, "predicate", PREDICATE_ARGUMENTS)
-    if argument == "serviceAffinity":
-        mine = settings.setdefault("ServiceAffinity", {})
-        mine["affinityLabels"] = [*mine.get("affinityLabels", ()), *value.get("labels", ())]
-        return "CheckServiceAffinity"
-    if argument == "labelsPresence":
-        mine = settings.setdefault("NodeLabel", {})
-        key = "presentLabels" if value.get("presence") else "absentLabels"
-        mine[key] = [*mine.get(key, ()), *value.get("labels", ())]
-        return "CheckNodeLabelPresence"
-    if name not in PREDICATES:
-        raise UsageError(f"invalid configuration: predicate type not found for {name!r}")
-    return name
+def _priorities(rows: Sequence[Object], tables: PluginTables, *, legacy: bool) -> Scored:
+    """Map priorities to plugins.
 
-
-def _today(rows: Sequence[Object]) -> Scored:
-    """Map priorities to today's plugins; several that one plugin stands for must have one weight, which adds up."""
-    scored, firsts = Scored(), dict[str, tuple[Object, int]]()
+    Several with the same argument are one plugin. With today's scale they must have one weight, which adds up; with
+    1.x's each may have a weight of its own, and the plugin has their greatest common divisor.
+    """
+    names, arguments = tables.priorities(legacy=legacy), tables.priority_arguments(legacy=legacy)
+    scored = Scored()
+    given: dict[str, Rows] = {}
     for row in rows:
         weight = _weight(row)
-        argument, value = _argument(row, "priority", PRIORITY_ARGUMENTS)
-        if not argument:
-            plugin = _named(row, PRIORITIES)
+        argument, value = _argument(row, "priority", arguments)
+        if argument:
+            same = given.setdefault(argument, [])
+            if same:
+                _check_several(argument, row, weight, same[0], legacy=legacy)
+            same.append((row, weight, value))
+        else:
+            plugin = _named(row, names)
             if plugin:
                 scored.weights[plugin] = weight
-            continue
-        first, first_weight = firsts.setdefault(argument, (row, weight))
-        if argument == RATIO:
-            _once(row, first)
-            scored.weights["RequestedToCapacityRatio"] = weight
-            scored.settings["RequestedToCapacityRatio"] = _ratio(value)
-            continue
-        if weight != first_weight:
-            names = f"priority {_quoted(row)} has a different weight with {_quoted(first)}"
-            raise UsageError(f"{SPOKEN[argument]}  {names}")
-        plugin, key = "ServiceAffinity", "antiAffinityLabelsPreference"
-        if argument == LABEL:
-            plugin = "NodeLabel"
-            key = "presentLabelsPreference" if value.get("presence") else "absentLabelsPreference"
-        scored.weights[plugin] = scored.weights.get(plugin, 0) + weight
-        scored.settings.setdefault(plugin, {}).setdefault(key, []).append(value.get("label", ""))
+    for argument, same in given.items():
+        plugin, weights = arguments[argument], [weight for _, weight, _ in same]
+        values = [value for _, _, value in same]
+        scored.weights[plugin] = sum(weights)
+        if legacy:
+            common = scored.weights[plugin] = math.gcd(*weights)
+            values = [{**value, "weight": weight // common} for _, weight, value in same]
+        scored.settings[plugin] = dict(_settings(plugin, argument, values))
     return scored
 
 
-def _old(rows: Sequence[Object]) -> Scored:
-    """Map priorities to the plugins of their own names; those with an argument may each have a weight of its own."""
-    scored, first_ratio = Scored(), None
-    services: list[Object] = []
-    labels: list[Object] = []
-    for row in rows:
-        weight = _weight(row)
-        argument, value = _argument(row, "priority", PRIORITY_ARGUMENTS)
-        if argument == SERVICE:
-            services.append({"label": value.get("label", ""), "weight": weight})
-        elif argument == LABEL:
-            presence = bool(value.get("presence"))
-            labels.append({"label": value.get("label", ""), "presence": presence, "weight": weight})
-        elif argument == RATIO:
-            first_ratio = first_ratio or row
-            _once(row, first_ratio)
-            scored.weights["RequestedToCapacityRatioPriority"] = weight
-            scored.settings["RequestedToCapacityRatioPriority"] = _ratio(value)
-        else:
-            scored.weights[_named(row, OLD_PRIORITIES)] = weight
-    for plugin, key, wishes in (
-        ("ServiceAntiAffinity", "labels", services),
-        ("LabelPreference", "preferences", labels),
-    ):
-        if wishes:
-            common = math.gcd(*(wish["weight"] for wish in wishes))
-            scored.weights[plugin] = common
-            scored.settings[plugin] = {key: [{**wish, "weight": wish["weight"] // common} for wish in wishes]}
-    return scored
+def _check_several(argument: str, row: Object, weight: int, first: tuple[Object, int, Object], *, legacy: bool) -> None:
+    """Refuse a second priority with an argument if there may be one only, or its weight is another."""
+    kind = argument[0].upper() + argument[1:].removesuffix("Arguments")
+    if argument == RATIO:
+        again = f'redeclares custom priority "{kind}", from: {_quoted(first[0])}'
+        raise UsageError(f"priority {_quoted(row)} {again}")
+    if weight != first[1] and not legacy:
+        names = f"priority {_quoted(row)} has a different weight with {_quoted(first[0])}"
+        raise UsageError(f"{kind}  {names}")
 
 
-def _named(row: Object, names: Any) -> str:
+def _settings(plugin: str, argument: str, values: Sequence[Object]) -> Mapping[str, Any]:
+    kind = plugin_class(plugin)
+    if not isinstance(kind, PolicyArguments):
+        raise UsageError(f"scheduler plugin {plugin!r} does not take the argument {argument!r} of a policy")
+    return kind.policy_settings({argument: values})
+
+
+def _named(row: Object, names: Mapping[str, str]) -> str:
     name = row.get("name", "")
     if name not in names:
         raise UsageError(f"invalid configuration: priority type not found for {name!r}")
-    plugin: str = names[name]
-    return plugin
+    return names[name]
 
 
 def _weight(row: Object) -> int:
@@ -218,21 +206,8 @@ def _argument(row: Object, what: str, known: Iterable[str]) -> tuple[str, Any]:
     return given[0], argument[given[0]]
 
 
-def _once(row: Object, first: Object) -> None:
-    if first is not row:
-        again = f'redeclares custom priority "{SPOKEN[RATIO]}", from: {_quoted(first)}'
-        raise UsageError(f"priority {_quoted(row)} {again}")
-
-
 def _quoted(row: Object) -> str:
     return f'"{row.get("name", "")}"'
-
-
-def _ratio(wanted: Object) -> dict[str, Any]:
-    return {
-        "shape": wanted.get("shape") or wanted.get("utilizationShape") or [],
-        "resources": wanted.get("resources") or [],
-    }
 
 
 def _extender(row: Object) -> Object:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hyperkube_host.scheduler.config.configuration import Configuration, from_object, single
+from hyperkube_host.scheduler.config.plugin_data import PluginTables
 from hyperkube_host.scheduler.config.policy import from_policy
-from hyperkube_host.scheduler.framework.runtime import FAMILY, provider_named
+from hyperkube_host.scheduler.framework.runtime import plugin_class, provider_named
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs.base import PluginContext
@@ -18,8 +19,6 @@ from hyperkube.hookspecs.scheduling import AlgorithmProvider
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.objects import Object
-from hyperkube.plugin import PluginNotFound
-from hyperkube.plugin.loader import installed
 
 POLICY_KEY = "policy.cfg"
 Mark = tuple[int, int, int]
@@ -63,7 +62,7 @@ class Source:
         scheduler_name = str(self._options.get("scheduler-name") or "")
         default = self._provider(name)
         if self._config:
-            return _about(self._config, partial(from_object, _parsed(self._config), default, _shape))
+            return _about(self._config, partial(from_object, _parsed(self._config), default, plugin_class))
         given = self._options.get("hard-pod-affinity-symmetric-weight")
         weight = 1 if given is None else int(given)
         if self._configmap:
@@ -115,10 +114,11 @@ def _with_hard_affinity(provider: AlgorithmProvider, weight: int) -> AlgorithmPr
         raise UsageError(f"invalid hardPodAffinitySymmetricWeight: {weight}, must be in the range 0-100")
     if weight == 1:
         return provider
-    known = provider.settings.get("InterPodAffinity", {})
-    return replace(
-        provider, settings={**provider.settings, "InterPodAffinity": {**known, "hardPodAffinityWeight": weight}}
-    )
+    settings = dict(provider.settings)
+    for plugin, key in PluginTables.read().hard_pod_affinity_settings().items():
+        if plugin in provider.plugin_names():
+            settings[plugin] = {**settings.get(plugin, {}), key: weight}
+    return replace(provider, settings=settings)
 
 
 def _about(what: str, make: Callable[[], Made]) -> Made:
@@ -156,11 +156,3 @@ def _mark(path: str) -> Mark:
     except OSError:
         return (0, 0, 0)
     return (status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-def _shape(name: str) -> type:
-    known = installed(FAMILY)
-    if name not in known:
-        raise PluginNotFound(FAMILY, name, known)
-    shape: type = known[name].load()
-    return shape

@@ -33,7 +33,8 @@ from hyperkube.hookspecs.scheduling import (
 )
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin import PluginHost, load
+from hyperkube.plugin import PluginHost, PluginNotFound, load
+from hyperkube.plugin.loader import installed, load_entry
 
 Point = TypeVar("Point")
 FAMILY = "scheduler"
@@ -58,6 +59,20 @@ class Profile:
     placement_generators: tuple[tuple[str, PlacementGeneratePlugin], ...] = ()
     placement_scores: tuple[tuple[str, PlacementScorePlugin, int], ...] = ()
     group_post_filters: tuple[tuple[str, PodGroupPostFilterPlugin], ...] = ()
+
+
+def plugin_class(name: str) -> type:
+    """Return the class of an installed plugin, imported now.
+
+    Raises:
+        PluginNotFound: no installed plugin has that name; the message lists the installed ones.
+        PluginLoadFailed: its module cannot be imported.
+    """
+    known = installed(FAMILY)
+    if name not in known:
+        raise PluginNotFound(FAMILY, name, known)
+    found: type = load_entry(FAMILY, known[name])
+    return found
 
 
 def provider_named(name: str, context: PluginContext) -> AlgorithmProvider:
