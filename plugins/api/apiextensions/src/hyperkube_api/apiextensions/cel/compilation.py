@@ -42,7 +42,7 @@ def environments(schema: JsonSchema, *, root: bool) -> tuple[Environment, Enviro
     """Return the environments of a schema's rules: plain, and with an optional ``oldSelf``.
 
     Raises:
-        NotARule: rules cannot be written for such a schema.
+        InvalidRule: rules cannot be written for such a schema.
     """
     own = declared(schema, root=root)
     if own is None:
@@ -62,7 +62,7 @@ def compile_rule(environment: Environment, source: str) -> Program:
     """Compile a rule.
 
     Raises:
-        NotARule: it does not compile, or does not give a boolean.
+        InvalidRule: it does not compile, or does not give a boolean.
     """
     program = _compiled(environment, source)
     if program.result != BOOL:
@@ -74,7 +74,7 @@ def compile_message(environment: Environment, source: str) -> Program:
     """Compile a message expression.
 
     Raises:
-        NotARule: it does not compile, or does not give a string.
+        InvalidRule: it does not compile, or does not give a string.
     """
     try:
         program = environment.compile(source)
