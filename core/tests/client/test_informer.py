@@ -5,10 +5,10 @@ import threading
 import pytest
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.client.informer import CacheMutated, InformerFactory
+from hyperkube.client.informer import CacheMutated, InformerFactory, cached_or_live
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import SystemClock
-from hyperkube.machinery.errors import ServiceUnavailable
+from hyperkube.machinery.errors import NotFound, ServiceUnavailable
 from hyperkube.machinery.objects import name_of
 
 
@@ -189,6 +189,19 @@ def test_what_is_asked_for_through_a_scope_counts_for_the_whole_factory(factory)
     assert not factory.has_synced()
     scope.discard(informer)
     assert (factory.asked, scope.asked) == ((), ())
+
+
+def test_what_the_cache_does_not_have_yet_comes_from_the_server(client, factory):
+    informer = factory.informer(PODS)
+    client.create(PODS, pod("a"))
+    factory.refresh()
+    client.create(PODS, pod("b"))
+
+    assert cached_or_live(informer, client, "a", "d") is informer.get("d", "a")
+    assert informer.get("d", "b") is None
+    assert cached_or_live(informer, client, "b", "d")["metadata"]["name"] == "b"
+    with pytest.raises(NotFound):
+        cached_or_live(informer, client, "c", "d")
 
 
 def test_stopping_wakes_who_waits_for_a_server_that_never_answers(client, factory):

@@ -6,6 +6,7 @@ Source: kubernetes ``plugin/pkg/admission/namespace/autoprovision``.
 
 from __future__ import annotations
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resources import NAMESPACES
@@ -26,10 +27,10 @@ class NamespaceAutoProvision(Plugin):
         name = request.namespace
         if request.operation != "CREATE" or not name or request.dry_run:
             return
-        if request.resource.group_resource == NAMESPACES.group_resource or self._namespaces.get("", name) is not None:
+        if request.resource.group_resource == NAMESPACES.group_resource:
             return
         try:
-            self.client.get(NAMESPACES, name)
+            cached_or_live(self._namespaces, self.client, name)
         except NotFound:
             self._create(name)
 

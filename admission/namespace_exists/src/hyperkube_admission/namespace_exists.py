@@ -6,6 +6,7 @@ Source: kubernetes ``plugin/pkg/admission/namespace/exists``.
 
 from __future__ import annotations
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resources import NAMESPACES
@@ -24,5 +25,5 @@ class NamespaceExists(Plugin):
         """Raise NotFound for a missing namespace."""
         if not request.namespace or request.resource.group_resource == NAMESPACES.group_resource:
             return
-        if request.operation != "CONNECT" and self._namespaces.get("", request.namespace) is None:
-            self.client.get(NAMESPACES, request.namespace)
+        if request.operation != "CONNECT":
+            cached_or_live(self._namespaces, self.client, request.namespace)

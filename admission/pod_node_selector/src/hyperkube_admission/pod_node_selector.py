@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
@@ -66,12 +67,10 @@ class PodNodeSelector(Plugin):
         self._namespaces = self.informers.informer(NAMESPACES)
 
     def _selector(self, name: str) -> Mapping[str, str]:
-        namespace = self._namespaces.get("", name)
-        if namespace is None:
-            try:
-                namespace = self.client.get(NAMESPACES, name)
-            except NotFound as error:
-                raise Forbidden(f"namespace {name} does not exist") from error
+        try:
+            namespace = cached_or_live(self._namespaces, self.client, name)
+        except NotFound as error:
+            raise Forbidden(f"namespace {name} does not exist") from error
         text = (metadata(namespace).get("annotations") or {}).get(ANNOTATION)
         if text is None:
             return self._allowed.get(DEFAULT, {})

@@ -13,6 +13,7 @@ from typing import Any
 
 import orjson
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
@@ -79,12 +80,10 @@ class PodTolerationRestriction(Plugin):
 
     def _listed(self, name: str, annotation: str) -> list[Object] | None:
         """Return the list of a namespace's annotation, None without one."""
-        namespace = self._namespaces.get("", name)
-        if namespace is None:
-            try:
-                namespace = self.client.get(NAMESPACES, name)
-            except NotFound as error:
-                raise Forbidden(f"namespace {name} does not exist") from error
+        try:
+            namespace = cached_or_live(self._namespaces, self.client, name)
+        except NotFound as error:
+            raise Forbidden(f"namespace {name} does not exist") from error
         text = (metadata(namespace).get("annotations") or {}).get(annotation)
         if text is None:
             return None

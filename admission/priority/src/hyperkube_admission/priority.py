@@ -6,6 +6,7 @@ Source: kubernetes ``plugin/pkg/admission/priority``.
 
 from __future__ import annotations
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
@@ -76,14 +77,12 @@ class Priority(Plugin):
             if default is None:
                 return "", 0, _PREEMPTS
             return name_of(default), int(default.get("value", 0)), default.get("preemptionPolicy") or _PREEMPTS
-        found = self._classes.get("", name)
-        if found is None and name in SYSTEM_CLASSES:
+        if name in SYSTEM_CLASSES and self._classes.get("", name) is None:
             return name, SYSTEM_CLASSES[name], _PREEMPTS
-        if found is None:
-            try:
-                found = self.client.get(PRIORITY_CLASSES, name)
-            except NotFound as error:
-                raise Forbidden(f"no PriorityClass with name {name} was found") from error
+        try:
+            found = cached_or_live(self._classes, self.client, name)
+        except NotFound as error:
+            raise Forbidden(f"no PriorityClass with name {name} was found") from error
         return name, int(found.get("value", 0)), found.get("preemptionPolicy") or _PREEMPTS
 
     def _default(self) -> Object | None:

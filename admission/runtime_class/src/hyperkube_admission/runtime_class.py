@@ -5,6 +5,7 @@ Source: kubernetes ``plugin/pkg/admission/runtimeclass``.
 
 from __future__ import annotations
 
+from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
@@ -81,10 +82,7 @@ class RuntimeClass(Plugin):
         name = spec_of(pod).get("runtimeClassName")
         if not name:
             return None
-        found = self._classes.get("", name)
-        if found is not None:
-            return found
         try:
-            return self.client.get(RUNTIME_CLASSES, name)
+            return cached_or_live(self._classes, self.client, name)
         except NotFound as error:
             raise Forbidden(f'pod rejected: RuntimeClass "{name}" not found') from error

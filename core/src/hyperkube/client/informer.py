@@ -19,10 +19,21 @@ from hyperkube.client.reflector import Informer, Projection, without_managed_fie
 from hyperkube.client.turns import Turns
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object
 
-__all__ = ["CacheMutated", "Informer", "InformerFactory", "Projection", "without_managed_fields"]
+__all__ = ["CacheMutated", "Informer", "InformerFactory", "Projection", "cached_or_live", "without_managed_fields"]
 
 _Key = tuple[GroupVersionResource, str, str, str, Projection]
+
+
+def cached_or_live(informer: Informer, client: Client, name: str, namespace: str = "") -> Object:
+    """Return an object from the shared cache, or from the server when the cache does not have it (yet); read-only.
+
+    Raises:
+        NotFound: the server does not have it either.
+    """
+    found = informer.get(namespace, name)
+    return found if found is not None else client.get(informer.resource, name, namespace)
 
 
 class _Shared:

@@ -10,36 +10,20 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
+from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, user_of
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized
-from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 if TYPE_CHECKING:
-    from cryptography.x509 import Certificate
+    pass
 
 _OPTION = "client-ca-file"
-_UID_OID = "1.3.6.1.4.1.57683.2"
 _CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 _CACHE_SECONDS = 60.0
-
-
-def user_of(certificate: Certificate) -> UserInfo | None:
-    """Return the user that a certificate's subject names, or None when it has no common name."""
-    from cryptography.x509.oid import NameOID, ObjectIdentifier
-
-    subject = certificate.subject
-    names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    if not names or not names[0].value:
-        return None
-    groups = [str(group.value) for group in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-    uids = [str(uid.value) for uid in subject.get_attributes_for_oid(ObjectIdentifier(_UID_OID))]
-    if AUTHENTICATED_GROUP not in groups:
-        groups.append(AUTHENTICATED_GROUP)
-    return UserInfo(str(names[0].value), uids[0] if len(uids) == 1 else "", tuple(groups))
 
 
 class X509(Plugin):

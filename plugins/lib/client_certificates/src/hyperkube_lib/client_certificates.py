@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, ExtensionType
@@ -22,11 +23,31 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound="ExtensionType")
 
 _LONGEST_CHAIN = 5
+_UID_OID = "1.3.6.1.4.1.57683.2"
 _BROKEN_HASHES = frozenset({"md5", "sha1"})
 
 
 class CertificateRefused(ValueError):
     """The certificate proves nothing: not signed by a trusted authority, out of date, or for another purpose."""
+
+
+def user_of(certificate: Certificate) -> UserInfo | None:
+    """Return the user that a certificate's subject names, or None when it has no common name.
+
+    The organizations are the groups.
+    Source: kubernetes apiserver ``pkg/authentication/request/x509/x509.go`` (CommonNameUserConversion).
+    """
+    from cryptography.x509.oid import NameOID, ObjectIdentifier
+
+    subject = certificate.subject
+    names = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    if not names or not names[0].value:
+        return None
+    groups = [str(group.value) for group in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    uids = [str(uid.value) for uid in subject.get_attributes_for_oid(ObjectIdentifier(_UID_OID))]
+    if AUTHENTICATED_GROUP not in groups:
+        groups.append(AUTHENTICATED_GROUP)
+    return UserInfo(str(names[0].value), uids[0] if len(uids) == 1 else "", tuple(groups))
 
 
 class CertificateAuthorities:

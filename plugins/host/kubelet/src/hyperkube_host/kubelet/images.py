@@ -11,6 +11,7 @@ from hyperkube_host.kubelet.pod_status import Waiting
 from hyperkube_host.kubelet.sayings import Sayings
 
 from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed
+from hyperkube.kinds.images import pull_policy as default_pull_policy
 from hyperkube.machinery.backoff import Backoff, KeyedBackoff
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.durations import format_duration
@@ -35,8 +36,7 @@ def pull_policy(container: Object) -> str:
     policy = container.get("imagePullPolicy")
     if policy:
         return str(policy)
-    _, _, tail = str(container.get("image", "")).rpartition("/")
-    return "Always" if ":" not in tail or tail.endswith(":latest") else "IfNotPresent"
+    return default_pull_policy(str(container.get("image") or ""))
 
 
 class Images:

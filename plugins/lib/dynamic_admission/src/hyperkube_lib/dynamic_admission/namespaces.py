@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hyperkube.client.client import Client
-from hyperkube.client.informer import Informer, InformerFactory
+from hyperkube.client.informer import Informer, InformerFactory, cached_or_live
 from hyperkube.kinds.resources import NAMESPACES
 from hyperkube.machinery.objects import Object
 
@@ -21,4 +21,4 @@ class Namespaces:
         Raises:
             NotFound: there is none.
         """
-        return self.informer.get("", name) or self._client.get(NAMESPACES, name)
+        return cached_or_live(self.informer, self._client, name)

@@ -16,6 +16,7 @@ from hyperkube_lib.dynamic_admission.request_values import request_identity, use
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.machinery.errors import ApiError, from_status
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object
 
 GROUP = "admission.k8s.io"
@@ -110,15 +111,11 @@ def _broken(text: str) -> InvalidAnswer:
 
 def _check_identity(document: Object, response: Object, uid: str) -> None:
     if response.get("uid") != uid:
-        raise _broken(f"expected response.uid={_quoted(uid)}, got {_quoted(str(response.get('uid') or ''))}")
+        raise _broken(f"expected response.uid={quote(uid)}, got {quote(str(response.get('uid') or ''))}")
     api_version, kind = document.get("apiVersion") or "", document.get("kind") or ""
     if (api_version, kind) != (f"{GROUP}/v1", "AdmissionReview"):
         wanted = f"{GROUP}/v1, Kind=AdmissionReview"
         raise _broken(f"expected webhook response of {wanted}, got {api_version}, Kind={kind}")
-
-
-def _quoted(text: str) -> str:
-    return orjson.dumps(text).decode()
 
 
 def _patch(response: Object, version: str) -> list[Object]:
@@ -128,7 +125,7 @@ def _patch(response: Object, version: str) -> list[Object]:
     if not patch and kind is not None and version == "v1":
         raise _broken("webhook returned response.patchType but not response.patch")
     if kind not in {None, "JSONPatch"}:
-        raise _broken(f"webhook returned invalid response.patchType of {_quoted(str(kind))}")
+        raise _broken(f"webhook returned invalid response.patchType of {quote(str(kind))}")
     if not patch:
         return []
     try:
@@ -142,7 +139,7 @@ def _patch(response: Object, version: str) -> list[Object]:
 
 def rejection(name: str, status: Object) -> ApiError:
     """Return the error for a webhook's refusal."""
-    denied = f"admission webhook {_quoted(name)} denied the request"
+    denied = f"admission webhook {quote(name)} denied the request"
     message, reason = status.get("message"), status.get("reason")
     text = f"{denied}: {message or reason}" if message or reason else f"{denied} without explanation"
     code = int(status.get("code") or 0)

@@ -8,9 +8,7 @@ Source: kubernetes apiserver ``pkg/authentication/authenticatorfactory/delegatin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
+from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, user_of
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.expiring_cache import ExpiringCache
 
@@ -62,7 +60,7 @@ class DelegatedAuthentication:
         refused: CertificateRefused | None = None
         if request.certificate and self._authorities is not None:
             try:
-                user = self._named_by(self._authorities, request.certificate)
+                user = user_of(self._authorities.verify(request.certificate, self._clock.now()))
             except CertificateRefused as error:
                 user, refused = None, error
             if user is not None:
@@ -77,19 +75,6 @@ class DelegatedAuthentication:
         if refused is not None or not self._anonymous:
             raise Unauthorized from refused
         return UserInfo(ANONYMOUS, "", (UNAUTHENTICATED_GROUP,))
-
-    def _named_by(self, authorities: CertificateAuthorities, chain: Sequence[bytes]) -> UserInfo | None:
-        """Return the user whom a certificate names, or None without a common name.
-
-        Raises:
-            CertificateRefused: the certificate proves nothing.
-        """
-        from cryptography.x509.oid import NameOID
-
-        subject = authorities.verify(chain, self._clock.now()).subject
-        names = [str(entry.value) for entry in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-        groups = [str(entry.value) for entry in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-        return _authenticated(UserInfo(names[0], "", tuple(groups))) if names else None
 
     def _reviewed(self, token: str) -> UserInfo | None:
         """Return whose token it is, None if the API server does not know it.

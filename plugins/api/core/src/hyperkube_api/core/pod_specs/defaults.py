@@ -5,9 +5,9 @@ Source: kubernetes pkg/apis/core/v1/defaults.go and conversion.go.
 
 from __future__ import annotations
 
-from hyperkube_api.core.images import pull_policy
 from hyperkube_api.core.volumes.defaults import default_volumes
 
+from hyperkube.kinds.images import pull_policy
 from hyperkube.machinery.objects import Object
 
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hyperkube_api.core.images import pull_policy
-
+from hyperkube.kinds.images import pull_policy
 from hyperkube.machinery.objects import Object
 
 DEFAULT_MODE = 0o644

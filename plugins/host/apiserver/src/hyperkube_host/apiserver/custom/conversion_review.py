@@ -15,7 +15,7 @@ import orjson
 from hyperkube_host.apiserver.rest.metadata import validate_annotations, validate_labels
 
 from hyperkube.machinery.aggregate import aggregate
-from hyperkube.machinery.field import Path
+from hyperkube.machinery.field import Path, quote
 from hyperkube.machinery.objects import Object, copy_object
 
 GROUP, KIND = "apiextensions.k8s.io", "ConversionReview"
@@ -80,7 +80,7 @@ def _answered(body: bytes, version: str, uid: str) -> list[Any]:
     if not isinstance(response, dict):
         raise NotConverted("failed: no response provided")
     if version == "v1" and response.get("uid") != uid:
-        raise NotConverted(f"failed: expected response.uid={_quoted(uid)}, got {_quoted(response.get('uid') or '')}")
+        raise NotConverted(f"failed: expected response.uid={quote(uid)}, got {quote(response.get('uid') or '')}")
     result = response.get("result") or {}
     if result.get("status") != "Success":
         bare = f"response.result.status was '{result.get('status') or ''}', not 'Success'"
@@ -95,10 +95,6 @@ def _check_kind(document: Mapping[str, Any]) -> None:
         raise NotConverted(
             f"failed: expected webhook response of {GROUP}/v1, Kind={KIND}, got {group}/{version}, Kind={kind}"
         )
-
-
-def _quoted(text: str) -> str:
-    return orjson.dumps(text).decode()
 
 
 def _accepted(original: Object, converted: Any, desired: str, index: int, *, single: bool) -> Object:

@@ -20,6 +20,7 @@ from hyperkube_host.apiserver.authorization.union import Authorization, refusal
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.errors import ApiError, BadRequest
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.names import dns1123_label, dns1123_subdomain, domain_prefixed_path
 from hyperkube.machinery.users import (
     ANONYMOUS,
@@ -213,10 +214,10 @@ def _fault_in(extra: Mapping[str, tuple[str, ...]]) -> str | None:
         if not key:
             return "impersonating the empty string key in extra is not allowed"
         if faults := domain_prefixed_path(key):
-            text = aggregate(f"extra.key: Invalid value: {quoted(key)}: {fault}" for fault in faults)
+            text = aggregate(f"extra.key: Invalid value: {quote(key)}: {fault}" for fault in faults)
             return f"impersonating an invalid key in extra is not allowed: {text}"
         if key != key.lower():
-            return f"impersonating a non-lowercase key in extra is not allowed: {quoted(key)}"
+            return f"impersonating a non-lowercase key in extra is not allowed: {quote(key)}"
         if not values:
             return "impersonating empty values in extra is not allowed"
     return None
@@ -269,23 +270,18 @@ _MODES = (
 )
 
 
-def quoted(text: str) -> str:
-    """Return a string as Go quotes it, of what headers can hold."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _as_go_writes(wanted: UserInfo) -> str:
     """Return the user as Go's ``%#v`` writes it, which is what the refusal shows."""
-    extra = ", ".join(f"{quoted(key)}:{_strings(wanted.extra[key])}" for key in sorted(wanted.extra))
+    extra = ", ".join(f"{quote(key)}:{_strings(wanted.extra[key])}" for key in sorted(wanted.extra))
     shown = f"{{{extra}}}" if wanted.extra else "(nil)"
     return (
-        f"&user.DefaultInfo{{Name:{quoted(wanted.name)}, UID:{quoted(wanted.uid)}, Groups:{_strings(wanted.groups)}, "
+        f"&user.DefaultInfo{{Name:{quote(wanted.name)}, UID:{quote(wanted.uid)}, Groups:{_strings(wanted.groups)}, "
         f"Extra:map[string][]string{shown}}}"
     )
 
 
 def _strings(values: tuple[str, ...]) -> str:
-    return f"[]string{{{', '.join(map(quoted, values))}}}" if values else "[]string(nil)"
+    return f"[]string{{{', '.join(map(quote, values))}}}" if values else "[]string(nil)"
 
 
 def _as_references(wanted: UserInfo) -> str:

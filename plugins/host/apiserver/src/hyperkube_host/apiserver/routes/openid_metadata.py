@@ -6,7 +6,6 @@ Source: kubernetes ``pkg/serviceaccount/openidmetadata.go``, ``pkg/routes/openid
 from __future__ import annotations
 
 import base64
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import orjson
 from hyperkube_host.apiserver.plugins import listed
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.serializer import negotiation
+from hyperkube_lib.service_account_tokens import key_id
 from hyperkube_lib.serving.exchange import Answer, Response
 
 from hyperkube.machinery.objects import Object
@@ -86,10 +86,7 @@ def jwk(key: PublicKeyTypes) -> Object:
     """
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-    der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    name = base64.urlsafe_b64encode(hashlib.sha256(der).digest()).rstrip(b"=").decode()
     if isinstance(key, RSAPublicKey):
         numbers = key.public_numbers()
         members = {"kty": "RSA", "alg": "RS256", "n": _number(numbers.n), "e": _number(numbers.e)}
@@ -105,4 +102,4 @@ def jwk(key: PublicKeyTypes) -> Object:
         }
     else:
         raise TypeError(f"a {type(key).__name__} cannot verify service-account tokens")
-    return {"use": "sig", "kid": name, **members}
+    return {"use": "sig", "kid": key_id(key), **members}

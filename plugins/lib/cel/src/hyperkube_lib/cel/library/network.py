@@ -52,18 +52,14 @@ class CidrValue(Opaque):
 
 def _address(text: str) -> _Address:
     if "%" in text:
-        raise EvaluationError(f"IP address with zone value is not allowed: ParseAddr({_quoted(text)})")
+        raise EvaluationError(f"IP address with zone value is not allowed: ParseAddr({quote(text)})")
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        raise EvaluationError(f"ParseAddr({_quoted(text)}): unable to parse IP") from None
+        raise EvaluationError(f"ParseAddr({quote(text)}): unable to parse IP") from None
     if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        raise EvaluationError(f"IPv4-mapped IPv6 address is not allowed: {_quoted(text)}")
+        raise EvaluationError(f"IPv4-mapped IPv6 address is not allowed: {quote(text)}")
     return address
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 @NETWORK.function("isIP", "string -> bool")
@@ -82,9 +78,7 @@ def ip(text: str) -> IpValue:
     try:
         return IpValue(_address(text))
     except EvaluationError as error:
-        raise EvaluationError(
-            f"IP Address {_quoted(text)} parse error during conversion from string: {error}"
-        ) from None
+        raise EvaluationError(f"IP Address {quote(text)} parse error during conversion from string: {error}") from None
 
 
 @NETWORK.function("ip.isCanonical", "string -> bool")
@@ -134,14 +128,14 @@ def ip_text(value: IpValue) -> str:
 def _cidr(text: str) -> CidrValue:
     head, slash, prefix = text.partition("/")
     if not slash:
-        raise EvaluationError(f"netip.ParsePrefix({_quoted(text)}): no '/'")
+        raise EvaluationError(f"netip.ParsePrefix({quote(text)}): no '/'")
     if not prefix.isdigit() or (len(prefix) > 1 and prefix[0] == "0"):
-        raise EvaluationError(f"netip.ParsePrefix({_quoted(text)}): bad bits after slash: {_quoted(prefix)}")
+        raise EvaluationError(f"netip.ParsePrefix({quote(text)}): bad bits after slash: {quote(prefix)}")
     address = _address(head)
     try:
         return CidrValue(address, ipaddress.ip_network(f"{address}/{prefix}", strict=False))
     except ValueError:
-        raise EvaluationError(f"netip.ParsePrefix({_quoted(text)}): prefix length out of range") from None
+        raise EvaluationError(f"netip.ParsePrefix({quote(text)}): prefix length out of range") from None
 
 
 @NETWORK.function("isCIDR", "string -> bool")
@@ -221,7 +215,7 @@ _CONTROLS = frozenset({*range(0x20), 0x7F})
 
 
 def _url(text: str) -> UrlValue:
-    wrong = f"URL parse error during conversion from string: parse {_quoted(text)}: invalid URI for request"
+    wrong = f"URL parse error during conversion from string: parse {quote(text)}: invalid URI for request"
     try:
         parts = urlsplit(text)
         parts.port  # noqa: B018  reading it checks it

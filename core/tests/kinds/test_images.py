@@ -1,7 +1,8 @@
 """What the name of an image says about pulling it."""
 
 import pytest
-from hyperkube_api.core.images import pull_policy
+
+from hyperkube.kinds.images import pull_policy
 
 
 @pytest.mark.parametrize(

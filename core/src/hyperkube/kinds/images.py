@@ -1,4 +1,7 @@
-"""What an image's name says about pulling it."""
+"""What an image's name says about pulling it.
+
+Source: kubernetes ``pkg/apis/core/v1/defaults.go`` (SetDefaults_Container), ``pkg/util/parsers/parsers.go``.
+"""
 
 from __future__ import annotations
 
