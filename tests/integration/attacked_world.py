@@ -262,7 +262,7 @@ class World:
 
     def _forget(self):
         """Let the server forget what it remembers of identities, as it does by itself after seconds."""
-        self.server._authentication._known.clear()
+        self.server.authentication._known.clear()
 
     def close(self):
         self.edge.close(0)

@@ -65,7 +65,7 @@ def test_policies_and_presets_shape_the_pods_of_those_who_may_use_them(server):
     allow(admin, "pods", {"apiGroups": [""], "resources": ["pods"], "verbs": ["create"]})
     plugins = {
         name: host.get(name)
-        for host in server._hosts
+        for host in server.hosts
         for name in host.names
         if name in {"PodSecurityPolicy", "PodPreset"}
     }

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 from hyperkube_host.apiserver.health.health import Check, Health
-from hyperkube_host.apiserver.health.post_start_hooks import Part, start_checks
+from hyperkube_host.apiserver.health.post_start_hooks import Part, PostStartHooks, start_checks
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 
@@ -90,3 +90,21 @@ def test_what_checks_said_is_counted(clock):
     assert 'kubernetes_healthcheck{name="a",type="readyz"} 0' in lines
     assert 'kubernetes_healthchecks_total{name="a",status="error",type="readyz"} 2' in lines
     assert 'kubernetes_healthchecks_total{name="a",status="success",type="readyz"} 1' in lines
+
+
+def test_parts_say_once_that_they_are_done_or_are_asked_each_time():
+    hooks = PostStartHooks({Part.STORES, Part.DEFINITIONS})
+    synced = []
+    hooks.follow(Part.DEFINITIONS, lambda: bool(synced))
+    checks = {check.name: check for check in hooks.checks()}
+
+    before = [checks["poststarthook/storage-readiness"].passes(), checks[CRDS].passes()]
+    hooks.finish(Part.STORES)
+    synced.append(True)
+
+    assert before == [False, False]
+    assert [checks["poststarthook/storage-readiness"].passes(), checks[CRDS].passes()] == [True, True]
+
+
+def test_a_part_that_said_nothing_yet_is_not_done():
+    assert not PostStartHooks({Part.FLOWS}).is_done(Part.FLOWS)

@@ -2,7 +2,8 @@
 
 Folders import downwards only, in this order (checked by import-linter):
 
-- ``command``, ``flags``, ``server``, ``shutdown``: the command line, the server put together, and its end.
+- ``command``, ``flags``, ``server``, ``shutdown``: the command line, the server, and its end.
+- ``assembly``: the server is put together in stages.
 - ``in_process``: the API for the parts of this process, without a socket.
 - ``pipeline``: authentication, impersonation, flow control, authorization, dispatch to the verbs, the answer.
 - ``routes``: what is no resource: discovery, OpenAPI, health, metrics, logs, profiles.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hyperkube.plugin import PluginContext, PluginHost
@@ -24,3 +24,31 @@ def listed(options: Mapping[str, Any], name: str) -> list[str]:
 def hooks(host: PluginHost, name: str) -> Sequence[Callable[..., Any]]:
     """Return one hook's functions of a host's plugins, in calling order, for direct calls on the hot path."""
     return [getattr(plugin, name) for plugin in host.plugins if hasattr(plugin, name)]
+
+
+class PluginHosts:
+    """The plugins of one server, by family, in the order in which they were loaded."""
+
+    def __init__(self) -> None:
+        self._hosts: list[PluginHost] = []
+
+    def add(self, host: PluginHost) -> None:
+        """Have plugins started and closed with the server."""
+        self._hosts.append(host)
+
+    def __iter__(self) -> Iterator[PluginHost]:
+        return iter(self._hosts)
+
+    def ready(self, family: str = "") -> bool:
+        """Tell whether all plugins are ready, or those of one family."""
+        return all(host.ready() for host in self._hosts if family in {"", host.family})
+
+    def start(self) -> None:
+        """Start all."""
+        for host in self._hosts:
+            host.start()
+
+    def close(self) -> None:
+        """Close all, the last loaded first."""
+        for host in reversed(self._hosts):
+            host.close()

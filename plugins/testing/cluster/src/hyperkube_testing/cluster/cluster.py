@@ -193,7 +193,7 @@ class ControlPlane:
             options={**defaults, **options},
             clock=self.clock,
             store=self._store,
-            beginning=self._snapshot.beginning if self._snapshot is not None else None,
+            warm=self._snapshot.warm if self._snapshot is not None else None,
         )
         self._closers.append(server.close)
         server.start()

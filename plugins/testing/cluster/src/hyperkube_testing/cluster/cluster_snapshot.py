@@ -26,7 +26,7 @@ from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Forkable
 
 if TYPE_CHECKING:
-    from hyperkube_host.apiserver.beginning import Beginning
+    from hyperkube_host.apiserver.assembly.warm_state import WarmState
     from hyperkube_host.apiserver.server import ApiServer
 
     from hyperkube.storage.store import Store
@@ -52,21 +52,21 @@ class ClusterSnapshot(Generic[Cluster]):
 
     Attributes:
         store: is only forked.
-        beginning: for the API servers of the forks.
+        warm: for the API servers of the forks.
         close: gives the store's files back at once; else they go away with the snapshot.
     """
 
     def __init__(
         self,
         store: ForkableStore,
-        beginning: Beginning,
+        warm: WarmState,
         clock: Clock,
         make: Callable[..., Cluster],
         arguments: Mapping[str, Any],
         folder: str = "",
     ) -> None:
         self.store = store
-        self.beginning = beginning
+        self.warm = warm
         self._fake_now = clock.now() if isinstance(clock, FakeClock) else None
         self._make = make
         self._arguments = dict(arguments)
@@ -90,12 +90,12 @@ class ClusterSnapshot(Generic[Cluster]):
             raise RuntimeError(f"a cluster on {type(store).__name__} has no snapshots: its store cannot be forked")  # noqa: TRY004 - the store is of the right type, but cannot do this
         folder = "" if isinstance(store, MemoryStore) else tempfile.mkdtemp(prefix="hyperkube-")
         for attempt in range(1, ATTEMPTS + 1):
-            beginning = server.beginning()
+            warm = server.warm_state()
             forked = store.fork(Path(folder, str(attempt)), FakeClock(clock.now()))  # its leases do not end
-            if forked.revision() == beginning.cache.revision or attempt == ATTEMPTS:
+            if forked.revision() == warm.cache.revision or attempt == ATTEMPTS:
                 break  # if they differ, the forks' caches see it and read their stores
             forked.close()
-        return cls(cast("ForkableStore", forked), beginning, clock, make, arguments, folder)
+        return cls(cast("ForkableStore", forked), warm, clock, make, arguments, folder)
 
     def cluster(self, **changes: Any) -> Cluster:
         """Return a cluster that begins like this, not yet started.

@@ -10,8 +10,9 @@ apiserver ``pkg/server/config.go``, kube-aggregator ``pkg/apiserver/apiserver.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum, auto
+from functools import partial
 
 from hyperkube_host.apiserver.health.health import Check
 
@@ -41,8 +42,6 @@ class Part(Enum):
     """APIServices are followed, local and remote ones, with their discovery and OpenAPI."""
 
 
-BEGUN = (Part.STORES, Part.REGISTRATIONS, Part.PLUGINS, Part.INFORMERS)
-"""The parts that have done what they do at the start once they are started, in this order."""
 _STEPS = (
     ("start-apiserver-admission-initializer", Part.PLUGINS),
     ("generic-apiserver-start-informers", Part.INFORMERS),
@@ -75,6 +74,37 @@ _STEPS = (
     ("apiservice-openapiv3-controller", Part.REGISTRATIONS),
     ("apiservice-wait-for-first-sync", Part.REGISTRATIONS),
 )
+
+
+class PostStartHooks:
+    """Which parts of one server have done what they do at the start.
+
+    A part either says so once (`finish`), or is asked whenever a check is made (`follow`).
+
+    Args:
+        parts: those that the server has; the others have no checks.
+    """
+
+    def __init__(self, parts: Collection[Part]) -> None:
+        self._parts = frozenset(parts)
+        self._done: dict[Part, Done] = {}
+
+    def finish(self, part: Part) -> None:
+        """Note that a part has done what it does."""
+        self._done[part] = lambda: True
+
+    def follow(self, part: Part, done: Done) -> None:
+        """Ask a part itself."""
+        self._done[part] = done
+
+    def is_done(self, part: Part) -> bool:
+        """Tell whether a part has done what it does."""
+        done = self._done.get(part)
+        return done is not None and done()
+
+    def checks(self) -> list[Check]:
+        """Return the checks under Kubernetes' names."""
+        return start_checks({part: partial(self.is_done, part) for part in self._parts})
 
 
 def start_checks(done: Mapping[Part, Done]) -> list[Check]:

@@ -5,15 +5,14 @@ A call runs in its caller's thread as an explicit user, through the same authori
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 import orjson
 from hyperkube_host.apiserver.aggregation.fetch import fetch
 from hyperkube_host.apiserver.in_process.watch import InProcessWatch
-from hyperkube_host.apiserver.pipeline.handler import ApiHandler
-from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
+from hyperkube_host.apiserver.pipeline.request_path import RequestPath
 from hyperkube_host.apiserver.request.calls import ApiRequest, Page, Raw, Single, Watching
 from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.serializer.encode import items_of
@@ -37,9 +36,9 @@ class InProcessClient:
     watches_quietly = True
     """Its watches are `hyperkube.client.client.QuietWatch`."""
 
-    def __init__(self, pipeline: Pipeline, handler: ApiHandler, user: UserInfo, clock: Clock, agent: str = "") -> None:
-        self._pipeline = pipeline
-        self._handler = handler
+    def __init__(self, path: Callable[[], RequestPath], user: UserInfo, clock: Clock, agent: str = "") -> None:
+        """Ask as `user`; `path` returns the server's, which need not be built before the first request."""
+        self._path = path
         self._clock = clock
         self._headers = {
             "user-agent": agent or ("kube-apiserver" if user.name == APISERVER_USER else user.name.rpartition(":")[2])
@@ -201,7 +200,7 @@ class InProcessClient:
         parts = urlsplit(path)
         text = "&".join(piece for piece in (parts.query, urlencode(query or {})) if piece)
         lower = {name.lower(): value for name, value in (headers or {}).items()}
-        answer = self._handler.answer(
+        answer = self._path().handler.answer(
             HttpRequest(
                 method=method,
                 path=parts.path,
@@ -227,11 +226,11 @@ class InProcessClient:
             content=content,
             user=self.user,
             inside=True,
-            audit_id=unique_id(self._pipeline.services.random),
+            audit_id=unique_id(self._path().pipeline.services.random),
         )
 
     def _run(self, request: ApiRequest) -> Single | Page | Watching | Raw:
-        audit = self._handler.audit
+        audit = self._path().handler.audit
         if audit is None:
             return self._answer(request)
         query = urlencode([(name, value) for name, values in request.query.items() for value in values])
@@ -239,8 +238,8 @@ class InProcessClient:
         return audit.around(request, uri, lambda: self._answer(request))
 
     def _answer(self, request: ApiRequest) -> Single | Page | Watching | Raw:
-        self._pipeline.authorize(request)
-        outcome = self._pipeline.answer(request)
+        self._path().pipeline.authorize(request)
+        outcome = self._path().pipeline.answer(request)
         if isinstance(outcome, Raw) and isinstance(outcome.answer, RelayUpgrade):
             return Raw(self._ask_elsewhere(request, outcome.answer))
         return outcome

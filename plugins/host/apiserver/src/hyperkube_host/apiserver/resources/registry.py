@@ -33,28 +33,32 @@ class ServedVersion:
 class Registry:
     """All served resources.
 
+    Args:
+        cache: of the store that resources are kept in.
+        root: the prefix of all keys.
+        elsewhere: storage prefix → the cache of another store that the resource is kept in.
+
     Attributes:
+        root: the prefix of all keys.
         generation: grows with every change; discovery and OpenAPI compare it.
     """
 
-    def __init__(self, cache: StoreCache, *, root: str = "/registry/") -> None:
+    def __init__(
+        self, cache: StoreCache, *, root: str = "/registry/", elsewhere: Mapping[str, StoreCache] | None = None
+    ) -> None:
         self._cache = cache
-        self._root = root
+        self.root = root
         self._lock = threading.RLock()
         self._versions: dict[tuple[str, str], ServedVersion] = {}
         self._kinds: dict[GroupVersionKind, ServedResource] = {}
         self._storages: dict[str, ResourceStorage] = {}
         self._listeners: list[Callable[[], None]] = []
         self.generation = 0
-        self._elsewhere: dict[str, StoreCache] = {}
+        self._elsewhere = dict(elsewhere or {})
         self._stored: dict[str, GroupResource] = {}
         self._stored_generation = 0
         self._together: dict[str, list[ServedResource]] = {}
         self._together_generation = 0
-
-    def store_elsewhere(self, caches: Mapping[str, StoreCache]) -> None:
-        """Keep resources, by storage prefix, in other stores than the rest; called before they are added."""
-        self._elsewhere.update(caches)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener` after every change, on the changing thread."""
@@ -162,7 +166,7 @@ class Registry:
         storage = self._storages.get(spec.storage_prefix)
         if storage is None:
             storage = self._storages[spec.storage_prefix] = ResourceStorage(
-                self._elsewhere.get(spec.storage_prefix, self._cache), self._root, spec.storage_prefix
+                self._elsewhere.get(spec.storage_prefix, self._cache), self.root, spec.storage_prefix
             )
         if is_stored(spec):
             storage.learn(spec)

@@ -33,12 +33,9 @@ Found: TypeAlias = list[Object]
 class StoredObjects:
     """Reads and writes objects as the server itself."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, services: Callable[[], Services]) -> None:
+        """Read and write what `registry` serves; `services` are what verbs work with, and hold these objects."""
         self._registry = registry
-        self._services: Services | None = None
-
-    def bind(self, services: Services) -> None:
-        """Complete the pair: services hold objects, objects need services."""
         self._services = services
 
     def _served(self, resource: GroupVersionResource) -> ServedResource:
@@ -58,11 +55,6 @@ class StoredObjects:
         )
         query = {"dryRun": ["All"]} if dry_run else {}
         return ApiRequest(method="", path=info.path, info=info, query=query, user=LOOPBACK, inside=True)
-
-    def _bound(self) -> Services:
-        if self._services is None:
-            raise RuntimeError("objects are used before the server is complete")
-        return self._services
 
     def get(self, resource: GroupVersionResource, name: str, namespace: str = "") -> Object:
         """Return an object of your own.
@@ -93,7 +85,7 @@ class StoredObjects:
 
     def create(self, resource: GroupVersionResource, obj: Object, *, dry_run: bool = False) -> Object:
         """Create a complete object; defaults and validation apply, admission does not."""
-        services, served = self._bound(), self._served(resource)
+        services, served = self._services(), self._served(resource)
         meta = obj.get("metadata") or {}
         namespace, name = meta.get("namespace", ""), meta.get("name", "")
         request = self._request("create", served, namespace, name, dry_run=dry_run)
@@ -129,7 +121,7 @@ class StoredObjects:
         dry_run: bool,
         admit: bool,
     ) -> Object:
-        services, served = self._bound(), self._served(resource)
+        services, served = self._services(), self._served(resource)
         request = self._request("update", served, namespace, name, dry_run=dry_run)
         target = Target(served, namespace, name)
         call = services.call(request, target)
@@ -154,21 +146,21 @@ class StoredObjects:
         Raises:
             ServerTimeout: others were faster in too many attempts.
         """
-        store = self._bound().store
-        root = str(self._bound().options.get("etcd-prefix") or "/registry").rstrip("/")
+        store = self._services().store
+        path = f"{self._registry.root}{key}"
         for _ in range(_ATTEMPTS):
-            item = store.get(f"{root}/{key}")
+            item = store.get(path)
             record = change(orjson.loads(item.value) if item is not None else None)
             if record is None:
                 return
-            expected = Compare(f"{root}/{key}", item.mod_revision if item is not None else 0)
-            if store.txn([expected], [Put(f"{root}/{key}", orjson.dumps(record))]).succeeded:
+            expected = Compare(path, item.mod_revision if item is not None else 0)
+            if store.txn([expected], [Put(path, orjson.dumps(record))]).succeeded:
                 return
         raise ServerTimeout(f"the record {key!r} could not be changed at this time, please try again")
 
     def delete(self, resource: GroupVersionResource, name: str, namespace: str = "", *, options: Object) -> Object:
         """Delete with DeleteOptions, finalizers and grace honoured."""
-        services, served = self._bound(), self._served(resource)
+        services, served = self._services(), self._served(resource)
         request = self._request("delete", served, namespace, name, dry_run=bool(options.get("dryRun")))
         target = Target(served, namespace, name)
         call = services.call(request, target, body=options)

@@ -14,6 +14,7 @@ from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.health.health import Health
+from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.routes.discovery import Discovery
@@ -65,7 +66,8 @@ def root_paths(server: Sources) -> Paths:
     """Return what answers for all paths of a server that are no resource."""
     options, address = server.options, address_of(server.options)
     openid = OpenIdPages(options, address)
-    zpages = Zpages(_NAME, server.clock, options.get("flagz"), lambda: paths.listed(), server.gates)  # noqa: PLW0108 -- made below
+    promised = Promise[Paths]("the list of paths")
+    zpages = Zpages(_NAME, server.clock, options.get("flagz"), lambda: promised.get().listed(), server.gates)
     pages: dict[str, Page] = {
         "/metrics": lambda _request: ok(server.metrics(), media_type=CONTENT_TYPE),
         "/metrics/slis": lambda _request: ok(server.health.indicators(), media_type=CONTENT_TYPE),
@@ -77,8 +79,7 @@ def root_paths(server: Sources) -> Paths:
     openapi = OpenApiPages(server.registry, str(VERSION["gitVersion"]), server.descriptions, server.described)
     logs = MachineLogs() if options.get("enable-logs-handler") is not False else None
     asked = "enable-logs-handler" in options.get("given", ())
-    paths = Paths(discovery, server.health, openapi, pages, _unlisted(server), logs, lists_logs=asked)
-    return paths
+    return promised.keep(Paths(discovery, server.health, openapi, pages, _unlisted(server), logs, lists_logs=asked))
 
 
 def _zpage(zpages: Zpages, request: ApiRequest) -> Answer:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hyperkube_host.apiserver.encryption.configuration import HelpedProvider
-from hyperkube_host.apiserver.plugins import ContextOf
+from hyperkube_host.apiserver.plugins import ContextOf, PluginHosts
 
 from hyperkube.hookspecs import storage
 from hyperkube.plugin import PluginHost, load
@@ -22,7 +22,7 @@ def load_storage(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
     return load("storage", [name], storage, lambda plugin: context("storage", plugin))
 
 
-def helped_provider(context: ContextOf, hosts: list[PluginHost]) -> HelpedProvider:
+def helped_provider(context: ContextOf, hosts: PluginHosts) -> HelpedProvider:
     """Return what makes the encryption providers that plugins have: the storage plugin of the provider's name does.
 
     Each is loaded when it is first needed, and its host added to `hosts`.
@@ -34,7 +34,7 @@ def helped_provider(context: ContextOf, hosts: list[PluginHost]) -> HelpedProvid
             if provider not in installed("storage"):
                 return None
             loaded[provider] = load("storage", [provider], storage, lambda plugin: context("storage", plugin))
-            hosts.append(loaded[provider])
+            hosts.add(loaded[provider])
         made: storage.ValueProvider | None = loaded[provider].hook.storage_encrypt(provider=provider, settings=settings)
         return made
 

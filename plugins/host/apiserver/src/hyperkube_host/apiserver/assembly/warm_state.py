@@ -8,7 +8,7 @@ from hyperkube_lib.watch_cache.watch_cache import CacheState
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class WarmState:
     """What an API server need not find out anew because another one knew it of the store that its own is a fork of.
 
     Attributes:

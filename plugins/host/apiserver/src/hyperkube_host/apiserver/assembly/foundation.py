@@ -1,0 +1,98 @@
+"""The first stage: options, clock, the server's own clients, and the contexts that plugins are given."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hyperkube_host.apiserver.in_process.client import InProcessClient
+from hyperkube_host.apiserver.pipeline.request_path import RequestPath
+from hyperkube_host.apiserver.plugins import PluginHosts
+from hyperkube_host.apiserver.promise import Promise
+
+from hyperkube.client.client import Client
+from hyperkube.client.informer import InformerFactory
+from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.users import LOOPBACK, UserInfo
+from hyperkube.plugin import PluginContext
+
+LOGGER = logging.getLogger("hyperkube.apiserver")
+_STORAGE = "storage"
+DEFAULT_PREFIX = "/registry"
+
+
+class PromisedAuthorizer:
+    """The server's authorizers, for plugins that are built before them."""
+
+    def __init__(self, authorizer: Promise[Authorizer]) -> None:
+        self._authorizer = authorizer
+
+    def authorize(self, attributes: Attributes) -> Decision:
+        """Decide; see `Authorizer`."""
+        return self._authorizer.get().authorize(attributes)
+
+    def rules(self, user: UserInfo, namespace: str) -> Rules:
+        """Return what a user may do in a namespace; see `Authorizer`."""
+        return self._authorizer.get().rules(user, namespace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foundation:
+    """What all later stages stand on.
+
+    Attributes:
+        root: the prefix of all keys in the store, with a slash at its end.
+        hosts: the plugins of every family, as they are loaded.
+        request_path: how requests of this process are answered.
+        loopback: the server's client of itself.
+        authorizer: who decides what users may do.
+    """
+
+    options: Mapping[str, Any]
+    gates: Mapping[str, bool]
+    clock: Clock
+    root: str
+    informers: InformerFactory
+    hosts: PluginHosts
+    request_path: Promise[RequestPath]
+    loopback: Client
+    authorizer: Promise[Authorizer]
+
+    def client(self, user: UserInfo) -> Client:
+        """Return the API as `user` sees it, without a socket."""
+        return InProcessClient(self.request_path.get, user, self.clock)
+
+    def context(self, family: str, name: str) -> PluginContext:
+        """Return what a plugin is given; storage is below the API, and gets nothing of it."""
+        is_storage = family == _STORAGE
+        return PluginContext(
+            name=name,
+            clock=self.clock,
+            logger=logging.getLogger(f"hyperkube.{family}.{name}"),
+            gates=self.gates,
+            settings=(self.options.get("plugin-settings") or {}).get(family, {}).get(name, {}),
+            options=self.options,
+            client=None if is_storage else self.loopback,
+            informers=None if is_storage else self.informers,
+            authorizer=None if is_storage else PromisedAuthorizer(self.authorizer),
+        )
+
+
+def lay_foundation(options: Mapping[str, Any], clock: Clock) -> Foundation:
+    """Return the first stage of a server with these options."""
+    request_path = Promise[RequestPath]("the request path")
+    loopback = InProcessClient(request_path.get, LOOPBACK, clock)
+    return Foundation(
+        options=options,
+        gates=dict(options.get("feature-gates") or {}),
+        clock=clock,
+        root=str(options.get("etcd-prefix") or DEFAULT_PREFIX).rstrip("/") + "/",
+        informers=InformerFactory(loopback, clock),
+        hosts=PluginHosts(),
+        request_path=request_path,
+        loopback=loopback,
+        authorizer=Promise[Authorizer]("the authorizer"),
+    )

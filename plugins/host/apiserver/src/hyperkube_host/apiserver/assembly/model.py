@@ -1,0 +1,130 @@
+"""The third stage: what is served, and the caches that it is served from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
+from hyperkube_host.apiserver.assembly.stores import Stores
+from hyperkube_host.apiserver.openapi import NoDescriptions
+from hyperkube_host.apiserver.promise import Promise
+from hyperkube_host.apiserver.resources.api_groups import load_api
+from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_host.apiserver.resources.runtime_config import selected
+from hyperkube_host.apiserver.storage.routed_store import RoutedStore
+from hyperkube_host.apiserver.storage.storage_options import (
+    HistorySizes,
+    check_storage_versions,
+    server_overrides,
+    storage_versions,
+)
+from hyperkube_lib.watch_cache.watch_cache import CacheState, StoreCache
+
+from hyperkube.hookspecs.api import ApiGroupVersion, Descriptions, ObjectRules
+from hyperkube.plugin import PluginHost
+from hyperkube.storage.store import Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """The resources of one server.
+
+    Attributes:
+        api: the plugins of the API groups.
+        store: where all objects are kept, wherever that is.
+        raw_stores: those that the server opened, as their plugins did.
+        cache: of the main store.
+        other_caches: of the stores of single resources.
+    """
+
+    api: PluginHost
+    registry: Registry
+    store: Store
+    raw_stores: Sequence[Store]
+    cache: StoreCache
+    other_caches: Sequence[StoreCache]
+
+    @property
+    def caches(self) -> Sequence[StoreCache]:
+        """All caches."""
+        return (self.cache, *self.other_caches)
+
+    def object_rules(self, schema: Mapping[str, Any]) -> ObjectRules | None:
+        """Return what checks objects of a custom resource's schema; see `api_object_rules`."""
+        found: ObjectRules | None = self.api.hook.api_object_rules(schema=schema)
+        return found
+
+    def descriptions(self) -> Descriptions:
+        """Return what describes types: reading it takes time, so it is asked for when it is first needed."""
+        found: Descriptions = self.api.hook.api_descriptions() or NoDescriptions()
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Caches:
+    """Makes caches; how much history each resource keeps is known once the registry is."""
+
+    foundation: Foundation
+    sizes: HistorySizes
+    registry: Promise[Registry]
+
+    def make(self, store: Store, state: CacheState | None = None) -> StoreCache:
+        return StoreCache(
+            store,
+            self.foundation.clock,
+            prefix=self.foundation.root,
+            limits_of=lambda prefix: self.sizes.of(self.registry.get().stored_at(prefix)),
+            state=state,
+        )
+
+
+def build_model(foundation: Foundation, stores: Stores, state: CacheState | None = None) -> Model:
+    """Load the API groups and register what they declare; `state` is what the cache begins with."""
+    options = foundation.options
+    caches = _Caches(foundation, HistorySizes(options), stores.registry)
+    cache = caches.make(stores.main, state)
+    api = load_api(foundation.context)
+    foundation.hosts.add(api)
+    declared = [version for versions in api.hook.api_group_versions() for version in versions]
+    overrides = _store_elsewhere(stores, caches, declared) if stores.opened is not None else _Overrides()
+    registry = Registry(cache, root=foundation.root, elsewhere=overrides.caches)
+    stores.registry.keep(registry)
+    registry.add(selected(declared, options))
+    check_storage_versions(
+        storage_versions(options), {(version.group, version.version) for version in registry.versions()}
+    )
+    own = (stores.opened.raw,) if stores.opened is not None else ()
+    return Model(
+        api=api,
+        registry=registry,
+        store=RoutedStore(stores.main, overrides.stores) if overrides.stores else stores.main,
+        raw_stores=(*own, *overrides.raw),
+        cache=cache,
+        other_caches=tuple(overrides.caches.values()),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Overrides:
+    """The stores of single resources, by the prefix of their keys, and their caches, by storage prefix."""
+
+    stores: dict[str, Store] = field(default_factory=dict)
+    caches: dict[str, StoreCache] = field(default_factory=dict)
+    raw: list[Store] = field(default_factory=list)
+
+
+def _store_elsewhere(stores: Stores, caches: _Caches, declared: Sequence[ApiGroupVersion]) -> _Overrides:
+    """Open the stores that ``--etcd-servers-overrides`` names for single resources."""
+    foundation = stores.foundation
+    specs = [spec for version in declared for spec in version.resources if spec.storage_prefix]
+    prefixes = {spec.resource.group_resource: spec.storage_prefix for spec in reversed(specs)}
+    found = _Overrides()
+    for resource, servers in server_overrides(foundation.options, LOGGER).items():
+        opened = stores.open_at(servers)
+        prefix = prefixes.get(resource, f"{resource.group}/{resource.resource}")
+        found.raw.append(opened.raw)
+        found.stores[f"{foundation.root}{prefix}/"] = opened.store
+        found.caches[prefix] = caches.make(opened.store)
+    return found

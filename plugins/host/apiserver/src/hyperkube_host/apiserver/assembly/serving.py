@@ -1,0 +1,173 @@
+"""The sixth stage: from a request to its answer, and what the server answers that is no resource."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
+from hyperkube_host.apiserver.aggregation.remotes import Remotes
+from hyperkube_host.apiserver.aggregation.route import Routes
+from hyperkube_host.apiserver.assembly.access import Access
+from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
+from hyperkube_host.apiserver.assembly.model import Model
+from hyperkube_host.apiserver.assembly.stores import Stores
+from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
+from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
+from hyperkube_host.apiserver.flowcontrol.options import limits_of
+from hyperkube_host.apiserver.health.health import Check, Health
+from hyperkube_host.apiserver.health.post_start_hooks import Part, PostStartHooks
+from hyperkube_host.apiserver.pipeline.audit_options import auditor_of
+from hyperkube_host.apiserver.pipeline.auditor import Auditor
+from hyperkube_host.apiserver.pipeline.handler import ApiHandler
+from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
+from hyperkube_host.apiserver.pipeline.request_path import RequestPath
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.routes.metrics import RequestMetrics
+from hyperkube_host.apiserver.routes.paths import Paths
+from hyperkube_host.apiserver.routes.root import Sources, root_paths
+from hyperkube_host.apiserver.serializer.encode import Encoder
+from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
+from hyperkube_host.apiserver.storage.store_health import HEALTH_SECONDS, StoreAnswers, StoreMetrics
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """The other API servers behind this one: which there are, how they are reached, how they describe themselves."""
+
+    remotes: Remotes
+    routes: Routes
+    described: RemoteOpenApi
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """How requests are answered.
+
+    Attributes:
+        hooks: which parts of the server have done what they do at the start.
+        shutting_down: set when the server is no longer ready for new clients.
+    """
+
+    limits: Limits
+    audit: Auditor | None
+    hooks: PostStartHooks
+    shutting_down: threading.Event
+    health: Health
+    aggregation: Aggregation
+    paths: Paths
+    handler: ApiHandler
+
+
+def build_serving(
+    foundation: Foundation, stores: Stores, model: Model, access: Access, services: Services, protobuf: Protobuf
+) -> Serving:
+    """Return how requests are answered, and keep the promise of the request path."""
+    options, clock = foundation.options, foundation.clock
+    limits = limits_of(options, clock)
+    hooks = PostStartHooks(_parts(foundation, limits))
+    shutting_down = threading.Event()
+    checks = _checks(foundation, stores, model, hooks, shutting_down)
+    health = Health(checks, LOGGER, clock, grace=float(options.get("livez-grace-period") or 0))
+    metrics = RequestMetrics(limits)
+    aggregation = _aggregation(foundation, services)
+    paths = _paths(foundation, model, access, health, limits, metrics, aggregation)
+    pipeline = Pipeline(
+        services,
+        access.authorization,
+        paths,
+        LOGGER,
+        elsewhere=aggregation.routes.answer,
+        explanations=access.explanations,
+    )
+    audit = auditor_of(options, clock, LOGGER)
+    handler = ApiHandler(
+        pipeline,
+        Encoder(clock, protobuf, ColumnDefinitions(model.descriptions)),
+        access.authentication,
+        access.authorization,
+        limits,
+        metrics,
+        clock,
+        LOGGER,
+        local_store=hasattr(model.store, "subscribe"),
+        audit=audit,
+        long_running=str(options.get("long-running") or ""),
+    )
+    foundation.request_path.keep(RequestPath(pipeline, handler))
+    return Serving(
+        limits=limits,
+        audit=audit,
+        hooks=hooks,
+        shutting_down=shutting_down,
+        health=health,
+        aggregation=aggregation,
+        paths=paths,
+        handler=handler,
+    )
+
+
+def _aggregation(foundation: Foundation, services: Services) -> Aggregation:
+    remotes = Remotes()
+    routes = Routes(remotes, services.objects, foundation.options)
+    return Aggregation(remotes, routes, RemoteOpenApi(routes, LOGGER))
+
+
+def _paths(
+    foundation: Foundation,
+    model: Model,
+    access: Access,
+    health: Health,
+    limits: Limits,
+    metrics: RequestMetrics,
+    aggregation: Aggregation,
+) -> Paths:
+    stored = StoreMetrics(model.registry, model.raw_stores, foundation.options, foundation.clock)
+    return root_paths(
+        Sources(
+            options=foundation.options,
+            gates=foundation.gates,
+            clock=foundation.clock,
+            logger=LOGGER,
+            registry=model.registry,
+            health=health,
+            metrics=lambda: metrics.text() + stored.text(),
+            limits=limits,
+            explanations=access.explanations,
+            remotes=aggregation.remotes,
+            described=aggregation.described,
+            descriptions=model.descriptions,
+        )
+    )
+
+
+def _parts(foundation: Foundation, limits: Limits) -> set[Part]:
+    """Return the parts that the server has."""
+    parts = set(Part)
+    if not isinstance(limits, FlowControl):
+        parts.remove(Part.FLOWS)
+    if not (foundation.options.get("presence") and foundation.gates.get("APIServerIdentity", True)):
+        parts.remove(Part.IDENTITY)
+    return parts
+
+
+def _checks(
+    foundation: Foundation, stores: Stores, model: Model, hooks: PostStartHooks, shutting_down: threading.Event
+) -> list[Check]:
+    def answers(flag: str) -> Callable[[], bool]:
+        seconds = float(foundation.options.get(flag, HEALTH_SECONDS))
+        return StoreAnswers(model.store.revision, foundation.clock, seconds).passes
+
+    return [
+        Check("log", lambda: True),
+        Check("loopback-serving-certificate", lambda: foundation.request_path.is_kept, never_ready=True),
+        Check("etcd", answers("etcd-healthcheck-timeout")),
+        Check("etcd-readiness", answers("etcd-readycheck-timeout"), only_ready=True),
+        *(Check(*check) for check in (stores.encryption.checks() if stores.encryption is not None else ())),
+        Check("informer-sync", foundation.hosts.ready, only_ready=True),
+        *hooks.checks(),
+        Check("shutdown", lambda: not shutting_down.is_set(), only_ready=True),
+    ]

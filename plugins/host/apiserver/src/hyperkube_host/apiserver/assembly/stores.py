@@ -1,0 +1,81 @@
+"""The second stage: the stores that objects are kept in, and the forms of the values in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hyperkube_host.apiserver.assembly.foundation import Foundation
+from hyperkube_host.apiserver.encryption import EncryptedValues, live_rules
+from hyperkube_host.apiserver.encryption.live import LiveRules
+from hyperkube_host.apiserver.promise import Promise
+from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_host.apiserver.storage.backend import helped_provider, load_storage
+from hyperkube_host.apiserver.storage.storage_options import check_media_type, storage_versions
+from hyperkube_host.apiserver.storage.stored_values import StoredValues
+
+from hyperkube.plugin import PluginContext
+from hyperkube.storage.feed import Subscribable
+from hyperkube.storage.store import Store
+from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedStore:
+    """A store as its plugin opened it, and as the server reads and writes it."""
+
+    raw: Store
+    store: Store
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """What is known of stores before any resource is.
+
+    Attributes:
+        main: what ``--storage-backend`` names, or the store that the server was given.
+        opened: the same; None for a store that was given, which has another owner.
+        encryption: the rules of ``--encryption-provider-config``, None without it.
+        registry: which resource a key belongs to; needed with the first value, when the model is built.
+    """
+
+    foundation: Foundation
+    main: Store
+    opened: OpenedStore | None
+    encryption: LiveRules | None
+    registry: Promise[Registry]
+
+    def open_at(self, servers: Sequence[str]) -> OpenedStore:
+        """Open a further store, at other servers."""
+        options = {**self.foundation.options, "etcd-servers": servers}
+        return _open(self.foundation, options, self.encryption, self.registry)
+
+
+def open_stores(foundation: Foundation, given: Store | None) -> Stores:
+    """Open the main store, unless the server was given one."""
+    options = foundation.options
+    check_media_type(options)
+    encryption = live_rules(options, foundation.clock, helped_provider(foundation.context, foundation.hosts))
+    registry = Promise[Registry]("the registry")
+    if given is not None:
+        return Stores(foundation=foundation, main=given, opened=None, encryption=encryption, registry=registry)
+    opened = _open(foundation, options, encryption, registry)
+    return Stores(foundation=foundation, main=opened.store, opened=opened, encryption=encryption, registry=registry)
+
+
+def _open(
+    foundation: Foundation, options: Mapping[str, Any], encryption: LiveRules | None, registry: Promise[Registry]
+) -> OpenedStore:
+    def context(family: str, name: str) -> PluginContext:
+        return replace(foundation.context(family, name), options=options)
+
+    host = load_storage(options, context)
+    foundation.hosts.add(host)
+    raw: Store = host.hook.storage_open()
+    forms: list[ValueForm] = []
+    if encryption is not None:
+        forms.append(EncryptedValues(encryption, lambda key: registry.get().stored_at(key)))
+    if not isinstance(raw, Subscribable):  # other programs may have written to it
+        forms.append(StoredValues(registry.get, storage_versions(foundation.options)))
+    return OpenedStore(raw, transformed(raw, ValueForms(forms)) if forms else raw)

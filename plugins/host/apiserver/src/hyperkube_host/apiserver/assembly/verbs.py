@@ -1,0 +1,54 @@
+"""The fifth stage: what every request for a resource works with."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hyperkube_host.apiserver.admission.chain import AdmissionChain
+from hyperkube_host.apiserver.admission.plugins import load_admission
+from hyperkube_host.apiserver.assembly.access import Access
+from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
+from hyperkube_host.apiserver.assembly.model import Model
+from hyperkube_host.apiserver.plugins import hooks
+from hyperkube_host.apiserver.promise import Promise
+from hyperkube_host.apiserver.resources.known_kinds import KnownKinds
+from hyperkube_host.apiserver.rest.objects import StoredObjects
+from hyperkube_host.apiserver.rest.ownership import FieldOwnership
+from hyperkube_host.apiserver.rest.services import LEASE_REUSE_SECONDS, LeasePool, Services
+from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+
+
+def build_services(foundation: Foundation, model: Model, access: Access, protobuf: Protobuf) -> Services:
+    """Load the admission plugins and return the parts that verbs use."""
+    options, clock = foundation.options, foundation.clock
+    admission = load_admission(options, foundation.context, LOGGER)
+    foundation.hosts.add(admission)
+    services = Promise[Services]("what verbs work with")
+    reuse = int(options.get("lease-reuse-duration-seconds", LEASE_REUSE_SECONDS))
+    return services.keep(
+        Services(
+            registry=model.registry,
+            store=model.store,
+            clock=clock,
+            random=Random(),  # noqa: S311 -- name suffixes, no secrets
+            authorizer=access.authorization,
+            admission=AdmissionChain(
+                hooks(admission, "admission_mutate"),
+                hooks(admission, "admission_validate"),
+                access.explanations,
+            ),
+            decoder=BodyDecoder(Kinds(KnownKinds(model.registry).is_registered), protobuf),
+            objects=StoredObjects(model.registry, services.get),
+            ownership=FieldOwnership(clock),
+            leases=LeasePool(model.store, clock, reuse),
+            logger=LOGGER,
+            options={
+                **options,
+                "service-account-signer": access.signer,
+                "token-authenticator": access.authentication.review,
+            },
+            gates=foundation.gates,
+        )
+    )
