@@ -29,6 +29,7 @@ class Meta(KubeSchema):
     name = f.String(1, omitempty=True)
     created = f.Time(2, omitempty=True, omitzero=True)
     labels = f.Map(f.String(), 3, omitempty=True)
+    uses = f.List(f.String(typedef="v1.Use"), 4, omitempty=True)
 
 
 class Spec(KubeSchema):
@@ -46,6 +47,7 @@ class Spec(KubeSchema):
     data = f.Bytes(10, omitempty=True)
     containers = f.List("Port", 11, required=True, nullable=True)
     when = f.Time(12, omitempty=True)
+    kept = f.Struct("Thing", 13, ptr=True, omitempty=True)
 
 
 class Thing(KubeObject):
@@ -116,6 +118,7 @@ def test_maps_are_written_with_sorted_keys():
         ("wait", "90s", "1m30s"),
         ("data", "aGVsbG8=", "aGVsbG8="),
         ("data", "aGVs\nbG8=", "aGVsbG8="),
+        ("data", [104, 105, None], "aGkA"),
         ("containers", [None], [{"port": 0}]),
     ],
 )
@@ -146,13 +149,33 @@ def test_scalars_are_written_in_their_canonical_form(member, given, written):
         ),
         (
             {"spec": {"left": 1.5}},
-            "json: cannot unmarshal number 1.5 into Go struct field Spec.spec.left of type int32",
+            "json: cannot unmarshal number 1.5 into Go struct field Spec.spec.Part.left of type int32",
         ),
         (
             {"spec": {"replicas": 99999999999}},
             "json: cannot unmarshal number 99999999999 into Go struct field Spec.spec.replicas of type int32",
         ),
         ({"spec": {"paused": "x"}}, "json: cannot unmarshal string into Go struct field Spec.spec.paused of type bool"),
+        (
+            {"spec": {"kept": {"kind": 1}}},
+            "json: cannot unmarshal number into Go struct field Thing.spec.kept.TypeMeta.kind of type string",
+        ),
+        (
+            {"metadata": {"uses": "x"}},
+            "json: cannot unmarshal string into Go struct field Meta.metadata.uses of type []v1.Use",
+        ),
+        (
+            {"metadata": {"uses": ["x", True]}},
+            "json: cannot unmarshal bool into Go struct field Meta.metadata.uses of type v1.Use",
+        ),
+        (
+            {"spec": {"data": [1, "x"]}},
+            "json: cannot unmarshal string into Go struct field Spec.spec.data of type uint8",
+        ),
+        (
+            {"spec": {"data": [256]}},
+            "json: cannot unmarshal number 256 into Go struct field Spec.spec.data of type uint8",
+        ),
         ({"spec": {"data": "!"}}, "illegal base64 data at input byte 0"),
         (
             {"spec": {"when": "yesterday"}},

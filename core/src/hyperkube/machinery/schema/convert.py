@@ -137,12 +137,12 @@ def _strings(field: List, absent: Absent) -> Converter:
         if value.__class__ is not list:
             if value is None:
                 return absent()
-            raise TypeMismatch(shown(value), field.go_type)
+            raise TypeMismatch(shown(value), field.go_type, "slice")
         for item in value:
             if item.__class__ is not str:
                 if item is None:
                     return convert(["" if other is None else other for other in value], _seen)
-                raise TypeMismatch(shown(item), field.items.go_type)
+                raise TypeMismatch(shown(item), field.items.go_type, "string")
         return DROP if drops_empty and not value else value
 
     return convert
@@ -157,7 +157,7 @@ def _list(field: List, codecs: Codecs, absent: Absent) -> Converter:
         if value.__class__ is not list:
             if value is None:
                 return absent()
-            raise TypeMismatch(shown(value), field.go_type)
+            raise TypeMismatch(shown(value), field.go_type, "slice")
         if not value and drops_empty:
             return DROP
         if codec is None:
@@ -188,7 +188,7 @@ def _map(field: Map, codecs: Codecs, absent: Absent) -> Converter:
         if value.__class__ is not dict:
             if value is None:
                 return absent()
-            raise TypeMismatch(shown(value), field.go_type)
+            raise TypeMismatch(shown(value), field.go_type, "map")
         if not value and drops_empty:
             return DROP
         for key, item in value.items():

@@ -18,21 +18,26 @@ class TypeMismatch(DecodeError):
     Attributes:
         value: what was met, as Go names it: ``string``, ``number 1.5``.
         go_type: what was wanted.
+        kind: the kind of type that is, as Go's reflection tells it: ``map``, ``slice``, ``struct`` or a plain type.
         struct: the Go struct that holds the field.
-        path: the JSON names from the outside inwards.
+        path: the JSON names from the outside inwards; those of embedded Go structs are between them.
     """
 
-    def __init__(self, value: str, go_type: str) -> None:
+    def __init__(self, value: str, go_type: str, kind: str = "") -> None:
         super().__init__(value, go_type)
         self.value = value
         self.go_type = go_type
+        self.kind = kind or go_type
         self.struct = ""
         self.path: list[str] = []
 
-    def inside(self, struct: str, name: str) -> None:
-        """Note that the mismatch is in the field `name` of the Go struct `struct`; innermost first."""
+    def inside(self, struct: str, *names: str) -> None:
+        """Note that the mismatch is in the field `names` of the Go struct `struct`; innermost first.
+
+        The last name is the field's; those before it are the embedded structs in which it stands.
+        """
         self.struct = self.struct or struct
-        self.path.insert(0, name)
+        self.path[:0] = names
 
     def __str__(self) -> str:
         if not self.path:

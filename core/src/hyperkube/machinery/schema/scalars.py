@@ -63,14 +63,25 @@ def float64(value: Any, _seen: list[str] | None) -> float:
 
 
 def base64(value: Any, _seen: list[str] | None) -> str:
-    """Accept base64 of the standard alphabet; line breaks are dropped."""
+    """Accept base64 of the standard alphabet, line breaks are dropped; or a list of bytes, as Go does."""
+    if value.__class__ is list:
+        return binascii.b2a_base64(bytes(map(_uint8, value)), newline=False).decode()
     if value.__class__ is not str:
-        raise _mismatch(value, "[]uint8")
+        raise TypeMismatch(shown(value), "[]uint8", "slice")
     try:
         binascii.a2b_base64(value, strict_mode=True)
     except ValueError:
         return _lenient_base64(value)
     return str(value)
+
+
+def _uint8(value: Any) -> int:
+    """Accept a byte; null is the zero value."""
+    if value is None:
+        return 0
+    if value.__class__ is int and 0 <= value <= 0xFF:
+        return int(value)
+    raise _mismatch(value, "uint8", literal=True)
 
 
 def _lenient_base64(text: str) -> str:

@@ -34,6 +34,20 @@ def members(schema: type[KubeSchema]) -> dict[str, KubeField]:
     return result
 
 
+def embedded(schema: type[KubeSchema]) -> dict[str, tuple[str, ...]]:
+    """Return, for each member that stands in an embedded Go struct, the names of these structs from the outside inwards.
+
+    Go's decoder names them in the path of a mismatch, though JSON does not show them.
+    """
+    result: dict[str, tuple[str, ...]] = dict.fromkeys(("kind", "apiVersion"), ("TypeMeta",)) if schema.kinded else {}
+    for field in schema.declared().values():
+        if isinstance(field, Inline):
+            inner = field.schema()
+            deeper = embedded(inner)
+            result |= {name: (inner.__name__, *deeper.get(name, ())) for name in members(inner)}
+    return result
+
+
 class StructCodec:
     """Decodes objects of one schema; compiles itself when it is first used.
 
@@ -78,6 +92,7 @@ def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901, PLR0915 -- one 
     zeros = _zeros(schema)
     required = tuple(zeros)
     order = {name: index for index, name in enumerate(fields)}
+    embedding = embedded(schema)
     lookup = table.get
     struct_name = schema.__name__
     go_type = f"{schema.package.proto.rsplit('.', 1)[-1]}.{struct_name}"
@@ -91,7 +106,7 @@ def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901, PLR0915 -- one 
 
     def decode(value: Any, seen: list[str] | None) -> dict[str, Any]:  # noqa: C901, PLR0912 -- the same
         if value.__class__ is not dict:
-            raise TypeMismatch(shown(value), go_type)
+            raise TypeMismatch(shown(value), go_type, "struct")
         last = -1
         ordered = True
         dropped: list[str] = []
@@ -125,7 +140,7 @@ def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901, PLR0915 -- one 
                     ordered = False
                 last = index
         except TypeMismatch as mismatch:
-            mismatch.inside(struct_name, key)
+            mismatch.inside(struct_name, *embedding.get(key, ()), key)
             raise
         if ordered and not dropped:
             for name in required:

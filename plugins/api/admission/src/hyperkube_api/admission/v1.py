@@ -16,7 +16,7 @@ PACKAGE = Package(
 class AdmissionRequest(KubeSchema, published=False):
     """Admission request: part of AdmissionReview.request."""
 
-    uid = f.String(1)
+    uid = f.String(1, typedef="types.UID")
     kind = f.Struct("hyperkube_api.meta.v1:GroupVersionKind", 2)
     resource = f.Struct("hyperkube_api.meta.v1:GroupVersionResource", 3)
     subResource = f.String(4, omitempty=True)
@@ -36,7 +36,7 @@ class AdmissionRequest(KubeSchema, published=False):
 class AdmissionResponse(KubeSchema, published=False):
     """Admission response: part of AdmissionReview.response."""
 
-    uid = f.String(1)
+    uid = f.String(1, typedef="types.UID")
     allowed = f.Bool(2)
     status = f.Struct("hyperkube_api.meta.v1:Status", 3, ptr=True, omitempty=True, doc="What is observed.")
     patch = f.Bytes(4, omitempty=True, format="byte")

@@ -212,11 +212,10 @@ class RuleWithOperations(KubeSchema):
     """Rule with operations: part of MutatingWebhook.rules, NamedRuleWithOperations, ValidatingWebhook.rules."""
 
     operations = f.List(
-        f.String(),
+        f.String(typedef="v1.OperationType"),
         1,
         omitempty=True,
         enum=("*", "CONNECT", "CREATE", "DELETE", "UPDATE"),
-        typedef="v1.OperationType",
         list_type="atomic",
     )
     rule = f.Inline("Rule", 2)
@@ -266,12 +265,11 @@ class ValidatingAdmissionPolicyBindingSpec(KubeSchema):
     paramRef = f.Struct("ParamRef", 2, ptr=True, omitempty=True)
     matchResources = f.Struct("MatchResources", 3, ptr=True, omitempty=True)
     validationActions = f.List(
-        f.String(),
+        f.String(typedef="v1.ValidationAction"),
         4,
         required=True,
         omitempty=True,
         enum=("Audit", "Deny", "Warn"),
-        typedef="v1.ValidationAction",
         list_type="set",
         dv=('k8s:alpha(since: "1.36")=+k8s:required',),
     )

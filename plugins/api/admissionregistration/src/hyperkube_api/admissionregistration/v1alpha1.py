@@ -108,7 +108,7 @@ class MutatingAdmissionPolicySpec(KubeSchema):
         patch_strategy="merge",
         patch_merge_key="name",
     )
-    reinvocationPolicy = f.String(7, omitempty=True, enum=("IfNeeded", "Never"))
+    reinvocationPolicy = f.String(7, omitempty=True, enum=("IfNeeded", "Never"), typedef="v1.ReinvocationPolicyType")
 
 
 class Mutation(KubeSchema):
@@ -179,12 +179,11 @@ class ValidatingAdmissionPolicyBindingSpec(KubeSchema, published=False):
     paramRef = f.Struct("ParamRef", 2, ptr=True, omitempty=True)
     matchResources = f.Struct("MatchResources", 3, ptr=True, omitempty=True)
     validationActions = f.List(
-        f.String(),
+        f.String(typedef="v1alpha1.ValidationAction"),
         4,
         required=True,
         omitempty=True,
         enum=("Audit", "Deny", "Warn"),
-        typedef="v1alpha1.ValidationAction",
         list_type="set",
         dv=('k8s:alpha(since: "1.36")=+k8s:required',),
     )

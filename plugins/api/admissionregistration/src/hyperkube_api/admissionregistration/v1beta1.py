@@ -109,7 +109,7 @@ class MutatingAdmissionPolicySpec(KubeSchema):
         patch_strategy="merge",
         patch_merge_key="name",
     )
-    reinvocationPolicy = f.String(7, omitempty=True, enum=("IfNeeded", "Never"))
+    reinvocationPolicy = f.String(7, omitempty=True, enum=("IfNeeded", "Never"), typedef="v1.ReinvocationPolicyType")
 
 
 class MutatingWebhook(KubeSchema, published=False):
@@ -125,7 +125,9 @@ class MutatingWebhook(KubeSchema, published=False):
     sideEffects = f.String(6, ptr=True, omitempty=True, typedef="v1beta1.SideEffectClass")
     timeoutSeconds = f.Int32(7, ptr=True, omitempty=True)
     admissionReviewVersions = f.List(f.String(), 8, omitempty=True, list_type="atomic")
-    reinvocationPolicy = f.String(10, ptr=True, omitempty=True, enum=("IfNeeded", "Never"))
+    reinvocationPolicy = f.String(
+        10, ptr=True, omitempty=True, enum=("IfNeeded", "Never"), typedef="v1.ReinvocationPolicyType"
+    )
     matchConditions = f.List(
         "MatchCondition",
         12,
@@ -234,12 +236,11 @@ class ValidatingAdmissionPolicyBindingSpec(KubeSchema, published=False):
     paramRef = f.Struct("ParamRef", 2, ptr=True, omitempty=True)
     matchResources = f.Struct("MatchResources", 3, ptr=True, omitempty=True)
     validationActions = f.List(
-        f.String(),
+        f.String(typedef="v1beta1.ValidationAction"),
         4,
         required=True,
         omitempty=True,
         enum=("Audit", "Deny", "Warn"),
-        typedef="v1beta1.ValidationAction",
         list_type="set",
         dv=('k8s:alpha(since: "1.36")=+k8s:required',),
     )

@@ -16,7 +16,7 @@ PACKAGE = Package(
 class ConversionRequest(KubeSchema, published=False):
     """Conversion request: part of ConversionReview.request."""
 
-    uid = f.String(1, required=True)
+    uid = f.String(1, required=True, typedef="types.UID")
     desiredAPIVersion = f.String(2, required=True)
     objects = f.List(f.RawExtension(), 3, required=True, nullable=True, list_type="atomic")
 
@@ -24,7 +24,7 @@ class ConversionRequest(KubeSchema, published=False):
 class ConversionResponse(KubeSchema, published=False):
     """Conversion response: part of ConversionReview.response."""
 
-    uid = f.String(1, required=True)
+    uid = f.String(1, required=True, typedef="types.UID")
     convertedObjects = f.List(f.RawExtension(), 2, required=True, nullable=True, list_type="atomic")
     result = f.Struct("hyperkube_api.meta.v1:Status", 3, required=True)
 

@@ -99,7 +99,7 @@ class DaemonSetStatus(KubeSchema):
 class DaemonSetUpdateStrategy(KubeSchema):
     """Daemon set update strategy: part of DaemonSetSpec.updateStrategy."""
 
-    type = f.String(1, omitempty=True, enum=("OnDelete", "RollingUpdate"))
+    type = f.String(1, omitempty=True, enum=("OnDelete", "RollingUpdate"), typedef="v1.DaemonSetUpdateStrategyType")
     rollingUpdate = f.Struct("RollingUpdateDaemonSet", 2, ptr=True, omitempty=True)
 
 
@@ -386,5 +386,5 @@ class StatefulSetStatus(KubeSchema):
 class StatefulSetUpdateStrategy(KubeSchema):
     """Stateful set update strategy: part of StatefulSetSpec.updateStrategy."""
 
-    type = f.String(1, omitempty=True, enum=("OnDelete", "RollingUpdate"))
+    type = f.String(1, omitempty=True, enum=("OnDelete", "RollingUpdate"), typedef="v1.StatefulSetUpdateStrategyType")
     rollingUpdate = f.Struct("RollingUpdateStatefulSetStrategy", 2, ptr=True, omitempty=True)

@@ -62,7 +62,7 @@ class ObjectReference(KubeSchema, published=False):
     resource = f.String(1, omitempty=True)
     namespace = f.String(2, omitempty=True)
     name = f.String(3, omitempty=True)
-    uid = f.String(4, omitempty=True)
+    uid = f.String(4, omitempty=True, typedef="types.UID")
     apiGroup = f.String(5, omitempty=True)
     apiVersion = f.String(6, omitempty=True)
     resourceVersion = f.String(7, omitempty=True)
@@ -74,7 +74,7 @@ class Policy(KubeObject, published=False):
 
     metadata = f.Struct("hyperkube_api.meta.v1:ObjectMeta", 1, omitempty=True, doc="Standard metadata of the object.")
     rules = f.List("PolicyRule", 2, required=True, nullable=True, list_type="atomic")
-    omitStages = f.List(f.String(), 3, omitempty=True, typedef="v1.Stage", list_type="atomic")
+    omitStages = f.List(f.String(typedef="v1.Stage"), 3, omitempty=True, list_type="atomic")
     omitManagedFields = f.Bool(4, omitempty=True)
 
 
@@ -97,5 +97,5 @@ class PolicyRule(KubeSchema, published=False):
     nonResourceURLs = f.List(
         f.String(), 7, omitempty=True, list_type="atomic", doc="With which paths that are no resources."
     )
-    omitStages = f.List(f.String(), 8, omitempty=True, typedef="v1.Stage", list_type="atomic")
+    omitStages = f.List(f.String(typedef="v1.Stage"), 8, omitempty=True, list_type="atomic")
     omitManagedFields = f.Bool(9, ptr=True, omitempty=True)

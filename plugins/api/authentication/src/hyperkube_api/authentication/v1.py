@@ -19,7 +19,7 @@ class BoundObjectReference(KubeSchema):
     kind = f.String(1, omitempty=True)
     apiVersion = f.String(2, omitempty=True)
     name = f.String(3, omitempty=True)
-    uid = f.String(4, omitempty=True)
+    uid = f.String(4, omitempty=True, typedef="types.UID")
 
 
 class SelfSubjectReview(KubeObject):
@@ -88,4 +88,4 @@ class UserInfo(KubeSchema):
     username = f.String(1, omitempty=True)
     uid = f.String(2, omitempty=True)
     groups = f.List(f.String(), 3, omitempty=True, list_type="atomic")
-    extra = f.Map(f.List(f.String()), 4, omitempty=True, wrapper=True)
+    extra = f.Map(f.List(f.String(), typedef="v1.ExtraValue"), 4, omitempty=True, wrapper=True)

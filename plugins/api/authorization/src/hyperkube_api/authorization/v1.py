@@ -116,7 +116,7 @@ class SubjectAccessReviewSpec(KubeSchema):
     nonResourceAttributes = f.Struct("NonResourceAttributes", 2, ptr=True, omitempty=True)
     user = f.String(3, omitempty=True)
     groups = f.List(f.String(), 4, omitempty=True, list_type="atomic")
-    extra = f.Map(f.List(f.String()), 5, omitempty=True, wrapper=True)
+    extra = f.Map(f.List(f.String(), typedef="v1.ExtraValue"), 5, omitempty=True, wrapper=True)
     uid = f.String(6, omitempty=True)
 
 

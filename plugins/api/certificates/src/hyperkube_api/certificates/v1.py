@@ -46,7 +46,7 @@ class CertificateSigningRequestSpec(KubeSchema):
     signerName = f.String(7, required=True)
     expirationSeconds = f.Int32(8, ptr=True, omitempty=True)
     usages = f.List(
-        f.String(),
+        f.String(typedef="v1.KeyUsage"),
         5,
         omitempty=True,
         enum=(
@@ -74,13 +74,12 @@ class CertificateSigningRequestSpec(KubeSchema):
             "signing",
             "timestamping",
         ),
-        typedef="v1.KeyUsage",
         list_type="atomic",
     )
     username = f.String(2, omitempty=True)
     uid = f.String(3, omitempty=True)
     groups = f.List(f.String(), 4, omitempty=True, list_type="atomic")
-    extra = f.Map(f.List(f.String()), 6, omitempty=True, wrapper=True)
+    extra = f.Map(f.List(f.String(), typedef="v1.ExtraValue"), 6, omitempty=True, wrapper=True)
 
 
 class CertificateSigningRequestStatus(KubeSchema):

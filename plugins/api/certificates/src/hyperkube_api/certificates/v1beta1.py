@@ -45,11 +45,11 @@ class CertificateSigningRequestSpec(KubeSchema, published=False):
     request = f.Bytes(1, required=True, nullable=True, format="byte")
     signerName = f.String(7, ptr=True, omitempty=True)
     expirationSeconds = f.Int32(8, ptr=True, omitempty=True)
-    usages = f.List(f.String(), 5, omitempty=True, typedef="v1beta1.KeyUsage", list_type="atomic")
+    usages = f.List(f.String(typedef="v1beta1.KeyUsage"), 5, omitempty=True, list_type="atomic")
     username = f.String(2, omitempty=True)
     uid = f.String(3, omitempty=True)
     groups = f.List(f.String(), 4, omitempty=True, list_type="atomic")
-    extra = f.Map(f.List(f.String()), 6, omitempty=True, wrapper=True)
+    extra = f.Map(f.List(f.String(), typedef="v1beta1.ExtraValue"), 6, omitempty=True, wrapper=True)
 
 
 class CertificateSigningRequestStatus(KubeSchema, published=False):
@@ -115,11 +115,11 @@ class PodCertificateRequestSpec(KubeSchema):
 
     signerName = f.String(1, required=True)
     podName = f.String(2, required=True)
-    podUID = f.String(3, required=True)
+    podUID = f.String(3, required=True, typedef="types.UID")
     serviceAccountName = f.String(4, required=True)
-    serviceAccountUID = f.String(5, required=True)
-    nodeName = f.String(6, required=True)
-    nodeUID = f.String(7, required=True)
+    serviceAccountUID = f.String(5, required=True, typedef="types.UID")
+    nodeName = f.String(6, required=True, typedef="types.NodeName")
+    nodeUID = f.String(7, required=True, typedef="types.UID")
     maxExpirationSeconds = f.Int32(8, ptr=True, omitempty=True, default=86400)
     pkixPublicKey = f.Bytes(9, nullable=True, format="byte")
     proofOfPossession = f.Bytes(10, nullable=True, format="byte")

@@ -33,14 +33,16 @@ class Affinity(KubeSchema):
 class AppArmorProfile(KubeSchema, unions=(f.Union("type", {"localhostProfile": "LocalhostProfile"}),)):
     """App armor profile: part of PodSecurityContext.appArmorProfile, SecurityContext.appArmorProfile."""
 
-    type = f.String(1, required=True, enum=("Localhost", "RuntimeDefault", "Unconfined"))
+    type = f.String(
+        1, required=True, enum=("Localhost", "RuntimeDefault", "Unconfined"), typedef="v1.AppArmorProfileType"
+    )
     localhostProfile = f.String(2, ptr=True, omitempty=True)
 
 
 class AttachedVolume(KubeSchema):
     """Attached volume: part of NodeStatus.volumesAttached."""
 
-    name = f.String(1, required=True)
+    name = f.String(1, required=True, typedef="v1.UniqueVolumeName")
     devicePath = f.String(2, required=True)
 
 
@@ -127,8 +129,8 @@ class CSIVolumeSource(KubeSchema):
 class Capabilities(KubeSchema):
     """Capabilities: part of SecurityContext.capabilities."""
 
-    add = f.List(f.String(), 1, omitempty=True, list_type="atomic")
-    drop = f.List(f.String(), 2, omitempty=True, list_type="atomic")
+    add = f.List(f.String(typedef="v1.Capability"), 1, omitempty=True, list_type="atomic")
+    drop = f.List(f.String(typedef="v1.Capability"), 2, omitempty=True, list_type="atomic")
 
 
 class CephFSPersistentVolumeSource(KubeSchema):
@@ -255,7 +257,7 @@ class ConfigMapNodeConfigSource(KubeSchema):
 
     namespace = f.String(1, required=True)
     name = f.String(2, required=True)
-    uid = f.String(3, omitempty=True)
+    uid = f.String(3, omitempty=True, typedef="types.UID")
     resourceVersion = f.String(4, omitempty=True)
     kubeletConfigKey = f.String(5, required=True)
 
@@ -1197,7 +1199,7 @@ class NamespaceList(KubeObject):
 class NamespaceSpec(KubeSchema):
     """What a Namespace should be."""
 
-    finalizers = f.List(f.String(), 1, omitempty=True, typedef="v1.FinalizerName", list_type="atomic")
+    finalizers = f.List(f.String(typedef="v1.FinalizerName"), 1, omitempty=True, list_type="atomic")
 
 
 class NamespaceStatus(KubeSchema):
@@ -1382,7 +1384,7 @@ class NodeStatus(KubeSchema):
     daemonEndpoints = f.Struct("NodeDaemonEndpoints", 6, omitempty=True)
     nodeInfo = f.Struct("NodeSystemInfo", 7, omitempty=True)
     images = f.List("ContainerImage", 8, omitempty=True, list_type="atomic")
-    volumesInUse = f.List(f.String(), 9, omitempty=True, list_type="atomic")
+    volumesInUse = f.List(f.String(typedef="v1.UniqueVolumeName"), 9, omitempty=True, list_type="atomic")
     volumesAttached = f.List("AttachedVolume", 10, omitempty=True, list_type="atomic")
     config = f.Struct("NodeConfigStatus", 11, ptr=True, omitempty=True)
     runtimeHandlers = f.List("NodeRuntimeHandler", 12, omitempty=True, list_type="atomic")
@@ -1425,7 +1427,7 @@ class ObjectReference(KubeSchema, struct_type="atomic"):
     kind = f.String(1, omitempty=True)
     namespace = f.String(2, omitempty=True)
     name = f.String(3, omitempty=True)
-    uid = f.String(4, omitempty=True)
+    uid = f.String(4, omitempty=True, typedef="types.UID")
     apiVersion = f.String(5, omitempty=True)
     resourceVersion = f.String(6, omitempty=True)
     fieldPath = f.String(7, omitempty=True)
@@ -1469,11 +1471,10 @@ class PersistentVolumeClaimSpec(KubeSchema):
     """What storage is wished for."""
 
     accessModes = f.List(
-        f.String(),
+        f.String(typedef="v1.PersistentVolumeAccessMode"),
         1,
         omitempty=True,
         enum=("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"),
-        typedef="v1.PersistentVolumeAccessMode",
         list_type="atomic",
         doc="How many nodes may mount it, and how.",
     )
@@ -1492,11 +1493,10 @@ class PersistentVolumeClaimStatus(KubeSchema):
 
     phase = f.String(1, omitempty=True, enum=("Bound", "Lost", "Pending"), typedef="v1.PersistentVolumeClaimPhase")
     accessModes = f.List(
-        f.String(),
+        f.String(typedef="v1.PersistentVolumeAccessMode"),
         2,
         omitempty=True,
         enum=("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"),
-        typedef="v1.PersistentVolumeAccessMode",
         list_type="atomic",
     )
     capacity = f.Map(f.Quantity(), 3, omitempty=True, typedef="v1.ResourceList")
@@ -1570,11 +1570,10 @@ class PersistentVolumeSpec(KubeSchema):
     capacity = f.Map(f.Quantity(), 1, omitempty=True, typedef="v1.ResourceList")
     persistent_volume_source = f.Inline("PersistentVolumeSource", 2)
     accessModes = f.List(
-        f.String(),
+        f.String(typedef="v1.PersistentVolumeAccessMode"),
         3,
         omitempty=True,
         enum=("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"),
-        typedef="v1.PersistentVolumeAccessMode",
         list_type="atomic",
     )
     claimRef = f.Struct("ObjectReference", 4, ptr=True, omitempty=True, struct_type="granular")
@@ -1872,7 +1871,11 @@ class PodSpec(KubeSchema):
         doc="Containers added to a running pod, for debugging.",
     )
     restartPolicy = f.String(
-        3, omitempty=True, enum=("Always", "Never", "OnFailure"), doc="Whether ended containers start again."
+        3,
+        omitempty=True,
+        enum=("Always", "Never", "OnFailure"),
+        doc="Whether ended containers start again.",
+        typedef="v1.RestartPolicy",
     )
     terminationGracePeriodSeconds = f.Int64(
         4, ptr=True, omitempty=True, doc="The seconds between the wish to end and the kill."
@@ -2129,7 +2132,7 @@ class PortworxVolumeSource(KubeSchema):
 class Preconditions(KubeSchema, published=False):
     """What must be true of the object for the request to be carried out."""
 
-    uid = f.String(1, ptr=True, omitempty=True)
+    uid = f.String(1, ptr=True, omitempty=True, typedef="types.UID")
 
 
 class PreferAvoidPodsEntry(KubeSchema, published=False):
@@ -2313,7 +2316,7 @@ class ResourceFieldSelector(KubeSchema, struct_type="atomic"):
 class ResourceHealth(KubeSchema):
     """Resource health: part of ResourceStatus.resources."""
 
-    resourceID = f.String(1, required=True)
+    resourceID = f.String(1, required=True, typedef="v1.ResourceID")
     health = f.String(2, omitempty=True, typedef="v1.ResourceHealthStatus")
     message = f.String(6, ptr=True, omitempty=True, gate="ResourceHealthStatusMessage", doc="Why, for people.")
 
@@ -2338,7 +2341,7 @@ class ResourceQuotaSpec(KubeSchema):
 
     hard = f.Map(f.Quantity(), 1, omitempty=True, typedef="v1.ResourceList")
     scopes = f.List(
-        f.String(),
+        f.String(typedef="v1.ResourceQuotaScope"),
         2,
         omitempty=True,
         enum=(
@@ -2350,7 +2353,6 @@ class ResourceQuotaSpec(KubeSchema):
             "Terminating",
             "VolumeAttributesClass",
         ),
-        typedef="v1.ResourceQuotaScope",
         list_type="atomic",
     )
     scopeSelector = f.Struct("ScopeSelector", 3, ptr=True, omitempty=True)
@@ -2457,7 +2459,9 @@ class ScopedResourceSelectorRequirement(KubeSchema):
 class SeccompProfile(KubeSchema, unions=(f.Union("type", {"localhostProfile": "LocalhostProfile"}),)):
     """Seccomp profile: part of PodSecurityContext.seccompProfile, SecurityContext.seccompProfile."""
 
-    type = f.String(1, required=True, enum=("Localhost", "RuntimeDefault", "Unconfined"))
+    type = f.String(
+        1, required=True, enum=("Localhost", "RuntimeDefault", "Unconfined"), typedef="v1.SeccompProfileType"
+    )
     localhostProfile = f.String(2, ptr=True, omitempty=True)
 
 
@@ -2648,17 +2652,20 @@ class ServiceSpec(KubeSchema):
     loadBalancerSourceRanges = f.List(f.String(), 9, omitempty=True, list_type="atomic")
     externalName = f.String(10, omitempty=True, doc="The name that DNS answers with, for type ExternalName.")
     externalTrafficPolicy = f.String(
-        11, omitempty=True, enum=("Cluster", "Local"), doc="Whether traffic from outside stays on the node it reached."
+        11,
+        omitempty=True,
+        enum=("Cluster", "Local"),
+        doc="Whether traffic from outside stays on the node it reached.",
+        typedef="v1.ServiceExternalTrafficPolicy",
     )
     healthCheckNodePort = f.Int32(12, omitempty=True)
     publishNotReadyAddresses = f.Bool(13, omitempty=True, doc="Whether pods that are not ready count.")
     sessionAffinityConfig = f.Struct("SessionAffinityConfig", 14, ptr=True, omitempty=True)
     ipFamilies = f.List(
-        f.String(),
+        f.String(typedef="v1.IPFamily"),
         19,
         omitempty=True,
         enum=("", "IPv4", "IPv6"),
-        typedef="v1.IPFamily",
         list_type="atomic",
         doc="The address families.",
     )
@@ -2673,7 +2680,12 @@ class ServiceSpec(KubeSchema):
     allocateLoadBalancerNodePorts = f.Bool(20, ptr=True, omitempty=True)
     loadBalancerClass = f.String(21, ptr=True, omitempty=True)
     internalTrafficPolicy = f.String(
-        22, ptr=True, omitempty=True, enum=("Cluster", "Local"), doc="Whether traffic from inside stays on its node."
+        22,
+        ptr=True,
+        omitempty=True,
+        enum=("Cluster", "Local"),
+        doc="Whether traffic from inside stays on its node.",
+        typedef="v1.ServiceInternalTrafficPolicy",
     )
     trafficDistribution = f.String(23, ptr=True, omitempty=True)
 

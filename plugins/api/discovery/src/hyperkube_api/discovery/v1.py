@@ -54,7 +54,7 @@ class EndpointPort(KubeSchema, struct_type="atomic"):
     """Endpoint port: part of EndpointSlice.ports."""
 
     name = f.String(1, ptr=True, omitempty=True)
-    protocol = f.String(2, ptr=True, omitempty=True, enum=("SCTP", "TCP", "UDP"))
+    protocol = f.String(2, ptr=True, omitempty=True, enum=("SCTP", "TCP", "UDP"), typedef="v1.Protocol")
     port = f.Int32(3, ptr=True, omitempty=True)
     appProtocol = f.String(4, ptr=True, omitempty=True)
 

@@ -226,7 +226,7 @@ class ObjectMeta(KubeSchema):
     generateName = f.String(2, omitempty=True, doc="A prefix from which the server makes a name, when none is given.")
     namespace = f.String(3, omitempty=True, doc="The namespace; empty for kinds of the whole cluster.")
     selfLink = f.String(4, omitempty=True)
-    uid = f.String(5, omitempty=True, doc="Identifies this object for ever; set by the server.")
+    uid = f.String(5, omitempty=True, doc="Identifies this object for ever; set by the server.", typedef="types.UID")
     resourceVersion = f.String(6, omitempty=True, doc="The revision of the last change; compare for equality only.")
     generation = f.Int64(7, omitempty=True, doc="Counts the changes of what is wished for.")
     creationTimestamp = f.Time(8, omitempty=True, omitzero=True, doc="When the object was created; set by the server.")
@@ -265,7 +265,7 @@ class OwnerReference(KubeSchema, struct_type="atomic"):
     apiVersion = f.String(5, required=True)
     kind = f.String(1, required=True)
     name = f.String(3, required=True)
-    uid = f.String(4, required=True)
+    uid = f.String(4, required=True, typedef="types.UID")
     controller = f.Bool(6, ptr=True, omitempty=True)
     blockOwnerDeletion = f.Bool(7, ptr=True, omitempty=True)
 
@@ -299,7 +299,7 @@ class PatchOptions(KubeObject, published=False):
 class Preconditions(KubeSchema):
     """What must be true of the object for the request to be carried out."""
 
-    uid = f.String(1, ptr=True, omitempty=True)
+    uid = f.String(1, ptr=True, omitempty=True, typedef="types.UID")
     resourceVersion = f.String(2, ptr=True, omitempty=True)
 
 
@@ -347,7 +347,7 @@ class StatusDetails(KubeSchema):
     name = f.String(1, omitempty=True)
     group = f.String(2, omitempty=True)
     kind = f.String(3, omitempty=True)
-    uid = f.String(6, omitempty=True)
+    uid = f.String(6, omitempty=True, typedef="types.UID")
     causes = f.List("StatusCause", 4, omitempty=True, list_type="atomic")
     retryAfterSeconds = f.Int32(5, omitempty=True)
 

@@ -141,7 +141,7 @@ class IngressPortStatus(KubeSchema):
     """Ingress port status: part of IngressLoadBalancerIngress.ports."""
 
     port = f.Int32(1, required=True)
-    protocol = f.String(2, required=True, enum=("SCTP", "TCP", "UDP"))
+    protocol = f.String(2, required=True, enum=("SCTP", "TCP", "UDP"), typedef="v1.Protocol")
     error = f.String(3, ptr=True, omitempty=True)
 
 
@@ -235,7 +235,7 @@ class NetworkPolicyPeer(KubeSchema):
 class NetworkPolicyPort(KubeSchema):
     """Network policy port: part of NetworkPolicyEgressRule.ports, NetworkPolicyIngressRule.ports."""
 
-    protocol = f.String(1, ptr=True, omitempty=True, enum=("SCTP", "TCP", "UDP"))
+    protocol = f.String(1, ptr=True, omitempty=True, enum=("SCTP", "TCP", "UDP"), typedef="v1.Protocol")
     port = f.IntOrString(2, ptr=True, omitempty=True)
     endPort = f.Int32(3, ptr=True, omitempty=True)
 
@@ -255,7 +255,7 @@ class NetworkPolicySpec(KubeSchema):
         "NetworkPolicyEgressRule", 3, omitempty=True, list_type="atomic", dv=('k8s:alpha(since: "1.36")=+k8s:optional',)
     )
     policyTypes = f.List(
-        f.String(), 4, omitempty=True, enum=("Egress", "Ingress"), typedef="v1.PolicyType", list_type="atomic"
+        f.String(typedef="v1.PolicyType"), 4, omitempty=True, enum=("Egress", "Ingress"), list_type="atomic"
     )
 
 

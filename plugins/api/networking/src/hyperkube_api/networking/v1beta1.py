@@ -128,7 +128,7 @@ class IngressPortStatus(KubeSchema, published=False):
     """Ingress port status: part of IngressLoadBalancerIngress.ports."""
 
     port = f.Int32(1, required=True)
-    protocol = f.String(2, required=True, enum=("SCTP", "TCP", "UDP"))
+    protocol = f.String(2, required=True, enum=("SCTP", "TCP", "UDP"), typedef="v1.Protocol")
     error = f.String(3, ptr=True, omitempty=True)
 
 

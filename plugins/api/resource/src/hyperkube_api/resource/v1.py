@@ -75,7 +75,7 @@ class CapacityRequestPolicyRange(KubeSchema):
 class CapacityRequirements(KubeSchema):
     """Capacity requirements: part of DeviceSubRequest.capacity, ExactDeviceRequest.capacity."""
 
-    requests = f.Map(f.Quantity(), 1, omitempty=True)
+    requests = f.Map(f.Quantity(), 1, omitempty=True, typedef="map[v1.QualifiedName]resource.Quantity")
 
 
 class Counter(KubeSchema):
@@ -108,8 +108,14 @@ class Device(KubeSchema):
     """Device: part of ResourceSliceSpec.devices."""
 
     name = f.String(1, required=True)
-    attributes = f.Map("DeviceAttribute", 2, omitempty=True, dv=('k8s:alpha(since: "1.36")=+k8s:optional',))
-    capacity = f.Map("DeviceCapacity", 3, omitempty=True)
+    attributes = f.Map(
+        "DeviceAttribute",
+        2,
+        omitempty=True,
+        typedef="map[v1.QualifiedName]v1.DeviceAttribute",
+        dv=('k8s:alpha(since: "1.36")=+k8s:optional',),
+    )
+    capacity = f.Map("DeviceCapacity", 3, omitempty=True, typedef="map[v1.QualifiedName]v1.DeviceCapacity")
     consumesCounters = f.List(
         "DeviceCounterConsumption",
         4,
@@ -406,8 +412,11 @@ class DeviceConstraint(KubeSchema):
             'k8s:alpha(since: "1.36")=+k8s:optional',
             'k8s:alpha(since: "1.36")=+k8s:format=k8s-resource-fully-qualified-name',
         ),
+        typedef="v1.FullyQualifiedName",
     )
-    distinctAttribute = f.String(3, ptr=True, omitempty=True, gate="DRAConsumableCapacity")
+    distinctAttribute = f.String(
+        3, ptr=True, omitempty=True, gate="DRAConsumableCapacity", typedef="v1.FullyQualifiedName"
+    )
 
 
 class DeviceCounterConsumption(KubeSchema):
@@ -503,7 +512,9 @@ class DeviceRequestAllocationResult(KubeSchema):
         gate="DRAConsumableCapacity",
         dv=('k8s:alpha(since: "1.36")=+k8s:optional', 'k8s:alpha(since: "1.36")=+k8s:format=k8s-uuid'),
     )
-    consumedCapacity = f.Map(f.Quantity(), 10, omitempty=True, gate="DRAConsumableCapacity")
+    consumedCapacity = f.Map(
+        f.Quantity(), 10, omitempty=True, typedef="map[v1.QualifiedName]resource.Quantity", gate="DRAConsumableCapacity"
+    )
 
 
 class DeviceSelector(KubeSchema):
@@ -684,7 +695,7 @@ class ResourceClaimConsumerReference(KubeSchema):
     apiGroup = f.String(1, omitempty=True)
     resource = f.String(3, required=True)
     name = f.String(4, required=True)
-    uid = f.String(5, required=True)
+    uid = f.String(5, required=True, typedef="types.UID")
 
 
 class ResourceClaimList(KubeObject):

@@ -53,8 +53,14 @@ class AllocationResult(KubeSchema):
 class BasicDevice(KubeSchema):
     """Basic device: part of Device.basic."""
 
-    attributes = f.Map("DeviceAttribute", 1, omitempty=True, dv=('k8s:alpha(since: "1.36")=+k8s:optional',))
-    capacity = f.Map("DeviceCapacity", 2, omitempty=True)
+    attributes = f.Map(
+        "DeviceAttribute",
+        1,
+        omitempty=True,
+        typedef="map[v1beta1.QualifiedName]v1beta1.DeviceAttribute",
+        dv=('k8s:alpha(since: "1.36")=+k8s:optional',),
+    )
+    capacity = f.Map("DeviceCapacity", 2, omitempty=True, typedef="map[v1beta1.QualifiedName]v1beta1.DeviceCapacity")
     consumesCounters = f.List(
         "DeviceCounterConsumption",
         3,
@@ -127,7 +133,7 @@ class CapacityRequestPolicyRange(KubeSchema):
 class CapacityRequirements(KubeSchema):
     """Capacity requirements: part of DeviceRequest.capacity, DeviceSubRequest.capacity."""
 
-    requests = f.Map(f.Quantity(), 1, omitempty=True)
+    requests = f.Map(f.Quantity(), 1, omitempty=True, typedef="map[v1beta1.QualifiedName]resource.Quantity")
 
 
 class Counter(KubeSchema):
@@ -410,8 +416,11 @@ class DeviceConstraint(KubeSchema):
             'k8s:alpha(since: "1.36")=+k8s:optional',
             'k8s:alpha(since: "1.36")=+k8s:format=k8s-resource-fully-qualified-name',
         ),
+        typedef="v1beta1.FullyQualifiedName",
     )
-    distinctAttribute = f.String(3, ptr=True, omitempty=True, gate="DRAConsumableCapacity")
+    distinctAttribute = f.String(
+        3, ptr=True, omitempty=True, gate="DRAConsumableCapacity", typedef="v1beta1.FullyQualifiedName"
+    )
 
 
 class DeviceCounterConsumption(KubeSchema):
@@ -530,7 +539,13 @@ class DeviceRequestAllocationResult(KubeSchema):
         gate="DRAConsumableCapacity",
         dv=('k8s:alpha(since: "1.36")=+k8s:optional', 'k8s:alpha(since: "1.36")=+k8s:format=k8s-uuid'),
     )
-    consumedCapacity = f.Map(f.Quantity(), 10, omitempty=True, gate="DRAConsumableCapacity")
+    consumedCapacity = f.Map(
+        f.Quantity(),
+        10,
+        omitempty=True,
+        typedef="map[v1beta1.QualifiedName]resource.Quantity",
+        gate="DRAConsumableCapacity",
+    )
 
 
 class DeviceSelector(KubeSchema):
@@ -680,7 +695,7 @@ class ResourceClaimConsumerReference(KubeSchema):
     apiGroup = f.String(1, omitempty=True)
     resource = f.String(3, required=True)
     name = f.String(4, required=True)
-    uid = f.String(5, required=True)
+    uid = f.String(5, required=True, typedef="types.UID")
 
 
 class ResourceClaimList(KubeObject):

@@ -20,7 +20,9 @@ class PriorityClass(KubeObject):
     value = f.Int32(2)
     globalDefault = f.Bool(3, omitempty=True)
     description = f.String(4, omitempty=True)
-    preemptionPolicy = f.String(5, ptr=True, omitempty=True, enum=("Never", "PreemptLowerPriority"))
+    preemptionPolicy = f.String(
+        5, ptr=True, omitempty=True, enum=("Never", "PreemptLowerPriority"), typedef="v1.PreemptionPolicy"
+    )
 
 
 class PriorityClassList(KubeObject):

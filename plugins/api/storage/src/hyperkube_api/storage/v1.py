@@ -32,7 +32,7 @@ class CSIDriverSpec(KubeSchema):
 
     attachRequired = f.Bool(1, ptr=True, omitempty=True)
     podInfoOnMount = f.Bool(2, ptr=True, omitempty=True)
-    volumeLifecycleModes = f.List(f.String(), 3, omitempty=True, typedef="v1.VolumeLifecycleMode", list_type="set")
+    volumeLifecycleModes = f.List(f.String(typedef="v1.VolumeLifecycleMode"), 3, omitempty=True, list_type="set")
     storageCapacity = f.Bool(4, ptr=True, omitempty=True, gate="CSIStorageCapacity")
     fsGroupPolicy = f.String(5, ptr=True, omitempty=True, typedef="v1.FSGroupPolicy")
     tokenRequests = f.List("TokenRequest", 6, omitempty=True, list_type="atomic")
@@ -117,6 +117,7 @@ class StorageClass(KubeObject):
         omitempty=True,
         enum=("Delete", "Recycle", "Retain"),
         dv=('k8s:alpha(since: "1.36")=+k8s:immutable', 'k8s:alpha(since: "1.36")=+k8s:optional'),
+        typedef="v1.PersistentVolumeReclaimPolicy",
     )
     mountOptions = f.List(f.String(), 5, omitempty=True, list_type="atomic")
     allowVolumeExpansion = f.Bool(6, ptr=True, omitempty=True)

@@ -33,7 +33,7 @@ class CSIDriverSpec(KubeSchema, published=False):
     attachRequired = f.Bool(1, ptr=True, omitempty=True)
     podInfoOnMount = f.Bool(2, ptr=True, omitempty=True)
     volumeLifecycleModes = f.List(
-        f.String(), 3, omitempty=True, typedef="v1beta1.VolumeLifecycleMode", list_type="atomic"
+        f.String(typedef="v1beta1.VolumeLifecycleMode"), 3, omitempty=True, list_type="atomic"
     )
     storageCapacity = f.Bool(4, ptr=True, omitempty=True)
     fsGroupPolicy = f.String(5, ptr=True, omitempty=True, typedef="v1beta1.FSGroupPolicy")
@@ -119,6 +119,7 @@ class StorageClass(KubeObject, published=False):
         omitempty=True,
         enum=("Delete", "Recycle", "Retain"),
         dv=('k8s:alpha(since: "1.36")=+k8s:immutable', 'k8s:alpha(since: "1.36")=+k8s:optional'),
+        typedef="v1.PersistentVolumeReclaimPolicy",
     )
     mountOptions = f.List(f.String(), 5, omitempty=True, list_type="atomic")
     allowVolumeExpansion = f.Bool(6, ptr=True, omitempty=True)

@@ -63,11 +63,9 @@ def converter_text(error: DecodeError) -> str:
     """
     if not isinstance(error, TypeMismatch):
         return str(error)
-    met, wanted = _CONVERTED.get(error.value.partition(" ")[0], error.value), error.go_type
-    if wanted.startswith("map["):
-        return f"cannot restore map from {met}"
-    if wanted.startswith("[]"):
-        return f"cannot restore slice from {met}"
-    if wanted == "string" and met == "int64":
-        return f"cannot convert {met} to {wanted}"
-    return f"unrecognized type: {wanted}" if wanted in _BASICS else f"cannot restore struct from: {met}"
+    met = _CONVERTED.get(error.value.partition(" ")[0], error.value)
+    if error.kind in {"map", "slice"}:
+        return f"cannot restore {error.kind} from {met}"
+    if error.kind == "string" and met == "int64":
+        return f"cannot convert {met} to {error.go_type}"
+    return f"unrecognized type: {error.kind}" if error.kind in _BASICS else f"cannot restore struct from: {met}"
