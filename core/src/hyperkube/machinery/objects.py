@@ -73,6 +73,23 @@ def is_being_deleted(obj: Object) -> bool:
     return bool(metadata(obj).get("deletionTimestamp"))
 
 
+def has_finalizer(obj: Object, finalizer: str) -> bool:
+    """Tell whether the object has a finalizer."""
+    return finalizer in (metadata(obj).get("finalizers") or ())
+
+
+def with_finalizer(obj: Object, finalizer: str) -> Object:
+    """Return the object with a finalizer at the end of the list, sharing all else."""
+    known = metadata(obj).get("finalizers") or []
+    return obj if finalizer in known else {**obj, "metadata": {**metadata(obj), "finalizers": [*known, finalizer]}}
+
+
+def without_finalizer(obj: Object, finalizer: str) -> Object:
+    """Return the object without a finalizer, sharing all else."""
+    left = [name for name in metadata(obj).get("finalizers") or () if name != finalizer]
+    return {**obj, "metadata": {**metadata(obj), "finalizers": left}}
+
+
 def key_of(obj: Object) -> str:
     """Return ``namespace/name``, or ``name`` for a cluster-scoped object: the key of queues and indexes."""
     namespace = namespace_of(obj)

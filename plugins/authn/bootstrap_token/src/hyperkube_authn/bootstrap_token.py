@@ -9,36 +9,21 @@ from __future__ import annotations
 
 import hmac
 import re
-from base64 import b64decode
-from binascii import Error as NotBase64
+
+from hyperkube_lib.bootstrap_tokens import NAMESPACE, PREFIX, TYPE, data_of, has_expired
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.kinds.resources import SECRETS
 from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
 from hyperkube.machinery.objects import Object, metadata
-from hyperkube.machinery.times import parse_time
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin
 
-NAMESPACE = "kube-system"
-TYPE = "bootstrap.kubernetes.io/token"
-PREFIX = "bootstrap-token-"
 GROUP = "system:bootstrappers"
 _OPTION = "enable-bootstrap-token-auth"
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 _EXTRA_GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
-
-
-def _data(secret: Object) -> dict[str, str]:
-    """Return the secret's values as text; what is none counts as missing."""
-    values = {}
-    for key, value in (secret.get("data") or {}).items():
-        try:
-            values[key] = b64decode(value).decode()
-        except (NotBase64, UnicodeDecodeError):
-            continue
-    return values
 
 
 def extra_groups(text: str) -> list[str] | None:
@@ -60,10 +45,10 @@ class BootstrapToken(Plugin):
         secret = self._secret(token_id)
         if secret is None or secret.get("type") != TYPE or metadata(secret).get("deletionTimestamp"):
             return None
-        data = _data(secret)
+        data = data_of(secret)
         if not hmac.compare_digest(data.get("token-secret", "").encode(), token_secret.encode()):
             return None
-        if data.get("token-id") != token_id or self._is_expired(data.get("expiration", "")):
+        if data.get("token-id") != token_id or has_expired(secret, self.context.clock.now()):
             return None
         groups = extra_groups(data.get("auth-extra-groups", ""))
         if data.get("usage-bootstrap-authentication") != "true" or groups is None:
@@ -77,12 +62,3 @@ class BootstrapToken(Plugin):
             return None
         except ApiError as error:
             raise Unauthorized from error
-
-    def _is_expired(self, expiration: str) -> bool:
-        """Tell whether the token's time is over; a time that cannot be read is."""
-        if not expiration:
-            return False
-        try:
-            return self.context.clock.now() >= parse_time(expiration)
-        except ValueError:
-            return True

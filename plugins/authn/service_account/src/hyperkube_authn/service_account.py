@@ -32,7 +32,7 @@ from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, metadata, name_of, namespace_of, uid_of
 from hyperkube.machinery.times import parse_time
-from hyperkube.machinery.users import UserInfo, service_account
+from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo, service_account
 from hyperkube.plugin import Plugin, PluginContext
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class ServiceAccount(Plugin):
         if not isinstance(private, dict) or not private.get("namespace") or not private.get("serviceaccount"):
             raise Unauthorized
         namespace, account = str(private["namespace"]), private["serviceaccount"]
-        if claims.get("sub") != f"system:serviceaccount:{namespace}:{account.get('name', '')}":
+        if claims.get("sub") != f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{account.get('name', '')}":
             raise Unauthorized
         extra: dict[str, tuple[str, ...]] = {}
         if claims.get("jti"):
@@ -184,7 +184,7 @@ class ServiceAccount(Plugin):
         )
         if not all((namespace, secret_name, name, uid)):
             raise Unauthorized
-        if claims.get("sub") != f"system:serviceaccount:{namespace}:{name}":
+        if claims.get("sub") != f"{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}":
             raise Unauthorized
         if self._lookup:
             account = self._find(SERVICE_ACCOUNTS, namespace, name)

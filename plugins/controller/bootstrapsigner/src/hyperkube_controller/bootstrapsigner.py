@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from base64 import b64decode, urlsafe_b64encode
+from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from datetime import datetime
 
 import orjson
+from hyperkube_lib.bootstrap_tokens import NAMESPACE, PREFIX, TYPE, data_of, has_expired
 
 from hyperkube.client.actions import Action, Update, perform
 from hyperkube.client.reconcile import ReconcileLoop
@@ -20,30 +21,22 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import CONFIG_MAPS, SECRETS
 from hyperkube.machinery.objects import Object, is_being_deleted, name_of
-from hyperkube.machinery.times import TimeError, parse_time
 from hyperkube.plugin import Plugin
 
-TYPE = "bootstrap.kubernetes.io/token"
 NAME = "cluster-info"
 KUBECONFIG = "kubeconfig"
 SIGNATURE = "jws-kubeconfig-"
-_PREFIX = "bootstrap-token-"
 
 
 def token_of(secret: Object, now: datetime) -> tuple[str, str] | None:
     """Return (id, secret) of a token that may sign and has not expired, or None."""
-    data = {key: b64decode(value).decode() for key, value in (secret.get("data") or {}).items()}
+    data = data_of(secret)
     token, key = data.get("token-id", ""), data.get("token-secret", "")
-    if not token or not key or name_of(secret) != f"{_PREFIX}{token}" or is_being_deleted(secret):
+    if not token or not key or name_of(secret) != f"{PREFIX}{token}" or is_being_deleted(secret):
         return None
-    if data.get("usage-bootstrap-signing") != "true":
+    if data.get("usage-bootstrap-signing") != "true" or has_expired(secret, now):
         return None
-    end = data.get("expiration", "")
-    try:
-        over = parse_time(end) <= now if end else False
-    except TimeError:
-        over = True
-    return None if over else (token, key)
+    return token, key
 
 
 def sign(content: str, token: str, key: str) -> str:
@@ -76,7 +69,7 @@ class Bootstrapsigner(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop."""
         self._config_maps = self.informers.informer(CONFIG_MAPS, "kube-public", f"metadata.name={NAME}")
-        self._secrets = self.informers.informer(SECRETS, "kube-system", f"type={TYPE}")
+        self._secrets = self.informers.informer(SECRETS, NAMESPACE, f"type={TYPE}")
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
 
         def seen(_: Object) -> None:

@@ -21,12 +21,13 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import taints, workloads
+from hyperkube.kinds.node_selectors import NAME_FIELD, matches_any_term
 from hyperkube.kinds.pods import is_ready, is_terminal, phase, spec_of
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS
 from hyperkube.machinery.backoff import Backoff, KeyedBackoff
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.intstr import scaled_or
-from hyperkube.machinery.labels import Selector, from_label_selector, from_node_selector_expressions, selector_from_map
+from hyperkube.machinery.labels import Selector, from_label_selector, selector_from_map
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -44,7 +45,6 @@ from hyperkube.plugin import Plugin
 GENERATION = "deprecated.daemonset.template.generation"
 FAILED_BACKOFF = Backoff(initial=1.0, cap=900.0)
 BURST = 250
-_NAME = "metadata.name"
 _ALWAYS_TOLERATED = (
     (taints.NOT_READY, taints.NO_EXECUTE),
     (taints.UNREACHABLE, taints.NO_EXECUTE),
@@ -92,20 +92,7 @@ def _has_affinity(spec: Object, node: Object) -> bool:
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
     if required is None:
         return True
-    for term in required.get("nodeSelectorTerms") or []:
-        expressions, of_fields = term.get("matchExpressions") or [], term.get("matchFields") or []
-        if not expressions and not of_fields:
-            continue
-        if not from_node_selector_expressions(expressions).matches(labels_of(node)):
-            continue
-        if all(_field_matches(entry, name_of(node)) for entry in of_fields):
-            return True
-    return False
-
-
-def _field_matches(entry: Object, name: str) -> bool:
-    inside = name in (entry.get("values") or [])
-    return entry.get("key") == _NAME and inside is (entry.get("operator") == "In")
+    return matches_any_term(required.get("nodeSelectorTerms") or (), name_of(node), labels_of(node))
 
 
 def node_of(pod: Object) -> str:
@@ -117,7 +104,7 @@ def node_of(pod: Object) -> str:
     required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
     for term in required.get("nodeSelectorTerms") or []:
         for entry in term.get("matchFields") or []:
-            if entry.get("key") == _NAME and len(entry.get("values") or []) == 1:
+            if entry.get("key") == NAME_FIELD and len(entry.get("values") or []) == 1:
                 return str(entry["values"][0])
     return ""
 
@@ -225,7 +212,7 @@ def pod_of(daemon_set: Object, node: str, digest: str) -> Object:
     spec["tolerations"] = tolerations_of(template)
     affinity = copy_object(spec.get("affinity") or {})
     required = (affinity.get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-    aim = [{"key": _NAME, "operator": "In", "values": [node]}]
+    aim = [{"key": NAME_FIELD, "operator": "In", "values": [node]}]
     terms = [{**term, "matchFields": aim} for term in required.get("nodeSelectorTerms") or [{}]]
     affinity.setdefault("nodeAffinity", {})
     affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {"nodeSelectorTerms": terms}

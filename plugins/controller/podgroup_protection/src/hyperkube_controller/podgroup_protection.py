@@ -12,7 +12,16 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import is_terminal, spec_of
 from hyperkube.kinds.resources import POD_GROUPS, PODS
-from hyperkube.machinery.objects import Object, is_being_deleted, key_of, metadata, namespace_of, split_key
+from hyperkube.machinery.objects import (
+    Object,
+    has_finalizer,
+    is_being_deleted,
+    key_of,
+    namespace_of,
+    split_key,
+    with_finalizer,
+    without_finalizer,
+)
 from hyperkube.plugin import Plugin
 
 FINALIZER = "scheduling.k8s.io/podgroup-protection"
@@ -22,17 +31,12 @@ _INDEX = "podgroup"
 
 def decide(group: Object, *, used: bool) -> list[Action]:
     """Return the update that puts the finalizer on a group with pods, or takes it off a deleted one without any."""
-    finalizers = list(metadata(group).get("finalizers") or [])
-    held, going = FINALIZER in finalizers, is_being_deleted(group)
+    held, going = has_finalizer(group, FINALIZER), is_being_deleted(group)
     if used and not held and not going:
-        return [_with(group, [*finalizers, FINALIZER])]
+        return [Update(POD_GROUPS, with_finalizer(group, FINALIZER))]
     if held and going and not used:
-        return [_with(group, [name for name in finalizers if name != FINALIZER])]
+        return [Update(POD_GROUPS, without_finalizer(group, FINALIZER))]
     return []
-
-
-def _with(group: Object, finalizers: list[str]) -> Update:
-    return Update(POD_GROUPS, {**group, "metadata": {**metadata(group), "finalizers": finalizers}})
 
 
 def _group_of(pod: Object) -> tuple[str, ...]:

@@ -10,7 +10,13 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import PERSISTENT_VOLUMES
-from hyperkube.machinery.objects import Object, is_being_deleted, metadata
+from hyperkube.machinery.objects import (
+    Object,
+    has_finalizer,
+    is_being_deleted,
+    with_finalizer,
+    without_finalizer,
+)
 from hyperkube.plugin import Plugin
 
 FINALIZER = "kubernetes.io/pv-protection"
@@ -18,17 +24,12 @@ FINALIZER = "kubernetes.io/pv-protection"
 
 def decide(volume: Object) -> list[Action]:
     """Return the update that puts the finalizer on, or takes it off a deleted volume that is not bound."""
-    finalizers = list(metadata(volume).get("finalizers") or [])
-    held = FINALIZER in finalizers
+    held = has_finalizer(volume, FINALIZER)
     if not is_being_deleted(volume) and not held:
-        return [_with(volume, [*finalizers, FINALIZER])]
+        return [Update(PERSISTENT_VOLUMES, with_finalizer(volume, FINALIZER))]
     if is_being_deleted(volume) and held and (volume.get("status") or {}).get("phase") != "Bound":
-        return [_with(volume, [name for name in finalizers if name != FINALIZER])]
+        return [Update(PERSISTENT_VOLUMES, without_finalizer(volume, FINALIZER))]
     return []
-
-
-def _with(volume: Object, finalizers: list[str]) -> Update:
-    return Update(PERSISTENT_VOLUMES, {**volume, "metadata": {**metadata(volume), "finalizers": finalizers}})
 
 
 class PvProtection(Plugin):

@@ -14,7 +14,16 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import is_scheduled
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS
 from hyperkube.kinds.volumes import claim_keys
-from hyperkube.machinery.objects import Object, is_being_deleted, key_of, metadata, namespace_of, split_key
+from hyperkube.machinery.objects import (
+    Object,
+    has_finalizer,
+    is_being_deleted,
+    key_of,
+    namespace_of,
+    split_key,
+    with_finalizer,
+    without_finalizer,
+)
 from hyperkube.plugin import Plugin
 
 FINALIZER = "kubernetes.io/pvc-protection"
@@ -27,17 +36,12 @@ def is_used(claim: Object, pods: Iterable[Object]) -> bool:
 
 def decide(claim: Object, *, used: bool) -> list[Action]:
     """Return the update that puts the finalizer on, or takes it off a deleted claim that nobody uses."""
-    finalizers = list(metadata(claim).get("finalizers") or [])
-    held = FINALIZER in finalizers
+    held = has_finalizer(claim, FINALIZER)
     if not is_being_deleted(claim) and not held:
-        return [_with(claim, [*finalizers, FINALIZER])]
+        return [Update(PERSISTENT_VOLUME_CLAIMS, with_finalizer(claim, FINALIZER))]
     if is_being_deleted(claim) and held and not used:
-        return [_with(claim, [name for name in finalizers if name != FINALIZER])]
+        return [Update(PERSISTENT_VOLUME_CLAIMS, without_finalizer(claim, FINALIZER))]
     return []
-
-
-def _with(claim: Object, finalizers: list[str]) -> Update:
-    return Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "metadata": {**metadata(claim), "finalizers": finalizers}})
 
 
 class PvcProtection(Plugin):

@@ -23,6 +23,7 @@ from hyperkube.machinery.objects import (
     annotations_of,
     controller_of,
     copy_object,
+    has_finalizer,
     is_being_deleted,
     key_of,
     labels_of,
@@ -30,6 +31,7 @@ from hyperkube.machinery.objects import (
     namespace_of,
     split_key,
     uid_of,
+    without_finalizer,
 )
 from hyperkube.plugin import Plugin
 
@@ -269,7 +271,7 @@ class Resourceclaim(Plugin):
         users = users_of(claim)
         valid = [one for one in users if self._needs(namespace_of(claim), one)]
         status = claim.get("status") or {}
-        protected = FINALIZER in (claim["metadata"].get("finalizers") or ())
+        protected = has_finalizer(claim, FINALIZER)
         if len(valid) < len(users):
             left = {**status, "reservedFor": valid}
             if not valid and protected:
@@ -316,6 +318,4 @@ class Resourceclaim(Plugin):
         return self.client.update(RESOURCE_CLAIMS, changed, namespace_of(claim), subresource="status")
 
     def _unprotect(self, claim: Object) -> None:
-        changed = copy_object(claim)
-        changed["metadata"]["finalizers"] = [one for one in changed["metadata"]["finalizers"] if one != FINALIZER]
-        self.client.update(RESOURCE_CLAIMS, changed, namespace_of(claim))
+        self.client.update(RESOURCE_CLAIMS, without_finalizer(claim, FINALIZER), namespace_of(claim))

@@ -5,8 +5,9 @@ Source: kubernetes ``pkg/controller/bootstrap/tokencleaner.go``.
 
 from __future__ import annotations
 
-from base64 import b64decode
 from datetime import datetime
+
+from hyperkube_lib.bootstrap_tokens import NAMESPACE, TYPE, seconds_left
 
 from hyperkube.client.actions import Action, Again, Delete, perform
 from hyperkube.client.reconcile import ReconcileLoop
@@ -14,21 +15,14 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import SECRETS
 from hyperkube.machinery.objects import Object, is_being_deleted, split_key
-from hyperkube.machinery.times import TimeError, parse_time
 from hyperkube.plugin import Plugin
-
-TYPE = "bootstrap.kubernetes.io/token"
 
 
 def decide(secret: Object, now: datetime) -> list[Action]:
     """Return the deletion of an expired token, or when to look again; an unreadable time counts as over."""
-    text = (secret.get("data") or {}).get("expiration")
-    if not text or is_being_deleted(secret):
+    left = seconds_left(secret, now)
+    if left is None or is_being_deleted(secret):
         return []
-    try:
-        left = (parse_time(b64decode(text).decode()) - now).total_seconds()
-    except TimeError:
-        left = 0.0
     return [Again(left)] if left > 0 else [Delete.of(SECRETS, secret)]
 
 
@@ -38,7 +32,7 @@ class Tokencleaner(Plugin):
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        self._secrets = self.informers.informer(SECRETS, "kube-system", f"type={TYPE}")
+        self._secrets = self.informers.informer(SECRETS, NAMESPACE, f"type={TYPE}")
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         self._secrets.add_handler(loop.enqueue, loop.enqueue_update)
         return loop

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from hyperkube.kinds.conditions import condition, is_true
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.users import NODE_PREFIX
 
 if TYPE_CHECKING:
     from cryptography.x509 import CertificateSigningRequest
@@ -22,7 +23,6 @@ KUBELET_SERVING = "kubernetes.io/kubelet-serving"
 LEGACY_UNKNOWN = "kubernetes.io/legacy-unknown"
 
 _NODES = ["system:nodes"]
-_NODE = "system:node:"
 
 
 class BadRequestContent(HyperkubeError, ValueError):
@@ -85,7 +85,7 @@ def check_kubelet_client(request: CertificateSigningRequest, usages: list[str]) 
     for kind, present in _alternative_names(request).items():
         if present:
             raise BadRequestContent(f"{kind} subjectAltNames are not allowed")
-    if not common_name(request).startswith(_NODE):
+    if not common_name(request).startswith(NODE_PREFIX):
         raise BadRequestContent("subject common name does not begin with system:node:")
     _check_usages(usages, "client auth")
 
@@ -105,7 +105,7 @@ def check_kubelet_serving(request: CertificateSigningRequest, usages: list[str])
         if present[kind]:
             raise BadRequestContent(f"{kind} subjectAltNames are not allowed")
     _check_usages(usages, "server auth")
-    if not common_name(request).startswith(_NODE):
+    if not common_name(request).startswith(NODE_PREFIX):
         raise BadRequestContent("subject common name does not begin with system:node:")
 
 

@@ -15,8 +15,9 @@ from hyperkube_lib.scheduling.csi_migration import moved_terms, of_volume
 from hyperkube_lib.scheduling.node_selectors import any_term
 
 from hyperkube.hookspecs.scheduling import NodeTable
+from hyperkube.kinds.node_selectors import matches_any_term
 from hyperkube.kinds.volumes import class_name
-from hyperkube.machinery.labels import from_label_selector, from_node_selector_expressions
+from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, name_of, namespace_of, uid_of
 from hyperkube.machinery.quantity import parse
 
@@ -91,14 +92,4 @@ def is_reachable_from(volume: Object, node: str, labels: Mapping[str, str], csi_
     moved = of_volume(volume["spec"])
     if moved is not None and moved.topology and moved.is_listed(csi_node):
         terms = moved_terms(volume) or None
-    return terms is None or any(_matches(term, node, labels) for term in terms)
-
-
-def _matches(term: Object, node: str, labels: Mapping[str, str]) -> bool:
-    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
-    if not expressions and not fields:
-        return False
-    own = {"metadata.name": node}
-    return from_node_selector_expressions(list(expressions)).matches(labels) and from_node_selector_expressions(
-        list(fields)
-    ).matches(own)
+    return terms is None or matches_any_term(terms, node, labels)

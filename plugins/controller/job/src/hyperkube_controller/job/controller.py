@@ -20,12 +20,14 @@ from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
+    has_finalizer,
     is_being_deleted,
     metadata,
     name_of,
     namespace_of,
     split_key,
     uid_of,
+    without_finalizer,
 )
 from hyperkube.plugin import Plugin
 
@@ -85,7 +87,7 @@ class Job(Plugin):
         if key:
             self._expectations.deleted(key, uid_of(pod))
             self._loop.queue.add(key)
-        elif controller_of(pod) is None and FINALIZER in (metadata(pod).get("finalizers") or []):
+        elif controller_of(pod) is None and has_finalizer(pod, FINALIZER):
             self._release(pod)
 
     def _sync(self, key: str) -> float | None:
@@ -102,7 +104,7 @@ class Job(Plugin):
         pods = self._claimed(job)
         if is_being_deleted(job):
             for pod in pods:
-                if FINALIZER in (metadata(pod).get("finalizers") or []):
+                if has_finalizer(pod, FINALIZER):
                     self._release(pod)
             return None
         return self._act(key, job, decide(job, pods, self.context.clock.now()))
@@ -116,7 +118,7 @@ class Job(Plugin):
         """Let the pods of a job that is gone go: nobody will count them any more."""
         namespace, name = split_key(key)
         for pod in self._pods.list(namespace):
-            if self._job_key(pod) == key and FINALIZER in (metadata(pod).get("finalizers") or []):
+            if self._job_key(pod) == key and has_finalizer(pod, FINALIZER):
                 owner = controller_of(pod)
                 job = self._jobs.get(namespace, name)
                 if owner is not None and (job is None or uid_of(job) != owner.get("uid")):
@@ -142,7 +144,7 @@ class Job(Plugin):
         return decision.again
 
     def _release(self, pod: Object) -> None:
-        left = [name for name in metadata(pod).get("finalizers") or [] if name != FINALIZER]
+        left = metadata(without_finalizer(pod, FINALIZER))["finalizers"]
         patch = {"metadata": {"uid": uid_of(pod), "finalizers": left}}
         try:
             self.client.patch(PODS, name_of(pod), patch, namespace_of(pod))

@@ -15,7 +15,7 @@ from datetime import datetime
 from hyperkube_controller.job.indexes import index_of, read_indexes
 
 from hyperkube.kinds.pods import is_ready, is_terminal, phase
-from hyperkube.machinery.objects import Object, is_being_deleted, metadata, uid_of
+from hyperkube.machinery.objects import Object, has_finalizer, is_being_deleted, metadata, uid_of
 from hyperkube.machinery.times import parse_time
 
 FINALIZER = "batch.kubernetes.io/job-tracking"
@@ -33,7 +33,7 @@ def has_failed(pod: Object) -> bool:
 
 def is_tracked(pod: Object) -> bool:
     """Tell whether the pod still waits to be counted."""
-    return FINALIZER in (metadata(pod).get("finalizers") or [])
+    return has_finalizer(pod, FINALIZER)
 
 
 def is_indexed(job: Object) -> bool:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from hyperkube_host.kubelet.plan import containers_of, init_containers_of, is_sidecar
+from hyperkube_host.kubelet.plan import containers_of, init_containers_of
 
+from hyperkube.kinds.pods import is_sidecar
 from hyperkube.machinery import quantity
 from hyperkube.machinery.objects import Object, labels_of, uid_of
 

@@ -25,9 +25,9 @@ from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError, UsageError
 from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.users import NODE_PREFIX, NODES_GROUP
 
 SIGNER = "kubernetes.io/kube-apiserver-client-kubelet"
-GROUP, USER_PREFIX = "system:nodes", "system:node:"
 USAGES = ("digital signature", "client auth")
 WAIT_SECONDS = 3600.0
 _KEY_FILE = "kubelet-client.key.tmp"
@@ -76,7 +76,7 @@ def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def request_name(key: ec.EllipticCurvePrivateKey, node: str) -> str:
     """Return the name that this node's request with this key always has."""
     public = key.public_key().public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    parts = (public, f"{USER_PREFIX}{node}".encode(), GROUP.encode(), *(usage.encode() for usage in USAGES))
+    parts = (public, f"{NODE_PREFIX}{node}".encode(), NODES_GROUP.encode(), *(usage.encode() for usage in USAGES))
     encoded = b"".join(_base64url(part) + b"|" for part in parts)
     return f"node-csr-{_base64url(hashlib.new('sha512_256', encoded).digest()).decode()}"
 
@@ -89,8 +89,8 @@ def request_of(key: ec.EllipticCurvePrivateKey, node: str) -> Object:
     """Return the request for a node's client certificate."""
     subject = x509.Name(
         [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, GROUP),
-            x509.NameAttribute(NameOID.COMMON_NAME, f"{USER_PREFIX}{node}"),
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, NODES_GROUP),
+            x509.NameAttribute(NameOID.COMMON_NAME, f"{NODE_PREFIX}{node}"),
         ]
     )
     signed = x509.CertificateSigningRequestBuilder().subject_name(subject).sign(key, hashes.SHA256())

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hyperkube_host.kubelet.observation import CONTAINER_HASH, Observed, container_hash
 
 from hyperkube.hookspecs.runtime import ContainerStatus
+from hyperkube.kinds.pods import is_sidecar
 from hyperkube.machinery.objects import Object
 
 
@@ -33,11 +34,6 @@ class Plan:
     attempt: int = 0
     kills: tuple[Kill, ...] = ()
     starts: tuple[Object, ...] = ()
-
-
-def is_sidecar(container: Object) -> bool:
-    """Tell whether an init container keeps running beside the others."""
-    return container.get("restartPolicy") == "Always"
 
 
 def containers_of(pod: Object) -> list[Object]:

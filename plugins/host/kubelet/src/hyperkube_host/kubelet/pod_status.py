@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from hyperkube_host.kubelet.observation import NOTHING, Observed
-from hyperkube_host.kubelet.plan import containers_of, ephemeral_containers_of, init_containers_of, is_sidecar
+from hyperkube_host.kubelet.plan import containers_of, ephemeral_containers_of, init_containers_of
 
 from hyperkube.hookspecs.runtime import ContainerStatus
 from hyperkube.kinds.conditions import condition, with_condition
-from hyperkube.kinds.pods import TERMINAL_PHASES
+from hyperkube.kinds.pods import TERMINAL_PHASES, is_sidecar
 from hyperkube.kinds.qos import qos_class
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.times import format_time

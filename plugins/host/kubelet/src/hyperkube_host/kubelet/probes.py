@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from hyperkube_host.kubelet.checks import Outcome, exec_check, http_check, tcp_check
 from hyperkube_host.kubelet.environment import expand
 from hyperkube_host.kubelet.observation import Observed
-from hyperkube_host.kubelet.plan import containers_of, init_containers_of, is_sidecar
+from hyperkube_host.kubelet.plan import containers_of, init_containers_of
 from hyperkube_host.kubelet.sayings import Sayings
 
 from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.hookspecs.runtime import ContainerStatus, Runtime
+from hyperkube.kinds.pods import is_sidecar
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, uid_of

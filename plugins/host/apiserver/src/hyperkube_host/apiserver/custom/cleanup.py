@@ -16,7 +16,7 @@ from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.objects import Object, copy_object, name_of
+from hyperkube.machinery.objects import Object, copy_object, has_finalizer, name_of, without_finalizer
 
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _RETRY_SECONDS = 1.0
@@ -39,7 +39,7 @@ class Cleanup:
     def begin(self, crd: Object) -> None:
         """Clean up after a definition, unless that is under way or done."""
         name, uid = name_of(crd), crd["metadata"]["uid"]
-        if FINALIZER not in (crd["metadata"].get("finalizers") or []):
+        if not has_finalizer(crd, FINALIZER):
             return
         with self._lock:
             if uid in self._running or self._stopped.is_set():
@@ -68,7 +68,7 @@ class Cleanup:
         """Do what can be done now, and tell whether nothing is left."""
         try:
             crd = self._client.get(CUSTOM_RESOURCE_DEFINITIONS, name)
-            if crd["metadata"]["uid"] != uid or FINALIZER not in (crd["metadata"].get("finalizers") or []):
+            if crd["metadata"]["uid"] != uid or not has_finalizer(crd, FINALIZER):
                 return True
             return self._empty(self._marked(crd, _IN_PROGRESS))
         except NotFound:
@@ -83,9 +83,8 @@ class Cleanup:
         established = condition_of(crd, "Established") == "True"
         if established and not self._all_gone(_resource(crd)):
             return False
-        crd = copy_object(self._marked(crd, _COMPLETED if established else _NEVER))
-        crd["metadata"]["finalizers"] = [one for one in crd["metadata"]["finalizers"] if one != FINALIZER]
-        self._client.update(CUSTOM_RESOURCE_DEFINITIONS, crd)
+        crd = self._marked(crd, _COMPLETED if established else _NEVER)
+        self._client.update(CUSTOM_RESOURCE_DEFINITIONS, without_finalizer(crd, FINALIZER))
         return True
 
     def _all_gone(self, resource: GroupVersionResource) -> bool:
