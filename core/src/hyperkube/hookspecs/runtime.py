@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.errors import HyperkubeError
@@ -31,6 +32,15 @@ class ContainerNotFound(RuntimeFailed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DnsConfig:
+    """The resolver settings of a sandbox."""
+
+    servers: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSpec:
     """What a pod's sandbox needs."""
 
@@ -43,7 +53,7 @@ class SandboxSpec:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     host_network: bool = False
-    dns: Object = field(default_factory=dict)
+    dns: DnsConfig = DnsConfig()
     port_mappings: tuple[Object, ...] = ()
     runtime_handler: str = ""
     pod: Object = field(default_factory=dict)
@@ -82,7 +92,13 @@ class ContainerSpec:
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
-ContainerState = Literal["created", "running", "exited", "unknown"]
+class ContainerState(StrEnum):
+    """The life of a container; the values are those of the kubelet's metrics."""
+
+    CREATED = "created"
+    RUNNING = "running"
+    EXITED = "exited"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +156,23 @@ class ContainerUsage:
     id: str
     cpu_nanoseconds: int
     memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistryCredentials:
+    """The login for a private registry."""
+
+    username: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MachineCapacity:
+    """The size of a machine; memory and disk in bytes."""
+
+    cores: int
+    memory: int
+    disk: int
 
 
 class Process(Protocol):
@@ -232,7 +265,7 @@ class Runtime(Protocol):
     def image(self, reference: str) -> Image | None:
         """Return one image, or None if it is not on the node."""
 
-    def pull_image(self, reference: str, credentials: Object | None) -> Image:
+    def pull_image(self, reference: str, credentials: RegistryCredentials | None) -> Image:
         """Pull an image; an error text says what the user can do.
 
         Raises:
@@ -261,8 +294,19 @@ class NotifiesChanges(Protocol):
 class TakesAddresses(Protocol):
     """A runtime that leaves pod networks to the kubelet's network plugin."""
 
+    default_network: str
+    """The network plugin to use when ``--network-plugin`` is not given."""
+
     def assign_addresses(self, sandbox_id: str, ips: Sequence[str]) -> None:
         """Remember the addresses of a sandbox, also over a restart; `Runtime.sandboxes` shows them."""
+
+
+@runtime_checkable
+class Simulated(Protocol):
+    """A runtime whose containers run no program: the kubelet mounts no volumes and looks up no services for them."""
+
+    def capacity(self) -> MachineCapacity:
+        """Return the size of the machine that the node pretends to be."""
 
 
 @hookspec(firstresult=True)

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from hyperkube_host.kubelet.server import Kubelet
+from hyperkube_host.kubelet.kubelet import Kubelet
+from hyperkube_host.kubelet.options import KubeletOptions
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS, PODS
@@ -27,15 +28,17 @@ class Rig:
         self.client = client
         self.kubelet = Kubelet(
             client=client,
-            options={
-                "hostname-override": NODE,
-                "root-dir": str(root),
-                "container-runtime": runtime,
-                "node-ip": "127.0.0.1",
-                "authorization-mode": "AlwaysAllow",
-                "anonymous-auth": True,
-                **options,
-            },
+            options=KubeletOptions.parse(
+                {
+                    "hostname-override": NODE,
+                    "root-dir": str(root),
+                    "container-runtime": runtime,
+                    "node-ip": "127.0.0.1",
+                    "authorization-mode": "AlwaysAllow",
+                    "anonymous-auth": True,
+                    **options,
+                }
+            ),
         )
 
     def create(self, name: str = "p", **spec: Any) -> Object:
@@ -74,7 +77,7 @@ class Rig:
         raise AssertionError(f"no container of {name} waited for {reason}: {self.status(name)}")
 
     def events(self) -> list[tuple[str, str]]:
-        self.kubelet.say.flush()
+        self.kubelet.recorder.flush()
         return [(event["reason"], event["message"]) for event in self.client.objects(EVENTS)]
 
     def gone(self, name: str = "p") -> bool:

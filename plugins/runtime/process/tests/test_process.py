@@ -150,9 +150,7 @@ def test_a_missing_program_is_explained(runtime, tmp_path):
 
 
 def test_any_other_image_says_what_to_do(runtime, tmp_path):
-    with pytest.raises(
-        RuntimeFailed, match="set image: host and give a command, or start with --container-runtime=cri"
-    ):
+    with pytest.raises(RuntimeFailed, match=r"set image: host and give a command$"):
         runtime.pull_image("nginx", None)
     with pytest.raises(ImageNotPresent):
         run(runtime, tmp_path, "true", image="nginx")

@@ -10,7 +10,14 @@ from typing import ClassVar
 
 import pytest
 
-from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerSpec, Runtime, RuntimeFailed, SandboxSpec
+from hyperkube.hookspecs.runtime import (
+    ContainerNotFound,
+    ContainerSpec,
+    ContainerState,
+    Runtime,
+    RuntimeFailed,
+    SandboxSpec,
+)
 from hyperkube.machinery.clock import SystemClock
 
 SOON_SECONDS = 5.0
@@ -73,7 +80,7 @@ class RuntimeContract:
         runtime.stop_container(container, 5)
         states.append(runtime.container(container).state)
 
-        assert states == ["created", "running", "exited"]
+        assert states == [ContainerState.CREATED, ContainerState.RUNNING, ContainerState.EXITED]
         status = runtime.container(container)
         assert (status.name, status.attempt, dict(status.labels), status.sandbox_id) == ("c", 2, {"a": "b"}, sandbox)
         assert 0 < status.created_at <= status.started_at + 1 <= status.finished_at + 2
@@ -131,7 +138,7 @@ class RuntimeContract:
         found = after.container(container)
         after.stop_container(container, 5)
 
-        assert (found.state, found.attempt) == ("running", 2)
+        assert (found.state, found.attempt) == (ContainerState.RUNNING, 2)
         assert after.container(container).state == "exited"
         after.remove_sandbox(sandbox)
         after.close()

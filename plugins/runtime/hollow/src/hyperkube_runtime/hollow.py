@@ -2,7 +2,7 @@
 
 A container starts at once and runs until it is stopped, or as long as its pod's annotation
 ``hyperkube.dev/hollow-exit-after`` says (a duration; ``hyperkube.dev/hollow-exit-code`` gives the code). Any image is
-there, logs are one line, a command in a container answers with its own words.
+there, logs are one line, a command in a container prints its own command line.
 """
 
 from __future__ import annotations
@@ -18,9 +18,12 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
     ContainerSpec,
+    ContainerState,
     ContainerStatus,
     ContainerUsage,
     Image,
+    MachineCapacity,
+    RegistryCredentials,
     Runtime,
     RuntimeFailed,
     SandboxSpec,
@@ -28,7 +31,6 @@ from hyperkube.hookspecs.runtime import (
 )
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.durations import parse_duration
-from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
 __all__ = ["Hollow", "HollowRuntime"]
@@ -36,6 +38,7 @@ __all__ = ["Hollow", "HollowRuntime"]
 EXIT_AFTER = "hyperkube.dev/hollow-exit-after"
 EXIT_CODE = "hyperkube.dev/hollow-exit-code"
 _MEMORY_BYTES = 16 << 20
+_CAPACITY = MachineCapacity(cores=8, memory=32 << 30, disk=100 << 30)
 
 
 @dataclass(slots=True)
@@ -46,8 +49,8 @@ class _Pod:
     containers: dict[str, ContainerStatus] = field(default_factory=dict)
 
 
-class Said:
-    """A command that was not run: its answer lies in a pipe."""
+class SimulatedProcess:
+    """A command that was not run: its output waits in a pipe."""
 
     def __init__(self, text: str, *, stdin: bool, tty: bool) -> None:
         self.stdout: int | None
@@ -98,12 +101,16 @@ class HollowRuntime:
         """Return the version of the simulation."""
         return "1.0.0"
 
+    def capacity(self) -> MachineCapacity:
+        """Return the size of a common server, whatever machine the simulation runs on."""
+        return _CAPACITY
+
     def status(self) -> str:
         """Return the empty string: nothing can break."""
         return ""
 
     def run_sandbox(self, spec: SandboxSpec) -> str:
-        """Invent a sandbox with an address of its own."""
+        """Make up a sandbox with an address of its own."""
         sandbox_id = secrets.token_hex(16)
         with self._lock:
             self._addresses += 1
@@ -167,7 +174,7 @@ class HollowRuntime:
             return [sandbox for pod in self._pods.values() for sandbox in pod.sandboxes.values()]
 
     def create_container(self, sandbox_id: str, spec: ContainerSpec) -> str:
-        """Invent a container."""
+        """Make up a container."""
         container_id = secrets.token_hex(16)
         with self._lock:
             pod = self._of(sandbox_id)
@@ -177,7 +184,7 @@ class HollowRuntime:
                 sandbox_id=sandbox_id,
                 name=spec.name,
                 attempt=spec.attempt,
-                state="created",
+                state=ContainerState.CREATED,
                 image=spec.image,
                 image_id=image.id,
                 created_at=self._now(),
@@ -192,9 +199,9 @@ class HollowRuntime:
         with self._lock:
             pod = self._of(container_id)
             status = pod.containers[container_id]
-            if status.state != "created":
+            if status.state != ContainerState.CREATED:
                 return
-            pod.containers[container_id] = replace(status, state="running", started_at=self._now())
+            pod.containers[container_id] = replace(status, state=ContainerState.RUNNING, started_at=self._now())
             annotations = pod.sandboxes[status.sandbox_id].annotations
         if EXIT_AFTER in annotations:
             code = int(annotations.get(EXIT_CODE, "0"))
@@ -211,12 +218,12 @@ class HollowRuntime:
 
     def _end(self, pod: _Pod, container_id: str, code: int) -> None:
         status = pod.containers[container_id]
-        if status.state == "exited":
+        if status.state == ContainerState.EXITED:
             return
         now = self._now()
         pod.containers[container_id] = replace(
             status,
-            state="exited",
+            state=ContainerState.EXITED,
             started_at=status.started_at or now,
             finished_at=now,
             exit_code=code,
@@ -227,7 +234,7 @@ class HollowRuntime:
         """End it with the code of a program that obeys TERM."""
         with self._lock:
             uid = self._owner.get(container_id)
-            if uid is not None and self._pods[uid].containers[container_id].state == "running":
+            if uid is not None and self._pods[uid].containers[container_id].state == ContainerState.RUNNING:
                 self._end(self._pods[uid], container_id, 0)
 
     def remove_container(self, container_id: str) -> None:
@@ -261,29 +268,29 @@ class HollowRuntime:
                 id=status.id, cpu_nanoseconds=int((now - status.started_at) * 10_000_000), memory_bytes=_MEMORY_BYTES
             )
             for status in self.containers()
-            if status.state == "running"
+            if status.state == ContainerState.RUNNING
         ]
 
-    def exec(self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool) -> Said:
-        """Answer with the command's own words.
+    def exec(self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool) -> SimulatedProcess:
+        """Return the command line as its output.
 
         Raises:
             ContainerNotFound: the container does not run.
         """
         self._running(container_id)
-        return Said(f"simulated: {' '.join(command)}\n", stdin=stdin, tty=tty)
+        return SimulatedProcess(f"simulated: {' '.join(command)}\n", stdin=stdin, tty=tty)
 
-    def attach(self, container_id: str, *, stdin: bool) -> Said:
-        """Say that there is nothing to hear.
+    def attach(self, container_id: str, *, stdin: bool) -> SimulatedProcess:
+        """Return a line that says that there is no output.
 
         Raises:
             ContainerNotFound: the container does not run.
         """
         self._running(container_id)
-        return Said("simulated: this container has no output\n", stdin=stdin, tty=False)
+        return SimulatedProcess("simulated: this container has no output\n", stdin=stdin, tty=False)
 
     def _running(self, container_id: str) -> None:
-        if self.container(container_id).state != "running":
+        if self.container(container_id).state != ContainerState.RUNNING:
             raise ContainerNotFound(f"container {container_id!r} is not running")
 
     def port_forward(self, sandbox_id: str, port: int) -> int:
@@ -304,7 +311,7 @@ class HollowRuntime:
         """Return an image; every one is there."""
         return Image(id=reference, tags=(reference,), size=1 << 20)
 
-    def pull_image(self, reference: str, credentials: Object | None) -> Image:
+    def pull_image(self, reference: str, credentials: RegistryCredentials | None) -> Image:
         """Return the image."""
         return Image(id=reference, tags=(reference,), size=1 << 20)
 

@@ -16,7 +16,7 @@ from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.command.server_command import Options, ServerCommand
 
 if TYPE_CHECKING:
-    from hyperkube_host.kubelet.server import Kubelet
+    from hyperkube_host.kubelet.kubelet import Kubelet
     from hyperkube_lib.serving.loop import EdgeLoop
 
 REQUEST_POLL_SECONDS = 1.0
@@ -37,11 +37,12 @@ def complete(options: Options) -> None:
 
 def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLoop | None = None) -> Kubelet:
     """Start the kubelet and its API; return it."""
-    from hyperkube_host.kubelet.server import Kubelet
+    from hyperkube_host.kubelet.kubelet import Kubelet
+    from hyperkube_host.kubelet.options import KubeletOptions
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.tls import TlsFiles
 
-    kubelet = Kubelet(client=client, options=options)
+    kubelet = Kubelet(client=client, options=KubeletOptions.parse(options))
     if options["enable-server"] and options["port"]:
         tls = TlsFiles(
             cert_file=options["tls-cert-file"],
@@ -60,11 +61,13 @@ def serve(life: Lifecycle, options: Options, kubelet: Kubelet) -> None:
     Raises:
         UsageError: an address cannot be bound.
     """
-    from hyperkube_host.kubelet.api.open_ports import health_port, read_only_port
+    from hyperkube_host.kubelet.server.open_ports import health_port, read_only_port
     from hyperkube_lib.serving.edge import Edge
 
     if options["healthz-port"]:
-        health = Edge(health_port(kubelet.stuck), host=options["healthz-bind-address"], port=options["healthz-port"])
+        health = Edge(
+            health_port(kubelet.pleg.unhealthy), host=options["healthz-bind-address"], port=options["healthz-port"]
+        )
         life.start("the health port", health)
     if options["enable-server"] and options["read-only-port"]:
         handler = read_only_port(kubelet.handler)
@@ -77,7 +80,7 @@ def join(options: Options, node: str, pause: Callable[[], bool]) -> None:
     Raises:
         UsageError: none was given.
     """
-    from hyperkube_host.kubelet.bootstrap import bootstrap
+    from hyperkube_host.kubelet.certificate.bootstrap import bootstrap
 
     from hyperkube.machinery.clock import SystemClock
 

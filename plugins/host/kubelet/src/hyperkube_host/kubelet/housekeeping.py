@@ -1,21 +1,21 @@
-"""What is done from time to time: ended containers and pods' leftovers removed, logs rotated.
+"""Periodic cleaning: ended containers and the leftovers of removed pods are deleted, logs are rotated.
 
-Sources: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_gc.go`` and ``pkg/kubelet/logs/container_log_manager.go``.
+Sources: kubernetes ``pkg/kubelet/kubelet_pods.go`` (HandlePodCleanups), ``pkg/kubelet/kuberuntime/kuberuntime_gc.go``
+and ``pkg/kubelet/logs/container_log_manager.go``.
 """
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-from hyperkube_host.kubelet.log_files import rotate
-from hyperkube_host.kubelet.observation import Observed, observe_all
+from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statuses
+from hyperkube_host.kubelet.directories import KubeletDirectories
+from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
+from hyperkube_host.kubelet.logs.rotation import rotate
 from hyperkube_host.kubelet.options import KubeletOptions
-from hyperkube_host.kubelet.pod_table import PodTable
-from hyperkube_host.kubelet.sandboxes import Sandboxes
-from hyperkube_host.kubelet.volumes import PodVolumes
+from hyperkube_host.kubelet.pod.pod_manager import PodManager
 
-from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerStatus, Runtime
+from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerState, ContainerStatus, Runtime
 from hyperkube.machinery.clock import Clock
 
 PERIOD_SECONDS = 30.0
@@ -28,52 +28,51 @@ class Housekeeping:
         self,
         options: KubeletOptions,
         runtime: Runtime,
-        table: PodTable,
-        sandboxes: Sandboxes,
-        volumes: PodVolumes,
+        pods: PodManager,
+        sandboxes: SandboxManager,
+        directories: KubeletDirectories,
         clock: Clock,
     ) -> None:
         self._options = options
         self._runtime = runtime
-        self._table = table
+        self._pods = pods
         self._sandboxes = sandboxes
-        self._volumes = volumes
+        self._directories = directories
         self._clock = clock
 
-    def work(self) -> None:
-        """Do one round; the sources must have been seen, or running pods would count as orphans."""
-        seen = observe_all(self._runtime)
-        for uid, observed in seen.items():
-            if self._table.get(uid) is None:
-                self.bury(uid, observed)
-        for uid in self._volumes.folders():
-            if self._table.get(uid) is None and uid not in seen:
-                self._volumes.remove_folder(uid)
-        for observed in seen.values():
-            self._collect(observed)
-            for status in observed.running():
+    def run(self) -> None:
+        """Do one round; all sources must be ready, or running pods would count as orphans."""
+        pod_statuses = get_pod_statuses(self._runtime)
+        for uid, pod_status in pod_statuses.items():
+            if self._pods.get(uid) is None:
+                self.remove_pod(uid, pod_status)
+        for uid in self._directories.pod_uids():
+            if self._pods.get(uid) is None and uid not in pod_statuses:
+                self._directories.remove_pod(uid)
+        for pod_status in pod_statuses.values():
+            self._collect_garbage(pod_status)
+            for status in pod_status.running():
                 self._rotate(status)
 
-    def bury(self, uid: str, observed: Observed) -> None:
+    def remove_pod(self, uid: str, pod_status: PodStatus) -> None:
         """Remove all that is left of a pod: containers, sandboxes, logs, folder."""
-        for sandbox in observed.sandboxes:
+        for sandbox in pod_status.sandboxes:
             self._sandboxes.remove(sandbox)
-            folder = self._options.root / "logs" / f"{sandbox.namespace}_{sandbox.name}_{uid}"
-            shutil.rmtree(folder, ignore_errors=True)
-        self._volumes.remove_folder(uid)
+            self._directories.remove_pod_logs(sandbox.namespace, sandbox.name, uid)
+        self._directories.remove_pod(uid)
 
-    def _collect(self, observed: Observed) -> None:
-        """Remove ended containers beyond those kept for a look back, and sandboxes that hold none."""
+    def _collect_garbage(self, pod_status: PodStatus) -> None:
+        """Remove the oldest ended containers beyond the number to keep, and old sandboxes without containers."""
         keep = max(1, self._options.dead_per_container)
         now = self._clock.now().timestamp()
-        for statuses in observed.containers.values():
-            ended = [status for status in statuses if status.state == "exited"]
-            for status in ended[keep + (statuses[0].state == "exited") :]:
+        for statuses in pod_status.containers.values():
+            ended = [status for status in statuses if status.state == ContainerState.EXITED]
+            for status in ended[keep + (statuses[0].state == ContainerState.EXITED) :]:
                 if now - status.finished_at >= self._options.dead_min_age_seconds:
                     self._runtime.remove_container(status.id)
                     Path(status.log_path).unlink(missing_ok=True)
-        used = {status.sandbox_id for status in observed.all()}
-        for sandbox in observed.sandboxes[1:]:
+        used = {status.sandbox_id for status in pod_status.all()}
+        for sandbox in pod_status.sandboxes[1:]:
             if not sandbox.ready and sandbox.id not in used:
                 self._sandboxes.remove(sandbox)
 

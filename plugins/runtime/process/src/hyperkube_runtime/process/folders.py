@@ -130,14 +130,18 @@ class ContainerRecord:
     def state(self) -> ContainerState:
         """Whether it was created, runs, or has exited."""
         if not self.note:
-            return "created"
-        return "exited" if "exit_code" in self.note else "running"
+            return ContainerState.CREATED
+        return ContainerState.EXITED if "exit_code" in self.note else ContainerState.RUNNING
 
     def status(self) -> ContainerStatus:
         """Return it as the kubelet sees it."""
         note = self.note
         code = int(note.get("exit_code", 0))
-        reason = str(note.get("reason") or ("Completed" if code == 0 else "Error")) if self.state == "exited" else ""
+        reason = (
+            str(note.get("reason") or ("Completed" if code == 0 else "Error"))
+            if self.state is ContainerState.EXITED
+            else ""
+        )
         return ContainerStatus(
             id=self.id,
             sandbox_id=self.sandbox_id,
@@ -148,7 +152,8 @@ class ContainerRecord:
             image_id="host",
             created_at=self.spec["created_at"],
             started_at=note.get("started_at", 0.0),
-            finished_at=note.get("finished_at") or (note.get("started_at", 0.0) if self.state == "exited" else 0.0),
+            finished_at=note.get("finished_at")
+            or (note.get("started_at", 0.0) if self.state is ContainerState.EXITED else 0.0),
             exit_code=code,
             reason=reason,
             message=note.get("message", ""),

@@ -20,16 +20,17 @@ from hyperkube_runtime.process.watchers import Changes, Nursery, WatchedProcess,
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
     ContainerSpec,
+    ContainerState,
     ContainerStatus,
     ContainerUsage,
     Image,
     ImageNotPresent,
+    RegistryCredentials,
     RuntimeFailed,
     SandboxSpec,
     SandboxStatus,
 )
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.objects import Object
 
 HOST_IMAGE = Image(id="host", tags=("host:latest",), digests=(), size=0)
 _HOST_REFERENCES = frozenset({"host", "host:latest", "docker.io/library/host", "docker.io/library/host:latest"})
@@ -39,8 +40,7 @@ _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 def refuse_image(reference: str) -> RuntimeFailed:
     """Return the error for any image but ``host``, which says what to do instead."""
     return RuntimeFailed(
-        f"image {reference!r} cannot be run by the process runtime: set image: host and give a command, "
-        "or start with --container-runtime=cri",
+        f"image {reference!r} cannot be run by the process runtime: set image: host and give a command",
         "ErrImagePull",
     )
 
@@ -49,6 +49,7 @@ class ProcessRuntime:
     """Sandboxes and containers as records in a folder and processes of this machine; see `Runtime`."""
 
     name = "process"
+    default_network = "loopback"
 
     def __init__(self, root: Path, *, clock: Clock, logger: logging.Logger, private_views: bool = True) -> None:
         """Keep everything under `root`, and take up what an earlier run left there.
@@ -79,7 +80,7 @@ class ProcessRuntime:
             if record is None:
                 continue
             self._containers[record.id] = record
-            if record.state == "running":
+            if record.state is ContainerState.RUNNING:
                 self._changes.follow(record.note["shim_pid"], record.id)
 
     def subscribe(self, notify: Callable[[str], None]) -> None:
@@ -224,7 +225,7 @@ class ProcessRuntime:
     def stop_container(self, container_id: str, grace_seconds: float) -> None:
         """Send TERM to its process group and KILL after `grace_seconds`; the watcher keeps the time."""
         record = self._containers.get(container_id)
-        if record is None or record.state != "running":
+        if record is None or record.state is not ContainerState.RUNNING:
             return
         try:
             with connect(record.folder) as line:
@@ -263,7 +264,7 @@ class ProcessRuntime:
     def usage(self) -> Sequence[ContainerUsage]:
         """Return what the running containers use."""
         with self._lock:
-            running = {r.note["shim_pid"]: r.id for r in self._containers.values() if r.state == "running"}
+            running = {r.note["shim_pid"]: r.id for r in self._containers.values() if r.state is ContainerState.RUNNING}
         return usage.measure(running)
 
     # streams
@@ -329,7 +330,7 @@ class ProcessRuntime:
         """Return the machine for ``host``, else None."""
         return HOST_IMAGE if reference in _HOST_REFERENCES else None
 
-    def pull_image(self, reference: str, credentials: Object | None) -> Image:
+    def pull_image(self, reference: str, credentials: RegistryCredentials | None) -> Image:
         """Return the machine for ``host``.
 
         Raises:

@@ -230,7 +230,8 @@ class ControlPlane:
         self._parts.append(scheduler.ready)
 
     def _start_node(self, name: str, options: Options) -> None:
-        from hyperkube_host.kubelet.server import Kubelet
+        from hyperkube_host.kubelet.kubelet import Kubelet
+        from hyperkube_host.kubelet.options import KubeletOptions
 
         defaults = {
             "hostname-override": name,
@@ -238,7 +239,8 @@ class ControlPlane:
             "container-runtime": "hollow",
             "node-ip": _HOST,
         }
-        kubelet = Kubelet(client=self.server.client(node(name)), options={**defaults, **options}, clock=self.clock)
+        wanted = KubeletOptions.parse({**defaults, **options})
+        kubelet = Kubelet(client=self.server.client(node(name)), options=wanted, clock=self.clock)
         self._closers.append(kubelet.close)
         kubelet.start()
         self._parts.append(lambda: self._node_is_ready(name))

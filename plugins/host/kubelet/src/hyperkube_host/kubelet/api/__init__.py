@@ -1,1 +1,0 @@
-"""The kubelet's HTTPS API: logs, exec, attach, port-forward, pods and statistics."""

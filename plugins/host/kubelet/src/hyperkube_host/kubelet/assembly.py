@@ -1,0 +1,226 @@
+"""Puts a kubelet together: its plugins, then its services in the order in which they need one another.
+
+Source of the order: kubernetes ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from hyperkube_host.kubelet.config.apiserver_source import ApiSource
+from hyperkube_host.kubelet.config.pod_sink import PodSource
+from hyperkube_host.kubelet.config.sources import static_sources
+from hyperkube_host.kubelet.directories import KubeletDirectories
+from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.housekeeping import Housekeeping
+from hyperkube_host.kubelet.images.image_manager import ImageManager
+from hyperkube_host.kubelet.images.pull_secrets import credentials_for
+from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
+from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
+from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
+from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
+from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
+from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
+from hyperkube_host.kubelet.network.dns import resolver_file
+from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
+from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
+from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
+from hyperkube_host.kubelet.objects.object_cache import ObjectCache
+from hyperkube_host.kubelet.objects.token_manager import TokenManager
+from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.pleg.generic import GenericPleg
+from hyperkube_host.kubelet.pod.mirror_pods import MirrorPods
+from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.pod_workers import PodWorker, WorkerServices
+from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
+from hyperkube_host.kubelet.status.status_manager import StatusManager
+from hyperkube_host.kubelet.sync_queue import SyncQueue
+from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
+
+from hyperkube.client.client import Client
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.informer import Informer
+from hyperkube.hookspecs import network as network_specs
+from hyperkube.hookspecs import runtime as runtime_specs
+from hyperkube.hookspecs import volume as volume_specs
+from hyperkube.hookspecs.base import PluginContext
+from hyperkube.hookspecs.network import Network
+from hyperkube.hookspecs.runtime import DnsConfig, Runtime, Simulated, TakesAddresses
+from hyperkube.hookspecs.volume import Volumes
+from hyperkube.kinds.resources import SERVICES
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.objects import Object
+from hyperkube.plugin.loader import PluginHost, installed, load
+
+COMPONENT = "kubelet"
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletPlugins:
+    """The plugins of a kubelet: what they built, and the hosts that start and close them."""
+
+    runtime: Runtime
+    network: Network | None
+    volumes: tuple[tuple[str, Volumes], ...]
+    hosts: tuple[PluginHost, ...]
+
+    def problems(self) -> list[str]:
+        """Return why the node cannot run pods; empty when it can."""
+        problems = []
+        runtime_status = self.runtime.status()
+        if runtime_status:
+            problems.append(f"container runtime is down: {runtime_status}")
+        network_status = self.network.status() if self.network is not None else ""
+        if network_status:
+            problems.append(f"container runtime network not ready: {network_status}")
+        return problems
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KubeletServices:
+    """The parts of a kubelet.
+
+    Attributes:
+        services: the informer of Services; None without an API server, and for a simulated runtime.
+        mirrors: None without an API server.
+    """
+
+    recorder: KubeletEventRecorder
+    directories: KubeletDirectories
+    services: Informer | None
+    tokens: TokenManager
+    node: NodeUpdater
+    pods: PodManager
+    mirrors: MirrorPods | None
+    probes: ProbeManager
+    stopper: ContainerStopper
+    worker: PodWorker
+    pleg: GenericPleg
+    housekeeping: Housekeeping
+    sources: tuple[PodSource, ...]
+
+
+def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -> KubeletPlugins:
+    """Build the runtime, its network and the volume plugins.
+
+    Raises:
+        UsageError: a plugin is not installed, or cannot be used here.
+    """
+    hosts: list[PluginHost] = []
+
+    def context(name: str) -> PluginContext:
+        return PluginContext(name=name, clock=clock, options=options.raw, client=client)
+
+    def hooks(family: str, names: list[str], specs: ModuleType) -> Any:
+        hosts.append(load(family, names, specs, context))
+        return hosts[-1].hook
+
+    runtime: Runtime = hooks("runtime", [options.runtime], runtime_specs).runtime_build()
+    network: Network | None = None
+    if isinstance(runtime, TakesAddresses):
+        network_name = options.network or runtime.default_network
+        network = hooks("network", [network_name], network_specs).network_build()
+        if options.pod_cidr:
+            network.set_pod_cidr(options.pod_cidr)
+    volumes: tuple[tuple[str, Volumes], ...] = ()
+    if not isinstance(runtime, Simulated):
+        names = sorted(installed("volume"))
+        volumes = tuple(zip(names, hooks("volume", names, volume_specs).volume_kinds(), strict=True))
+    return KubeletPlugins(runtime, network, volumes, tuple(hosts))
+
+
+def build_services(
+    options: KubeletOptions, plugins: KubeletPlugins, client: Client | None, clock: Clock, queue: SyncQueue
+) -> KubeletServices:
+    """Build everything; nothing runs yet, and `queue` is not used before something is started."""
+    runtime = plugins.runtime
+    directories = KubeletDirectories(options.root)
+    event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node_name)
+    recorder = KubeletEventRecorder(event_recorder, options.node_name)
+    host_ips = tuple(node_addresses(options))
+    node = NodeUpdater(client, options, clock, recorder, NodeStatus(options, runtime, host_ips, plugins.problems))
+    services = None
+    if client is not None and not isinstance(runtime, Simulated):
+        services = Informer(client, clock, SERVICES)
+    objects, tokens = ObjectCache(client, clock, services), TokenManager(client, clock)
+    pods = PodManager(queue.sync_pod, queue.shorten_grace)
+    probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
+    handlers = HandlerRunner(runtime, clock)
+    stopper = ContainerStopper(runtime, handlers, recorder, clock)
+    sandboxes = SandboxManager(runtime, plugins.network, directories, _sandbox_dns(options), host_ips, recorder)
+    images = ImageManager(runtime, clock, recorder, partial(credentials_for, get_secret=objects.secret))
+    settings = _node_settings(options, runtime, node, host_ips)
+    starter = ContainerStarter(runtime, images, directories, objects, handlers, recorder, settings)
+    volumes = None
+    if not isinstance(runtime, Simulated):
+        volumes = VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
+    worker = PodWorker(
+        WorkerServices(
+            runtime=runtime,
+            clock=clock,
+            recorder=recorder,
+            admission=PodAdmission(node.node, pods.active_pods),
+            volumes=volumes,
+            sandboxes=sandboxes,
+            starter=starter,
+            stopper=stopper,
+            probes=probes,
+            messages=TerminationMessages(directories),
+            statuses=StatusManager(client),
+            host_ips=host_ips,
+            requeue_after=queue.sync_pod_after,
+            status_target=pods.status_target,
+        )
+    )
+    return KubeletServices(
+        recorder=recorder,
+        directories=directories,
+        services=services,
+        tokens=tokens,
+        node=node,
+        pods=pods,
+        mirrors=None if client is None else MirrorPods(client, pods, partial(_registered, node)),
+        probes=probes,
+        stopper=stopper,
+        worker=worker,
+        pleg=GenericPleg(runtime, clock, queue.sync_pod),
+        housekeeping=Housekeeping(options, runtime, pods, sandboxes, directories, clock),
+        sources=_sources(options, client, clock, pods),
+    )
+
+
+def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods: PodManager) -> tuple[PodSource, ...]:
+    static = static_sources(options, clock, pods)
+    return (*static,) if client is None else (*static, ApiSource(client, clock, options.node_name, pods))
+
+
+def _node_settings(
+    options: KubeletOptions, runtime: Runtime, node: NodeUpdater, host_ips: tuple[str, ...]
+) -> NodeSettings:
+    resolver = _resolver(options, runtime)
+    return NodeSettings(node_ips=host_ips, allocatable=partial(_allocatable, node), resolver_file=resolver)
+
+
+def _sandbox_dns(options: KubeletOptions) -> DnsConfig:
+    domain = options.cluster_domain
+    return DnsConfig(servers=options.cluster_dns, searches=(f"svc.{domain}", domain) if domain else ())
+
+
+def _resolver(options: KubeletOptions, runtime: Runtime) -> Callable[[Object], str | None]:
+    """Return pod → the text of its resolver file, None when the node's own one is used or the runtime writes it."""
+    if not isinstance(runtime, TakesAddresses):
+        return lambda _pod: None  # such a runtime writes the file itself, from the sandbox's DNS settings
+    return lambda pod: resolver_file(pod, options.cluster_dns, options.cluster_domain, Path(options.resolv_conf))
+
+
+def _allocatable(node: NodeUpdater) -> Mapping[str, str]:
+    return (node.node().get("status") or {}).get("allocatable") or {}
+
+
+def _registered(node: NodeUpdater) -> Object | None:
+    return node.node() if node.is_registered else None

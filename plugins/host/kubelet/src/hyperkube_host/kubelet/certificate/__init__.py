@@ -1,0 +1,1 @@
+"""The client certificate of the node. Source: kubernetes ``pkg/kubelet/certificate``."""

@@ -1,0 +1,165 @@
+"""Static pods, read from a folder of manifests or a URL.
+
+Sources: kubernetes ``pkg/kubelet/config/{file,http,common}.go``.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import logging
+import urllib.request
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import yaml
+from hyperkube_host.kubelet.config.pod_sink import PodSink
+from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SOURCE_ANNOTATION
+
+from hyperkube.kinds.pods import containers, default_requests
+from hyperkube.machinery.clock import Clock, Timer
+from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.times import format_time
+
+_HTTP_SECONDS = 10.0
+
+
+class ManifestSource:
+    """Static pods, read from time to time from one place; a `PodSource`."""
+
+    def __init__(
+        self,
+        kind: str,
+        read: Callable[[], Iterable[tuple[str, bytes]]],
+        seconds: float,
+        node_name: str,
+        clock: Clock,
+        sink: PodSink,
+    ) -> None:
+        """Call `read` every `seconds` for (place, content) of each manifest.
+
+        Args:
+            kind: ``file`` or ``http``: the pods' ``kubernetes.io/config.source``.
+            read: may raise OSError; the pods then stay as they are.
+            seconds: of `clock`.
+            node_name: is appended to the names of the pods.
+            clock: the cluster's time.
+            sink: receives the pods.
+        """
+        self._kind = kind
+        self._read = read
+        self._seconds = seconds
+        self._node_name = node_name
+        self._clock = clock
+        self._sink = sink
+        self._pods: dict[str, Object] = {}
+        self._logger = logging.getLogger("hyperkube.kubelet")
+        self._ready = False
+        self._closed = False
+        self._timer: Timer | None = None
+
+    def start(self) -> None:
+        """Read now and from then on periodically, on the clock's thread."""
+        self.read_once()
+        self._schedule()
+
+    def _schedule(self) -> None:
+        self._timer = self._clock.call_later(self._seconds, self._read_again)
+
+    def _read_again(self) -> None:
+        if not self._closed:
+            self.read_once()
+            self._schedule()
+
+    def read_once(self) -> None:
+        """Read all manifests and report what changed."""
+        try:
+            found = {uid_of(pod): pod for pod in self._parse_all(self._read())}
+        except OSError as error:
+            self._logger.warning("static pods could not be read: %s", error)
+            return
+        self._ready = True
+        for uid, pod in list(self._pods.items()):
+            if uid not in found:
+                del self._pods[uid]
+                self._sink.remove(pod)
+        for uid, pod in found.items():
+            if uid not in self._pods:
+                self._pods[uid] = pod
+                self._sink.put(pod)
+
+    def _parse_all(self, manifests: Iterable[tuple[str, bytes]]) -> Iterable[Object]:
+        for place, content in manifests:
+            try:
+                yield from self._parse(place, content)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                self._logger.error("manifest %s is no pod: %s", place, error)  # noqa: TRY400  the user's mistake, not a bug
+
+    def _parse(self, place: str, content: bytes) -> Iterable[Object]:
+        for document in yaml.load_all(content, Loader=_Loader):
+            if not document:
+                continue
+            items = document["items"] if str(document.get("kind", "")).endswith("List") else [document]
+            for item in items:
+                if item.get("kind") != "Pod":
+                    raise ValueError(f"kind is {item.get('kind')!r}, want 'Pod'")
+                yield static_pod(item, self._kind, self._node_name, place, format_time(self._clock.now()))
+
+    def ready(self) -> bool:
+        """Tell whether the manifests were read once."""
+        return self._ready
+
+    def close(self) -> None:
+        """Stop reading."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+
+_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str) -> Object:
+    """Return the pod of a manifest: the node's name is part of its name, and its uid is a digest of its content."""
+    spec = copy.deepcopy(manifest["spec"])
+    meta = dict(manifest["metadata"])
+    digest = hashlib.md5(usedforsecurity=False)
+    for part in (orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS), node_name.encode(), place.encode()):
+        digest.update(part)
+    meta["uid"] = digest.hexdigest()
+    meta["name"] = f"{meta['name']}-{node_name}"
+    meta.setdefault("namespace", "default")
+    meta["annotations"] = {
+        **(meta.get("annotations") or {}),
+        HASH_ANNOTATION: meta["uid"],
+        SOURCE_ANNOTATION: kind,
+        "kubernetes.io/config.seen": now,
+    }
+    spec["nodeName"] = node_name
+    spec.setdefault("restartPolicy", "Always")
+    for container in containers({"spec": spec}):
+        default_requests(container)
+    spec["tolerations"] = [*(spec.get("tolerations") or []), {"operator": "Exists", "effect": "NoExecute"}]
+    return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
+
+
+def read_folder(path: Path) -> Iterable[tuple[str, bytes]]:
+    """Return the manifests of a folder (files that do not begin with a dot), or of one file."""
+    if path.is_dir():
+        files = sorted(entry for entry in path.iterdir() if entry.is_file() and not entry.name.startswith("."))
+        return [(str(entry), entry.read_bytes()) for entry in files]
+    return [(str(path), path.read_bytes())] if path.exists() else []
+
+
+def read_url(url: str, header: str) -> Iterable[tuple[str, bytes]]:
+    """Return the manifest at a URL; `header` is one ``key:value`` to send along.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    key, _, value = header.partition(":")
+    request = urllib.request.Request(url, headers={key.strip(): value.strip()} if key else {})  # noqa: S310  the operator's URL
+    with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as answer:  # noqa: S310  the same
+        return [(url, answer.read())]

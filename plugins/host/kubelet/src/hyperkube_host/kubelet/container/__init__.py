@@ -1,0 +1,1 @@
+"""A pod as the container runtime sees it. Source: kubernetes ``pkg/kubelet/container``."""

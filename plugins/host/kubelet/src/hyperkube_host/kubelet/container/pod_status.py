@@ -1,0 +1,85 @@
+"""The sandboxes and containers that the runtime has of a pod, newest first.
+
+Source: kubernetes ``pkg/kubelet/container/runtime.go`` (PodStatus).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hyperkube_host.kubelet.types.labels import POD_UID
+
+from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, NotifiesChanges, Runtime, SandboxStatus
+
+
+@dataclass(frozen=True, slots=True)
+class PodStatus:
+    """The sandboxes and containers of one pod, newest first; containers by name."""
+
+    sandboxes: tuple[SandboxStatus, ...] = ()
+    containers: Mapping[str, tuple[ContainerStatus, ...]] = field(default_factory=dict)
+
+    @property
+    def sandbox(self) -> SandboxStatus | None:
+        """The newest sandbox."""
+        return self.sandboxes[0] if self.sandboxes else None
+
+    @property
+    def ready_sandbox(self) -> SandboxStatus | None:
+        """The newest sandbox, if it is ready."""
+        return self.sandboxes[0] if self.sandboxes and self.sandboxes[0].ready else None
+
+    def latest(self, name: str) -> ContainerStatus | None:
+        """Return the newest container of that name."""
+        found = self.containers.get(name)
+        return found[0] if found else None
+
+    def all(self) -> list[ContainerStatus]:
+        """Return every container."""
+        return [status for statuses in self.containers.values() for status in statuses]
+
+    def running(self) -> list[ContainerStatus]:
+        """Return the containers that run, or might."""
+        return [status for status in self.all() if status.state in {ContainerState.RUNNING, ContainerState.UNKNOWN}]
+
+    @classmethod
+    def of(cls, sandboxes: Iterable[SandboxStatus], containers: Iterable[ContainerStatus]) -> PodStatus:
+        """Sort the sandboxes and containers of one pod."""
+        by_name: dict[str, list[ContainerStatus]] = {}
+        for status in containers:
+            by_name.setdefault(status.name, []).append(status)
+        return cls(
+            tuple(sorted(sandboxes, key=lambda sandbox: (sandbox.created_at, sandbox.attempt), reverse=True)),
+            {
+                name: tuple(sorted(found, key=lambda status: (status.created_at, status.attempt), reverse=True))
+                for name, found in by_name.items()
+            },
+        )
+
+
+NO_STATUS = PodStatus()
+
+
+def get_pod_statuses(runtime: Runtime) -> dict[str, PodStatus]:
+    """Return what the runtime has, by pod uid."""
+    sandboxes: dict[str, list[SandboxStatus]] = {}
+    owner: dict[str, str] = {}
+    for sandbox in runtime.sandboxes():
+        sandboxes.setdefault(sandbox.uid, []).append(sandbox)
+        owner[sandbox.id] = sandbox.uid
+    containers: dict[str, list[ContainerStatus]] = {}
+    for status in runtime.containers():
+        uid = owner.get(status.sandbox_id) or status.labels.get(POD_UID, "")
+        containers.setdefault(uid, []).append(status)
+    uids = {*sandboxes, *containers}
+    return {uid: PodStatus.of(sandboxes.get(uid, ()), containers.get(uid, ())) for uid in uids if uid}
+
+
+def get_pod_status(runtime: Runtime, uid: str) -> PodStatus:
+    """Return what the runtime has of one pod."""
+    if isinstance(runtime, NotifiesChanges):
+        return PodStatus.of(*runtime.pod(uid))
+    sandboxes = [sandbox for sandbox in runtime.sandboxes() if sandbox.uid == uid]
+    ids = {sandbox.id for sandbox in sandboxes}
+    return PodStatus.of(sandboxes, [status for status in runtime.containers() if status.sandbox_id in ids])

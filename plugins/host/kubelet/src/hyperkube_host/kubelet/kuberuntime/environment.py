@@ -1,0 +1,159 @@
+"""A container's environment variables: services, envFrom, and env with its references.
+
+Sources: kubernetes ``pkg/kubelet/kubelet_pods.go`` (makeEnvironmentVariables), ``pkg/kubelet/envvars/envvars.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+
+from hyperkube_host.kubelet.container.expansion import expand
+
+from hyperkube.kinds.pod_fields import FieldUnknown, field_value, resource_value
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.names import relaxed_env_var_name
+from hyperkube.machinery.objects import Object, name_of, namespace_of
+
+GetKeyed = Callable[[str, str], Object]
+
+
+class ConfigFailed(Exception):
+    """A container's configuration refers to what is not there; shown as CreateContainerConfigError."""
+
+
+def service_variables(services: Iterable[Object]) -> dict[str, str]:
+    """Return ``NAME_SERVICE_HOST`` and the older Docker-link variables of services that have a cluster address."""
+    found: dict[str, str] = {}
+    for service in services:
+        spec = service.get("spec") or {}
+        address = spec.get("clusterIP", "")
+        ports = spec.get("ports") or []
+        if not address or address == "None" or not ports:
+            continue
+        prefix = name_of(service).upper().replace("-", "_")
+        host = f"[{address}]" if ":" in address else address
+        found[f"{prefix}_SERVICE_HOST"] = address
+        found[f"{prefix}_SERVICE_PORT"] = str(ports[0]["port"])
+        for port in ports:
+            if port.get("name"):
+                found[f"{prefix}_SERVICE_PORT_{port['name'].upper().replace('-', '_')}"] = str(port["port"])
+        for index, port in enumerate(ports):
+            protocol = port.get("protocol") or "TCP"
+            url = f"{protocol.lower()}://{host}:{port['port']}"
+            if index == 0:
+                found[f"{prefix}_PORT"] = url
+            link = f"{prefix}_PORT_{port['port']}_{protocol}"
+            found |= {link: url, f"{link}_PROTO": protocol.lower(), f"{link}_PORT": str(port["port"])}
+            found[f"{link}_ADDR"] = address
+    return found
+
+
+def services_for(namespace: str, services: Iterable[Object], *, links: bool) -> list[Object]:
+    """Return the services whose variables a pod gets: its namespace's unless switched off, and the API server's."""
+    return [
+        service
+        for service in services
+        if (links and namespace_of(service) == namespace)
+        or (namespace_of(service) == "default" and name_of(service) == "kubernetes")
+    ]
+
+
+class Environment:
+    """Builds the variables of one container."""
+
+    def __init__(
+        self,
+        pod: Object,
+        container: Object,
+        *,
+        services: Iterable[Object],
+        ips: Mapping[str, str],
+        allocatable: Mapping[str, str],
+        get_config_map: GetKeyed,
+        get_secret: GetKeyed,
+    ) -> None:
+        """Take what the values may refer to; the two functions raise NotFound."""
+        self._pod = pod
+        self._container = container
+        self._services = services
+        self._ips = ips
+        self._allocatable = allocatable
+        self._get = {"ConfigMap": get_config_map, "Secret": get_secret}
+
+    def build(self) -> dict[str, str]:
+        """Return name → value: the container's own over envFrom over services.
+
+        Raises:
+            ConfigFailed: a source that is not optional is missing.
+        """
+        values: dict[str, str] = {}
+        for source in self._container.get("envFrom") or []:
+            values |= self._from(source)
+        links = self._pod["spec"].get("enableServiceLinks", True) is not False
+        ambient = service_variables(services_for(namespace_of(self._pod), self._services, links=links))
+        for variable in self._container.get("env") or []:
+            value = self._value(variable, {**ambient, **values})
+            if value is not None:
+                values[variable["name"]] = value
+        return {**ambient, **values}
+
+    def _from(self, source: Object) -> dict[str, str]:
+        for kind, key in (("ConfigMap", "configMapRef"), ("Secret", "secretRef")):
+            if key in source:
+                data = self._data(kind, source[key])
+                prefix = source.get("prefix", "")
+                named = {prefix + name: value for name, value in data.items()}
+                return {name: value for name, value in named.items() if not relaxed_env_var_name(name)}
+        return {}
+
+    def _data(self, kind: str, reference: Object) -> dict[str, str]:
+        try:
+            obj = self._get[kind](namespace_of(self._pod), reference["name"])
+        except NotFound as error:
+            if reference.get("optional"):
+                return {}
+            raise ConfigFailed(error.message) from error
+        return data_of(kind, obj)
+
+    def _value(self, variable: Object, known: Mapping[str, str]) -> str | None:
+        source = variable.get("valueFrom")
+        if not source:
+            return expand(variable.get("value") or "", known)
+        try:
+            if "fieldRef" in source:
+                return field_value(source["fieldRef"]["fieldPath"], self._pod, self._ips)
+            if "resourceFieldRef" in source:
+                return resource_value(source["resourceFieldRef"], self._named(source), self._allocatable)
+        except FieldUnknown as error:
+            raise ConfigFailed(str(error)) from error
+        kind = "ConfigMap" if "configMapKeyRef" in source else "Secret"
+        reference = source.get("configMapKeyRef") or source.get("secretKeyRef")
+        if reference is None:
+            raise ConfigFailed(f"env {variable['name']!r}: valueFrom has no source that this kubelet knows")
+        data = self._data(kind, reference)
+        if reference["key"] in data:
+            return data[reference["key"]]
+        if reference.get("optional"):
+            return None
+        where = f"{namespace_of(self._pod)}/{reference['name']}"
+        raise ConfigFailed(f"couldn't find key {reference['key']} in {kind} {where}")
+
+    def _named(self, source: Object) -> Object:
+        name = source["resourceFieldRef"].get("containerName")
+        if not name:
+            return self._container
+        every = [*self._pod["spec"]["containers"], *(self._pod["spec"].get("initContainers") or [])]
+        for container in every:
+            if container["name"] == name:
+                found: Object = container
+                return found
+        raise ConfigFailed(f"container {name} not found")
+
+
+def data_of(kind: str, obj: Object) -> dict[str, str]:
+    """Return the text data of a ConfigMap, or the decoded data of a Secret."""
+    if kind == "ConfigMap":
+        return dict(obj.get("data") or {})
+    data = obj.get("data") or {}
+    return {key: base64.b64decode(value).decode(errors="replace") for key, value in data.items()}

@@ -1,0 +1,48 @@
+"""The mounts of a container's volumes. Source: kubernetes ``pkg/kubelet/kubelet_pods.go`` (makeMounts)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hyperkube_host.kubelet.container.expansion import expand
+from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+
+from hyperkube.hookspecs.runtime import Mount
+from hyperkube.machinery.objects import Object
+
+
+def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> list[Mount]:
+    """Return a container's mounts of the volumes at `paths`.
+
+    Raises:
+        ConfigFailed: a mount names no volume, or a path outside of it.
+    """
+    mounts: list[Mount] = []
+    for entry in container.get("volumeMounts") or []:
+        source = paths.get(entry["name"])
+        if source is None:
+            raise ConfigFailed(f"cannot find volume {entry['name']!r} to mount into container {container['name']!r}")
+        sub_path = expand(entry["subPathExpr"], env) if entry.get("subPathExpr") else entry.get("subPath", "")
+        if sub_path:
+            source = _inside(source, sub_path)
+        target = entry["mountPath"]
+        mounts.append(
+            Mount(
+                host_path=source,
+                container_path=target if target.startswith("/") else "/" + target,
+                read_only=bool(entry.get("readOnly")),
+                propagation=entry.get("mountPropagation") or "None",
+            )
+        )
+    return mounts
+
+
+def _inside(folder: str, sub_path: str) -> str:
+    """Return the path of a part of a volume, created as a folder when missing; it cannot lead out of the volume."""
+    root = Path(folder).resolve()
+    real = (root / sub_path).resolve()
+    if not real.is_relative_to(root):
+        raise ConfigFailed(f"subPath {sub_path!r} leads out of its volume")
+    if not real.exists():
+        real.mkdir(mode=0o750, parents=True)
+    return str(real)

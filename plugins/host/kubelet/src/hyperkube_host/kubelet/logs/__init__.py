@@ -1,0 +1,4 @@
+"""Container logs: reading and rotating them.
+
+Source: kubernetes ``pkg/kubelet/logs``, ``pkg/kubelet/kuberuntime/logs``.
+"""

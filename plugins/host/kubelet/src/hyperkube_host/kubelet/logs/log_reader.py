@@ -1,0 +1,147 @@
+"""Reading the logs of containers: CRI lines in files that grow and rotate, as ``kubectl logs`` asks for them.
+
+Source of the options: kubernetes ``pkg/kubelet/kuberuntime/logs/logs.go``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import BinaryIO
+
+from hyperkube.machinery.times import format_time, parse_time
+
+_BLOCK = 65536
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogOptions:
+    """Which part of a log to return, and how; see PodLogOptions."""
+
+    follow: bool = False
+    timestamps: bool = False
+    tail_lines: int | None = None
+    since: datetime | None = None
+    limit_bytes: int | None = None
+    stream: str = ""
+
+    @property
+    def since_text(self) -> bytes:
+        """The earliest wanted time as log lines write it; RFC 3339 in UTC sorts as text."""
+        return format_time(self.since)[:-1].encode() if self.since else b""
+
+
+def since_seconds(seconds: float, now: datetime) -> datetime:
+    """Return the time `seconds` ago."""
+    return now - timedelta(seconds=seconds)
+
+
+def parse_since(text: str) -> datetime:
+    """Read a ``sinceTime``.
+
+    Raises:
+        ValueError: it is none.
+    """
+    return parse_time(text)
+
+
+def tail_offset(path: Path, lines: int) -> int:
+    """Return where the last `lines` lines of a file begin, reading only its end."""
+    with path.open("rb") as source:
+        position = source.seek(0, os.SEEK_END)
+        if lines <= 0:
+            return position
+        left, first = lines, True
+        while position > 0:
+            size = min(_BLOCK, position)
+            position -= size
+            source.seek(position)
+            block = source.read(size)
+            end = len(block) - 1 if first and block.endswith(b"\n") else len(block)
+            first = False
+            while (found := block.rfind(b"\n", 0, end)) >= 0:
+                left -= 1
+                if left == 0:
+                    return position + found + 1
+                end = found
+        return 0
+
+
+class LogReader:
+    """Reads one container's log; call `read` again and again to follow it."""
+
+    def __init__(self, path: Path, options: LogOptions) -> None:
+        """Begin at the place that the options want.
+
+        Raises:
+            FileNotFoundError: there is no log (yet).
+        """
+        self._path = path
+        self._options = options
+        self._since = options.since_text
+        self._left = options.limit_bytes
+        self._rest = b""
+        self._partial = False
+        offset = tail_offset(path, options.tail_lines) if options.tail_lines is not None else 0
+        self._file: BinaryIO = path.open("rb")
+        self._file.seek(offset)
+
+    def read(self) -> Iterator[bytes]:
+        """Yield what there is now, in pieces; nothing more after the byte limit."""
+        while not self.is_exhausted:
+            block = self._file.read(_BLOCK)
+            if not block:
+                return
+            lines = (self._rest + block).split(b"\n")
+            self._rest = lines.pop()
+            text = b"".join(self._text(line) for line in lines)
+            if self._left is not None:
+                text = text[: self._left]
+                self._left -= len(text)
+            if text:
+                yield text
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the byte limit is used up."""
+        return self._left is not None and self._left <= 0
+
+    def _text(self, line: bytes) -> bytes:
+        moment, stream, tag, text = (*line.split(b" ", 3), b"", b"", b"")[:4]
+        if self._since and moment[: len(self._since)] < self._since:
+            return b""
+        if self._options.stream and stream.decode() != self._options.stream:
+            return b""
+        begins, self._partial = not self._partial, tag == b"P"
+        stamp = moment + b" " if self._options.timestamps and begins else b""
+        return stamp + text + (b"" if self._partial else b"\n")
+
+    def was_rotated(self) -> bool:
+        """Tell whether the path leads to another file now; `read` everything first."""
+        try:
+            return self._path.stat().st_ino != os.fstat(self._file.fileno()).st_ino
+        except FileNotFoundError:
+            return False
+
+    def reopen(self) -> None:
+        """Go on in the fresh file."""
+        self._file.close()
+        self._file = self._path.open("rb")
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+
+def last_text(path: Path, most_bytes: int, most_lines: int) -> str:
+    """Return the end of a log as plain text, or nothing when there is no log."""
+    try:
+        reader = LogReader(path, LogOptions(tail_lines=most_lines))
+    except FileNotFoundError:
+        return ""
+    text = b"".join(reader.read())
+    reader.close()
+    return text[-most_bytes:].decode(errors="replace")

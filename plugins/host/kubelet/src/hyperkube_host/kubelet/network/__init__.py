@@ -1,0 +1,1 @@
+"""The network settings of pods. Source: kubernetes ``pkg/kubelet/network``."""

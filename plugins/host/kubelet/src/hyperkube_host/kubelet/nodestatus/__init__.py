@@ -1,0 +1,1 @@
+"""The Node object: registration, status and lease. Source: kubernetes ``pkg/kubelet/{nodestatus,nodelease}``."""

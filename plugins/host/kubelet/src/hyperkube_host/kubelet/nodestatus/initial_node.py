@@ -1,0 +1,62 @@
+"""The Node object as the kubelet registers it.
+
+Sources: kubernetes ``pkg/kubelet/kubelet_node_status.go`` (initialNode), ``pkg/kubelet/nodestatus/setters.go``
+(NodeAddress).
+"""
+
+from __future__ import annotations
+
+import socket
+
+from hyperkube_host.kubelet.nodestatus.machine_info import architecture, operating_system
+from hyperkube_host.kubelet.options import KubeletOptions
+
+from hyperkube.machinery.objects import Object
+
+
+def node_addresses(options: KubeletOptions) -> list[str]:
+    """Return the node's addresses: the one given, else the one that the machine's default route uses."""
+    if options.node_ip:
+        return options.node_ip.split(",")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # chooses a route, sends nothing
+            return [str(probe.getsockname()[0])]
+        except OSError:
+            return ["127.0.0.1"]
+
+
+def initial_labels(options: KubeletOptions) -> dict[str, str]:
+    """Return the labels a node registers with."""
+    system = operating_system()
+    return {
+        "beta.kubernetes.io/arch": architecture(),
+        "beta.kubernetes.io/os": system,
+        "kubernetes.io/arch": architecture(),
+        "kubernetes.io/hostname": options.node_name,
+        "kubernetes.io/os": system,
+        **options.node_labels,
+    }
+
+
+def initial_node(options: KubeletOptions) -> Object:
+    """Return the Node to register, without its status."""
+    spec: Object = {}
+    taints = list(options.taints)
+    if not options.schedulable:
+        spec["unschedulable"] = True
+        taints.append({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"})
+    if taints:
+        spec["taints"] = taints
+    if options.provider_id:
+        spec["providerID"] = options.provider_id
+    return {
+        "kind": "Node",
+        "apiVersion": "v1",
+        "metadata": {
+            "name": options.node_name,
+            "labels": initial_labels(options),
+            "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+        },
+        "spec": spec,
+    }

@@ -1,0 +1,99 @@
+"""The status of the node: addresses, capacity, conditions, images.
+
+Source of order and texts: kubernetes ``pkg/kubelet/nodestatus/setters.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
+from hyperkube_host.kubelet.options import KubeletOptions
+
+from hyperkube.hookspecs.runtime import Runtime
+from hyperkube.kinds.conditions import with_condition
+from hyperkube.machinery.aggregate import aggregate
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.times import format_time
+
+MAX_IMAGES = 50
+
+
+class NodeStatus:
+    """Computes the node's status."""
+
+    def __init__(
+        self,
+        options: KubeletOptions,
+        runtime: Runtime,
+        addresses: Iterable[str],
+        problems: Callable[[], Iterable[str]],
+    ) -> None:
+        """Call `problems` for the reasons why the node is not ready; none means that it is."""
+        self._options = options
+        self._runtime = runtime
+        self._addresses = list(addresses)
+        self._problems = problems
+        self._machine = machine_info(options.root, runtime)
+        self._capacity = self._capacity_list()
+
+    def _capacity_list(self) -> Object:
+        capacity = self._machine.capacity
+        return {
+            "cpu": str(capacity.cores),
+            "ephemeral-storage": f"{capacity.disk // 1024}Ki",
+            "hugepages-1Gi": "0",
+            "hugepages-2Mi": "0",
+            "memory": f"{capacity.memory // 1024}Ki",
+            "pods": str(self._options.max_pods),
+        }
+
+    def compute(self, old: Object, now: datetime) -> Object:
+        """Return the status, given the one that is there."""
+        status: Object = {
+            key: value for key, value in old.items() if key in {"volumesInUse", "volumesAttached", "features", "config"}
+        }
+        hostname = {"type": "Hostname", "address": self._options.node_name}
+        status |= {
+            "addresses": [*({"type": "InternalIP", "address": a} for a in self._addresses), hostname],
+            "capacity": self._capacity,
+            "allocatable": dict(self._capacity),
+            "nodeInfo": {
+                **self._machine.node_info,
+                "containerRuntimeVersion": f"{self._runtime.name}://{self._runtime.version()}",
+            },
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._options.port}},
+            "images": [
+                {"names": [*image.digests, *image.tags], "sizeBytes": image.size}
+                for image in sorted(self._runtime.images(), key=lambda image: -image.size)[:MAX_IMAGES]
+            ],
+        }
+        status["conditions"] = self._conditions(old, now)
+        return status
+
+    def _conditions(self, old: Object, now: datetime) -> list[Object]:
+        own = [
+            ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+            ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+            ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ]
+        problems = [problem for problem in self._problems() if problem]
+        if problems:
+            own.append(("Ready", "False", "KubeletNotReady", aggregate(problems)))
+        else:
+            own.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
+        conditions: list[Object] = list(old.get("conditions") or ())
+        for name, state, reason, message in own:
+            new = {"type": name, "status": state, "reason": reason, "message": message}
+            conditions = with_condition(conditions, {**new, "lastHeartbeatTime": format_time(now)}, now)
+        return conditions
+
+
+def without_heartbeats(status: Object) -> Object:
+    """Return a status for comparison: its conditions without the times of their heartbeats."""
+    stripped = [
+        {key: value for key, value in entry.items() if key != "lastHeartbeatTime"}
+        for entry in status.get("conditions") or []
+    ]
+    return {**status, "conditions": stripped}

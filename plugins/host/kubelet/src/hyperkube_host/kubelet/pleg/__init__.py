@@ -1,0 +1,1 @@
+"""The pod lifecycle event generator. Source: kubernetes ``pkg/kubelet/pleg``."""

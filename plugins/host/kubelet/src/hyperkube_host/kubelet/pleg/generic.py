@@ -1,0 +1,58 @@
+"""Finds out which pods' containers changed, by listing everything the runtime has ("relisting").
+
+A runtime that reports changes by itself is listed rarely, against lost reports; any other one every second.
+
+Source: kubernetes ``pkg/kubelet/pleg/generic.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statuses
+
+from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime
+from hyperkube.machinery.clock import Clock
+
+RELIST_SECONDS = 1.0
+SLOW_RELIST_SECONDS = 60.0
+RELIST_THRESHOLD_SECONDS = 180.0
+"""The time without relisting after which the kubelet is not healthy."""
+
+
+class GenericPleg:
+    """Compares what the runtime has with what it had; `relist` is called by one thread at a time."""
+
+    def __init__(self, runtime: Runtime, clock: Clock, changed: Callable[[str], None]) -> None:
+        """Call `changed` with the uid of each pod whose sandboxes or containers differ from the last relisting."""
+        self._runtime = runtime
+        self._clock = clock
+        self._changed = changed
+        self._notifies = isinstance(runtime, NotifiesChanges)
+        self._pods: dict[str, PodStatus] = {}
+        self._relisted_at = clock.monotonic()
+
+    def start(self) -> None:
+        """Let a runtime that can do so report its changes."""
+        if isinstance(self._runtime, NotifiesChanges):
+            self._runtime.subscribe(self._changed)
+
+    def relist(self) -> float:
+        """List all pods and report those that changed; return the seconds until the next relisting."""
+        pods = get_pod_statuses(self._runtime)
+        for uid in {*pods, *self._pods}:
+            if pods.get(uid) != self._pods.get(uid):
+                self._changed(uid)
+        # Of a runtime that reports its changes nothing is kept: the rare relisting then syncs every pod, which also
+        # repairs a sync that came too early for the change it was meant for.
+        self._pods = {} if self._notifies else pods
+        # Set at the end: a runtime that never answers must make the kubelet unhealthy.
+        self._relisted_at = self._clock.monotonic()
+        return SLOW_RELIST_SECONDS if self._notifies else RELIST_SECONDS
+
+    def unhealthy(self) -> str:
+        """Return that the last relisting is too long ago, or the empty string."""
+        elapsed = self._clock.monotonic() - self._relisted_at
+        if elapsed <= RELIST_THRESHOLD_SECONDS:
+            return ""
+        return f"pleg was last seen active {elapsed:.0f}s ago; threshold is {RELIST_THRESHOLD_SECONDS:.0f}s"

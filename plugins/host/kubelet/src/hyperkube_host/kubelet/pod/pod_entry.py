@@ -1,0 +1,99 @@
+"""The kubelet's record of one pod between two syncs.
+
+Source: kubernetes ``pkg/kubelet/pod_workers.go`` (podSyncStatus, PodWorkerState).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from hyperkube_host.kubelet.pod.restart_backoff import RestartBackoff
+from hyperkube_host.kubelet.types.pod_spec import LEAST_GRACE_SECONDS
+from hyperkube_host.kubelet.types.pod_status import CONDITIONS_BY_KUBELET, Failure, Waiting, foreign_conditions
+from hyperkube_host.kubelet.types.pod_update import is_static
+
+from hyperkube.machinery.objects import Object, is_being_deleted, metadata
+
+DEFAULT_GRACE_SECONDS = 30.0
+
+
+class PodState(Enum):
+    """How far a pod is on this node; it only ever moves downwards in this list."""
+
+    PENDING = "pending"
+    """Not admitted yet."""
+    SYNCING = "syncing"
+    """Admitted: its containers run or will run."""
+    TERMINATING = "terminating"
+    """None of its containers will be started again; those that run are being stopped."""
+    TERMINATED = "terminated"
+    """Its containers are stopped and its volumes are torn down."""
+    REJECTED = "rejected"
+    """Not admitted by the node; nothing of it ever ran here."""
+
+
+@dataclass(slots=True)
+class PodEntry:
+    """One pod of this node; changed only by its own worker, except `pod` and `removed`, which its source changes.
+
+    Attributes:
+        pod: as its source last delivered it; shared, not to be changed.
+        removed: its source does not have it any more.
+        state: how far it is.
+        rejection: the status to report when the node rejected it.
+        failure: the reason and message when the kubelet gave it up.
+        mount_failures: how often in a row its volumes could not be set up.
+        waiting: container name → why its last start failed.
+        restarts: the delays of crashed containers.
+        messages: container id → termination message.
+        reported: the status that was written last.
+    """
+
+    pod: Object
+    removed: bool = False
+    state: PodState = PodState.PENDING
+    rejection: Object | None = None
+    failure: Failure | None = None
+    mount_failures: int = 0
+    waiting: dict[str, Waiting] = field(default_factory=dict)
+    restarts: RestartBackoff = field(default_factory=RestartBackoff)
+    messages: dict[str, str] = field(default_factory=dict)
+    reported: Object | None = None
+
+    @property
+    def is_admitted(self) -> bool:
+        """Whether the node decided to run the pod."""
+        return self.state in {PodState.SYNCING, PodState.TERMINATING, PodState.TERMINATED}
+
+    @property
+    def must_terminate(self) -> bool:
+        """Whether its containers must stop for good."""
+        return (
+            self.removed
+            or self.state in {PodState.TERMINATING, PodState.TERMINATED}
+            or self.failure is not None
+            or is_being_deleted(self.pod)
+        )
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether nothing is left to do for a pod that its source has removed."""
+        return self.removed and self.state in {PodState.TERMINATED, PodState.REJECTED}
+
+    def grace_seconds(self) -> float:
+        """Return how long its containers may take to stop."""
+        meta, spec = metadata(self.pod), self.pod["spec"]
+        if self.removed and not is_static(self.pod):
+            return LEAST_GRACE_SECONDS  # a forced deletion: the API server has removed the pod already
+        if "deletionGracePeriodSeconds" in meta:
+            return max(LEAST_GRACE_SECONDS, float(meta["deletionGracePeriodSeconds"]))
+        seconds = spec.get("terminationGracePeriodSeconds")
+        return DEFAULT_GRACE_SECONDS if seconds is None else max(LEAST_GRACE_SECONDS, float(seconds))
+
+    def view(self) -> Object:
+        """Return the pod with the status that was reported last, and the conditions of others as they are now."""
+        if self.reported is None:
+            return self.pod
+        own = [c for c in self.reported.get("conditions") or [] if c.get("type") in CONDITIONS_BY_KUBELET]
+        return {**self.pod, "status": {**self.reported, "conditions": [*foreign_conditions(self.pod), *own]}}

@@ -1,0 +1,134 @@
+"""The pods of the node from all sources, and the mirrors by which static pods show in the API.
+
+Source: kubernetes ``pkg/kubelet/pod/pod_manager.go``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
+from hyperkube_host.kubelet.types.pod_status import foreign_conditions
+from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNOTATION, is_mirror, is_static
+
+from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted, key_of, metadata, uid_of
+
+
+class PodManager:
+    """Pods by uid; implements `hyperkube_host.kubelet.config.sources.PodSink`."""
+
+    def __init__(self, changed: Callable[[str], None], grace_shortened: Callable[[str], None]) -> None:
+        """Call `changed` with a pod's uid after each change, `grace_shortened` when it has less time to stop."""
+        self._changed = changed
+        self._grace_shortened = grace_shortened
+        self._lock = threading.Lock()
+        self._entries: dict[str, PodEntry] = {}
+        self._mirrors: dict[str, Object] = {}
+
+    def put(self, pod: Object) -> None:
+        """Add a pod, or update it; a mirror pod counts as a change of its static pod."""
+        if is_mirror(pod):
+            with self._lock:
+                self._mirrors[key_of(pod)] = pod
+                uids = [
+                    uid
+                    for uid, entry in self._entries.items()
+                    if is_static(entry.pod) and key_of(entry.pod) == key_of(pod)
+                ]
+            for uid in uids or [str(uid_of(pod))]:
+                self._changed(uid)
+            return
+        uid = uid_of(pod)
+        with self._lock:
+            entry = self._entries.get(uid)
+            if entry is None:
+                entry = self._entries[uid] = PodEntry(pod)
+            before, entry.pod = entry.pod, pod
+            is_echo = before is not pod and _is_echo_of_own_status(before, pod)
+            # A pod that is being deleted already waits in its worker for the containers: the shorter grace period must
+            # reach the runtime beside it.
+            shorter = is_being_deleted(before) and _grace(pod) < _grace(before)
+        if shorter:
+            self._grace_shortened(uid)
+        if not is_echo:
+            self._changed(uid)
+
+    def remove(self, pod: Object) -> None:
+        """Note that the source does not have the pod any more."""
+        uid = uid_of(pod)
+        with self._lock:
+            if is_mirror(pod):
+                self._mirrors.pop(key_of(pod), None)
+                uids = [known for known, entry in self._entries.items() if key_of(entry.pod) == key_of(pod)]
+            else:
+                uids = [str(uid)] if uid in self._entries else []
+                for entry in (self._entries[known] for known in uids):
+                    entry.removed = True
+        for known in uids:
+            if not is_mirror(pod):
+                self._grace_shortened(known)
+            self._changed(known)
+
+    def get(self, uid: str) -> PodEntry | None:
+        """Return the entry of a pod."""
+        return self._entries.get(uid)
+
+    def entries(self) -> list[PodEntry]:
+        """Return all entries."""
+        with self._lock:
+            return list(self._entries.values())
+
+    def active_pods(self) -> list[Object]:
+        """Return the admitted pods whose containers run or will."""
+        return [entry.pod for entry in self.entries() if entry.state is PodState.SYNCING]
+
+    def forget(self, uid: str) -> None:
+        """Drop a pod that is gone."""
+        with self._lock:
+            self._entries.pop(uid, None)
+
+    def mirror(self, pod: Object) -> Object | None:
+        """Return the mirror of a static pod, if it shows this very pod."""
+        found = self._mirrors.get(key_of(pod))
+        if found is None or annotations_of(found).get(MIRROR_ANNOTATION) != annotations_of(pod).get(HASH_ANNOTATION):
+            return None
+        return found
+
+    def status_target(self, pod: Object) -> Object | None:
+        """Return the pod of the API that a status is written to; None for a static pod without a mirror."""
+        return self.mirror(pod) if is_static(pod) else pod
+
+    def stale_mirror(self, pod: Object) -> Object | None:
+        """Return the mirror to delete: it is being deleted already, or shows another pod of that name."""
+        found = self._mirrors.get(key_of(pod))
+        if found is None or (self.mirror(pod) is not None and not is_being_deleted(found)):
+            return None
+        return found
+
+    def orphaned_mirrors(self) -> list[Object]:
+        """Return the mirrors whose static pods are gone."""
+        with self._lock:
+            static = {
+                key_of(entry.pod) for entry in self._entries.values() if is_static(entry.pod) and not entry.removed
+            }
+            return [mirror for key, mirror in self._mirrors.items() if key not in static]
+
+
+_METADATA = ("labels", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+
+
+def _is_echo_of_own_status(before: Object, after: Object) -> bool:
+    """Tell whether an update contains no more than the status that this kubelet wrote.
+
+    Without this each write of a status would cause another sync of the pod.
+    """
+    if before["spec"] != after["spec"]:
+        return False
+    if any(metadata(before).get(key) != metadata(after).get(key) for key in _METADATA):
+        return False
+    return foreign_conditions(before) == foreign_conditions(after)
+
+
+def _grace(pod: Object) -> float:
+    return float(metadata(pod).get("deletionGracePeriodSeconds", float("inf")))

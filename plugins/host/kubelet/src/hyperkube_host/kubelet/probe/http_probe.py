@@ -1,0 +1,63 @@
+"""HTTP requests of probes and lifecycle hooks: a status from 200 to 399 is success.
+
+Source: kubernetes ``pkg/probe/http/http.go``.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+from urllib.parse import urlsplit
+
+from hyperkube_host.kubelet.probe.dial_errors import dial_error_text
+from hyperkube_host.kubelet.probe.ports import port_number
+from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
+
+from hyperkube.machinery.objects import Object
+
+BODY_LIMIT = 10 * 1024
+
+
+def probe_http(action: Object, container: Object, address: str, timeout: float, *, agent: str) -> ProbeOutcome:
+    """Send the request of an ``httpGet`` action. Certificates are not verified, as in Kubernetes."""
+    try:
+        port = port_number(action["port"], container)
+    except ValueError as error:
+        return ProbeOutcome(ProbeResult.ERROR, str(error))
+    host = action.get("host") or address
+    secure = str(action.get("scheme") or "HTTP").upper() == "HTTPS"
+    path = action.get("path") or "/"
+    path = path if path.startswith("/") else "/" + path
+    headers = {"User-Agent": agent, "Accept": "*/*", "Connection": "close"}
+    headers |= {entry["name"]: entry["value"] for entry in action.get("httpHeaders") or []}
+    connection = _connection(host, port, timeout, secure=secure)
+    try:
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        body = answer.read(BODY_LIMIT).decode(errors="replace")
+        redirected_to = urlsplit(answer.headers.get("Location", "")).hostname
+    except (OSError, http.client.HTTPException) as error:
+        url = f"{'https' if secure else 'http'}://{host}:{port}{path}"
+        return ProbeOutcome(ProbeResult.FAILURE, f'Get "{url}": {_error_text(error, host, port)}')
+    finally:
+        connection.close()
+    if 300 <= answer.status < 400 and redirected_to and redirected_to != host:
+        return ProbeOutcome(ProbeResult.SUCCESS, f"Probe terminated redirects, Response body: {body}")
+    if 200 <= answer.status < 400:
+        return ProbeOutcome(ProbeResult.SUCCESS, body)
+    return ProbeOutcome(ProbeResult.FAILURE, f"HTTP probe failed with statuscode: {answer.status}")
+
+
+def _connection(host: str, port: int, timeout: float, *, secure: bool) -> http.client.HTTPConnection:
+    if not secure:
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return http.client.HTTPSConnection(host, port, timeout=timeout, context=context)
+
+
+def _error_text(error: Exception, host: str, port: int) -> str:
+    if isinstance(error, TimeoutError):
+        return "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+    return dial_error_text(error, host, port)

@@ -1,0 +1,1 @@
+"""Liveness, readiness and startup probes. Source: kubernetes ``pkg/kubelet/prober``."""

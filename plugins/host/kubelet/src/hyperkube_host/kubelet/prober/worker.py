@@ -1,0 +1,70 @@
+"""One probe of one running container: its thresholds, decided without clock or network.
+
+Source: kubernetes ``pkg/kubelet/prober/worker.go`` (doProbe), ``pkg/kubelet/prober/prober.go`` (runProbe).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hyperkube_host.kubelet.probe.result import ProbeResult
+from hyperkube_host.kubelet.prober.probe_type import ProbeType
+
+from hyperkube.machinery.objects import Object
+
+DEFAULT_PERIOD_SECONDS, DEFAULT_TIMEOUT_SECONDS = 10.0, 1.0
+DEFAULT_SUCCESS_THRESHOLD, DEFAULT_FAILURE_THRESHOLD = 1, 3
+
+
+class ProbeKey(NamedTuple):
+    """Which probe: of one container, of one kind."""
+
+    container_id: str
+    type: ProbeType
+
+
+@dataclass(slots=True)
+class ProbeWorker:
+    """The state of a probe between two checks.
+
+    Attributes:
+        passes: whether the container passes the probe; None as long as no threshold was reached. A liveness probe
+            passes from the start: only failures have consequences.
+        successes, failures: the checks in a row with that result.
+    """
+
+    key: ProbeKey
+    spec: Object
+    pod: Object
+    container: Object
+    address: str
+    passes: bool | None = None
+    successes: int = 0
+    failures: int = 0
+
+    @property
+    def period_seconds(self) -> float:
+        """The time between two checks."""
+        return float(self.spec.get("periodSeconds") or DEFAULT_PERIOD_SECONDS)
+
+    @property
+    def timeout_seconds(self) -> float:
+        """How long a check may take."""
+        return float(self.spec.get("timeoutSeconds") or DEFAULT_TIMEOUT_SECONDS)
+
+    def record(self, result: ProbeResult) -> bool:
+        """Count the result of a check; tell whether `passes` changed. An error counts for nothing."""
+        if result is ProbeResult.ERROR:
+            return False
+        success = result is ProbeResult.SUCCESS
+        self.successes = self.successes + 1 if success else 0
+        self.failures = 0 if success else self.failures + 1
+        if success:
+            reached = self.successes >= int(self.spec.get("successThreshold") or DEFAULT_SUCCESS_THRESHOLD)
+        else:
+            reached = self.failures >= int(self.spec.get("failureThreshold") or DEFAULT_FAILURE_THRESHOLD)
+        if not reached or self.passes is success:
+            return False
+        self.passes = success
+        return True

@@ -1,0 +1,98 @@
+"""Authentication and authorization of the kubelet's API: which permission on the node a path needs.
+
+Sources: kubernetes ``pkg/kubelet/server/auth.go`` (attributes), ``pkg/kubelet/server/server.go`` (InstallAuthFilter)
+and ``cmd/kubelet/app/auth.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
+from hyperkube_lib.serving.delegated_authorization import AccessUnknown, DelegatedAuthorization
+from hyperkube_lib.serving.exchange import HttpRequest
+
+from hyperkube.client.client import Client
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import Forbidden, InternalError
+from hyperkube.machinery.users import UserInfo
+
+TOKEN_SECONDS = 120.0
+ALLOWED_SECONDS, DENIED_SECONDS = 300.0, 30.0
+_VERBS = {"GET": "get", "HEAD": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_SUBRESOURCES = (
+    ("/stats", ("stats",)),
+    ("/metrics", ("metrics",)),
+    ("/logs", ("log",)),
+    ("/pods", ("pods", "proxy")),
+    ("/runningpods", ("pods", "proxy")),
+    ("/healthz", ("healthz", "proxy")),
+    ("/configz", ("configz", "proxy")),
+    ("/statusz", ("statusz",)),
+    ("/flagz", ("configz",)),
+)
+"""The narrow subresource comes first, then the wide one of older roles."""
+
+
+class KubeletAuth:
+    """Authenticates and authorizes requests to the kubelet."""
+
+    def __init__(self, options: KubeletOptions, client: Client | None, clock: Clock) -> None:
+        """Ask `client`; without one, as on a node that stands alone, tokens are unknown and nothing is allowed.
+
+        Raises:
+            UsageError: the file of client authorities cannot be read, or holds no certificate.
+        """
+        self._node_name = options.node_name
+        self._always_allows = options.authorization_mode == "AlwaysAllow"
+        self._authentication = DelegatedAuthentication(
+            clock,
+            client if options.token_webhook else None,
+            client_ca_file=options.client_ca_file,
+            anonymous=options.anonymous,
+            token_seconds=TOKEN_SECONDS,
+        )
+        self._authorization = DelegatedAuthorization(
+            clock, client, allowed_seconds=ALLOWED_SECONDS, denied_seconds=DENIED_SECONDS
+        )
+
+    def check(self, request: HttpRequest) -> UserInfo:
+        """Return the user of a request that is allowed.
+
+        Raises:
+            Unauthorized: the request has no valid credentials.
+            Forbidden: the user is not allowed to send it.
+            InternalError: the API server could not be asked.
+        """
+        user = request.user if request.user is not None else self._authentication.authenticate(request)
+        if not self._always_allows:
+            self._authorize(user, _VERBS.get(request.method, ""), subresources(request.path))
+        return user
+
+    def _authorize(self, user: UserInfo, verb: str, subs: Sequence[str]) -> None:
+        """Ask for one permission after the other until one is given."""
+        for sub in subs:
+            wanted = {
+                "verb": verb,
+                "version": "v1",
+                "resource": "nodes",
+                "subresource": sub,
+                "name": self._node_name,
+            }
+            try:
+                if self._authorization.allows(user, resource=wanted):
+                    return
+            except AccessUnknown as error:
+                what = f"user={user.name}, verb={verb}, resource=nodes, subresource={sub}"
+                raise InternalError(f"Authorization error ({what})") from error
+        what = f"verb={verb}, resource=nodes, subresource(s)=[{' '.join(subs)}]"
+        raise Forbidden(f"Forbidden (user={user.name}, {what})")
+
+
+def subresources(path: str) -> Sequence[str]:
+    """Return the subresources of nodes of which one must be allowed for a path of the kubelet's API."""
+    for prefix, names in _SUBRESOURCES:
+        if path == prefix or path.startswith(prefix + "/"):
+            return names
+    return ("proxy",)

@@ -1,0 +1,32 @@
+"""The kubelet's two ports without authentication: health for this machine, and the read-only port.
+
+Source: kubernetes ``cmd/kubelet/app/server.go`` (the healthz server), ``pkg/kubelet/server/server.go``
+(ListenAndServeKubeletReadOnlyServer, InstallAuthNotRequiredHandlers).
+"""
+
+from __future__ import annotations
+
+import logging
+
+from hyperkube_host.kubelet.server.handler import KubeletHandler
+from hyperkube_lib.serving.component import OpenPort
+from hyperkube_lib.serving.exchange import HttpRequest, Response
+from hyperkube_lib.serving.health import Check, HealthChecks
+
+OPEN_PATHS = frozenset({"/healthz", "/pods", "/stats", "/stats/summary", "/metrics", "/metrics/resource"})
+
+
+def health_port(sync_loop: Check) -> OpenPort:
+    """Return what is served on ``--healthz-port``; `sync_loop` returns why the pods are not synced, or nothing."""
+    checks = [("log", lambda: ""), ("syncloop", sync_loop)]
+    return OpenPort(HealthChecks("healthz", logging.getLogger("hyperkube.kubelet"), checks).answer)
+
+
+def read_only_port(handler: KubeletHandler) -> OpenPort:
+    """Return what is served on ``--read-only-port``: pods and usage, as the kubelet's API has them."""
+
+    def answer(request: HttpRequest) -> Response | None:
+        path = request.path.rstrip("/")
+        return handler.page(path) if request.method == "GET" and path in OPEN_PATHS else None
+
+    return OpenPort(answer)

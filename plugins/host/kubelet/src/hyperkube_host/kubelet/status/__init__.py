@@ -1,0 +1,1 @@
+"""The statuses of pods, computed and written to the API. Source: kubernetes ``pkg/kubelet/status``."""

@@ -1,0 +1,1 @@
+"""The volumes of pods on this node. Source: kubernetes ``pkg/kubelet/volumemanager``."""

@@ -1,0 +1,92 @@
+"""Static pods from files and URLs."""
+
+from hyperkube_host.kubelet.config.manifest_source import ManifestSource, read_folder, static_pod
+
+from hyperkube.machinery.clock import FakeClock
+
+MANIFEST = b"kind: Pod\napiVersion: v1\nmetadata: {name: web}\nspec: {containers: [{name: c, image: host}]}\n"
+
+
+class Sink:
+    def __init__(self):
+        self.told = []
+
+    def put(self, pod):
+        self.told.append(("put", pod["metadata"]["name"], pod["metadata"]["uid"]))
+
+    def remove(self, pod):
+        self.told.append(("remove", pod["metadata"]["name"], pod["metadata"]["uid"]))
+
+
+def source(read, sink, clock=None):
+    return ManifestSource("file", read, 20, "n1", clock or FakeClock(), sink)
+
+
+def test_a_folder_is_read_again_and_again(tmp_path):
+    sink, clock = Sink(), FakeClock()
+    watching = source(lambda: read_folder(tmp_path), sink, clock)
+    watching.start()
+    (tmp_path / "web.yaml").write_bytes(MANIFEST)
+    (tmp_path / ".hidden.yaml").write_bytes(MANIFEST)
+
+    clock.advance(20)
+    (tmp_path / "web.yaml").unlink()
+    clock.advance(20)
+    watching.close()
+
+    assert [(word, name) for word, name, _ in sink.told] == [("put", "web-n1"), ("remove", "web-n1")]
+
+
+def test_a_changed_manifest_is_another_pod(tmp_path):
+    sink = Sink()
+    watching = source(lambda: read_folder(tmp_path), sink)
+    (tmp_path / "web.yaml").write_bytes(MANIFEST)
+    watching.read_once()
+
+    (tmp_path / "web.yaml").write_bytes(MANIFEST.replace(b"host", b"other"))
+    watching.read_once()
+
+    assert [word for word, _, _ in sink.told] == ["put", "remove", "put"]
+    assert sink.told[0][2] != sink.told[2][2]
+
+
+def test_a_bad_manifest_does_not_hide_the_others():
+    sink = Sink()
+    watching = source(lambda: [("bad", b"kind: Service"), ("worse", b"- 1"), ("good", MANIFEST)], sink)
+
+    watching.read_once()
+
+    assert [name for _, name, _ in sink.told] == ["web-n1"]
+
+
+def test_a_place_that_cannot_be_read_leaves_things_as_they_are():
+    def read():
+        raise OSError("no route")
+
+    sink = Sink()
+    watching = source(read, sink)
+
+    watching.read_once()
+
+    assert (sink.told, watching.ready()) == ([], False)
+
+
+def test_a_static_pod_carries_its_origin():
+    pod = static_pod(
+        {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": []}}, "file", "n1", "/a", "now"
+    )
+
+    meta = pod["metadata"]
+    assert (meta["name"], meta["namespace"], pod["spec"]["nodeName"]) == ("web-n1", "default", "n1")
+    assert meta["annotations"]["kubernetes.io/config.source"] == "file"
+    assert meta["annotations"]["kubernetes.io/config.hash"] == meta["uid"]
+
+
+def test_a_static_pod_requests_what_it_is_limited_to():
+    limits = {"cpu": "1", "memory": "1Gi"}
+    manifest = {"kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"resources": {"limits": limits}}]}}
+
+    pod = static_pod(manifest, "file", "n1", "/a", "now")
+
+    assert pod["spec"]["containers"][0]["resources"] == {"limits": limits, "requests": limits}
+    assert "requests" not in manifest["spec"]["containers"][0]["resources"]

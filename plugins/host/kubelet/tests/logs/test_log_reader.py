@@ -1,0 +1,92 @@
+"""Reading and rotating logs."""
+
+import pytest
+from hyperkube_host.kubelet.logs.log_reader import LogOptions, LogReader, last_text, parse_since, tail_offset
+from hyperkube_host.kubelet.logs.rotation import rotate
+
+LINES = (
+    b"2030-01-01T00:00:01.000000000Z stdout F one\n"
+    b"2030-01-01T00:00:02.000000000Z stderr F two\n"
+    b"2030-01-01T00:00:03.000000000Z stdout P thr\n"
+    b"2030-01-01T00:00:03.000000000Z stdout F ee\n"
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "0.log"
+    path.write_bytes(LINES)
+    return path
+
+
+def read(path, **options):
+    reader = LogReader(path, LogOptions(**options))
+    try:
+        return b"".join(reader.read())
+    finally:
+        reader.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({}, b"one\ntwo\nthree\n"),
+        ({"tail_lines": 2}, b"three\n"),
+        ({"tail_lines": 0}, b""),
+        ({"tail_lines": 99}, b"one\ntwo\nthree\n"),
+        ({"limit_bytes": 5}, b"one\nt"),
+        ({"stream": "stderr"}, b"two\n"),
+        ({"since": parse_since("2030-01-01T00:00:02Z")}, b"two\nthree\n"),
+        ({"timestamps": True, "stream": "stderr"}, b"2030-01-01T00:00:02.000000000Z two\n"),
+    ],
+)
+def test_options_choose_what_is_read(path, options, text):
+    assert read(path, **options) == text
+
+
+def test_a_log_can_be_followed_into_a_fresh_file(path):
+    reader = LogReader(path, LogOptions(tail_lines=0))
+    path.rename(path.with_suffix(".old"))
+    path.write_bytes(b"2030-01-01T00:00:09.000000000Z stdout F new\n")
+
+    assert list(reader.read()) == []
+    assert reader.was_rotated()
+    reader.reopen()
+    assert list(reader.read()) == [b"new\n"]
+    reader.close()
+
+
+def test_a_half_written_line_waits_for_its_end(path):
+    reader = LogReader(path, LogOptions(tail_lines=0))
+    with path.open("ab") as out:
+        out.write(b"2030-01-01T00:00:09.0Z stdout F ha")
+        out.flush()
+        assert list(reader.read()) == []
+        out.write(b"lf\n")
+        out.flush()
+        assert list(reader.read()) == [b"half\n"]
+    reader.close()
+
+
+def test_the_tail_of_a_big_file_is_found(tmp_path):
+    path = tmp_path / "big"
+    path.write_bytes(b"".join(b"%07d %s\n" % (number, b"x" * 90) for number in range(5000)))
+
+    assert path.read_bytes()[tail_offset(path, 3) :].startswith(b"0004997 ")
+
+
+def test_the_last_text_is_bounded(path):
+    assert last_text(path, 4, 80) == "ree\n"
+    assert last_text(path.with_name("nosuch"), 4, 80) == ""
+
+
+def test_rotation_keeps_so_many_files(path):
+    for number in range(5):
+        path.write_bytes(LINES)
+        assert rotate(path, 10, 3, f"2030010{number}")
+
+    assert sorted(entry.name for entry in path.parent.iterdir()) == ["0.log.20300103", "0.log.20300104"]
+
+
+def test_a_small_log_is_left_alone(path):
+    assert not rotate(path, 10_000, 3, "x")

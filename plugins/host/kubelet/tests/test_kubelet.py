@@ -1,0 +1,205 @@
+"""The kubelet as a whole, with simulated pods."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.resources import LEASES, NODES, PODS
+from hyperkube.machinery.errors import UsageError
+
+pytest.importorskip("hyperkube_runtime.hollow", reason="simulates pods")
+
+_spec = importlib.util.spec_from_file_location("kubelet_rig", Path(__file__).with_name("rig.py"))
+rig_module = sys.modules.setdefault("kubelet_rig", importlib.util.module_from_spec(_spec))
+_spec.loader.exec_module(rig_module)
+running, shell, until = rig_module.running, rig_module.shell, rig_module.until
+
+HOLLOW = [{"name": "c", "image": "nginx"}]
+
+
+@pytest.fixture
+def hollow(tmp_path):
+    with running(tmp_path) as rig:
+        yield rig
+
+
+# the node
+
+
+def test_the_node_registers_with_status_and_lease(hollow):
+    node = until(
+        lambda: (
+            condition(hollow.client.get(NODES, "n1").get("status") or {}, "Ready") and hollow.client.get(NODES, "n1")
+        )
+    )
+
+    assert node["metadata"]["labels"]["kubernetes.io/hostname"] == "n1"
+    assert [entry["type"] for entry in node["status"]["conditions"]] == [
+        "MemoryPressure", "DiskPressure", "PIDPressure", "Ready",
+    ]  # fmt: skip
+    assert node["status"]["addresses"][0] == {"type": "InternalIP", "address": "127.0.0.1"}
+    assert node["status"]["nodeInfo"]["containerRuntimeVersion"] == "hollow://1.0.0"
+    lease = until(lambda: hollow.client.objects(LEASES))[0]
+    assert (lease["spec"]["holderIdentity"], lease["spec"]["leaseDurationSeconds"]) == ("n1", 40)
+
+
+def test_an_unknown_runtime_is_told_in_one_line(tmp_path):
+    with pytest.raises(UsageError, match="runtime plugin 'rkt' is not installed"), running(tmp_path, "rkt"):
+        pass
+
+
+def test_labels_and_taints_are_registered(tmp_path):
+    options = {"node-labels": {"zone": "a"}, "register-with-taints": ("dedicated=db:NoSchedule",)}
+    with running(tmp_path, **options) as rig:
+        node = rig.client.get(NODES, "n1")
+
+    assert node["metadata"]["labels"]["zone"] == "a"
+    assert node["spec"]["taints"] == [{"key": "dedicated", "value": "db", "effect": "NoSchedule"}]
+
+
+# simulated pods
+
+
+def test_a_pod_runs_and_is_deleted(hollow):
+    hollow.create(containers=HOLLOW)
+    status = hollow.wait_phase("Running")
+
+    hollow.client.delete(PODS, "p", "default")
+
+    assert condition(status, "Ready")["status"] == "True"
+    until(hollow.gone)
+    until(lambda: not hollow.kubelet.runtime.sandboxes())
+    assert ("Killing", "Stopping container c") in hollow.events()
+
+
+def test_events_tell_of_a_start(hollow):
+    hollow.create(containers=[{"name": "c", "image": "nginx:1"}])
+    hollow.wait_phase("Running")
+
+    assert [pair for pair in hollow.events() if not pair[0].startswith("Node") and pair[0] != "Starting"] == [
+        ("Pulled", 'Container image "nginx:1" already present on machine'),
+        ("Created", "Created container: c"),
+        ("Started", "Started container c"),
+    ]
+
+
+def test_a_pod_that_completes_succeeds(hollow):
+    hollow.create(containers=HOLLOW, restartPolicy="Never", annotations={"hyperkube.dev/hollow-exit-after": "10ms"})
+
+    status = hollow.wait_phase("Succeeded")
+
+    assert condition(status, "Ready")["reason"] == "PodCompleted"
+
+
+def test_a_pod_that_fails_fails(hollow):
+    annotations = {"hyperkube.dev/hollow-exit-after": "10ms", "hyperkube.dev/hollow-exit-code": "2"}
+    hollow.create(containers=HOLLOW, restartPolicy="Never", annotations=annotations)
+
+    status = hollow.wait_phase("Failed")
+
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 2
+
+
+def test_a_crashing_container_backs_off(hollow):
+    annotations = {"hyperkube.dev/hollow-exit-after": "10ms", "hyperkube.dev/hollow-exit-code": "2"}
+    pod = hollow.create(containers=HOLLOW, annotations=annotations)
+
+    status = hollow.wait_reason("CrashLoopBackOff")
+
+    uid = pod["metadata"]["uid"]
+    assert status["restartCount"] == 1
+    assert status["state"]["waiting"]["message"] == f"back-off 10s restarting failed container=c pod=p_default({uid})"
+    assert ("BackOff", f"Back-off restarting failed container c in pod p_default({uid})") in hollow.events()
+
+
+def test_a_pod_that_does_not_fit_is_refused(hollow):
+    until(lambda: hollow.kubelet.node.node().get("status"))
+    hollow.create(containers=[{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1000"}}}])
+
+    status = hollow.wait_phase("Failed")
+
+    assert status["reason"] == "OutOfcpu"
+    assert status["message"].startswith("Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000")
+
+
+@pytest.mark.slow
+def test_a_pod_over_its_deadline_is_ended(hollow):
+    hollow.create(containers=HOLLOW, activeDeadlineSeconds=1)
+
+    status = hollow.wait_phase("Failed")
+
+    assert (status["reason"], status["message"]) == (
+        "DeadlineExceeded", "Pod was active on the node longer than the specified deadline",
+    )  # fmt: skip
+
+
+def test_a_pod_that_vanishes_from_the_api_is_ended(hollow):
+    hollow.create(containers=HOLLOW)
+    hollow.wait_phase("Running")
+
+    hollow.client.delete(PODS, "p", "default", options={"gracePeriodSeconds": 0})
+
+    until(lambda: not hollow.kubelet.runtime.sandboxes())
+
+
+@pytest.mark.slow
+def test_a_status_that_cannot_be_written_is_written_later(hollow):
+    hollow.client.fail_next("patch", "pods", ConnectionError("no server"))
+
+    hollow.create(containers=HOLLOW)
+
+    hollow.wait_phase("Running")
+
+
+def test_static_pods_run_and_show_as_mirrors(tmp_path):
+    manifests = tmp_path / "manifests"
+    manifests.mkdir()
+    (manifests / "web.yaml").write_text(
+        json.dumps({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web"}, "spec": {"containers": HOLLOW}})
+    )
+
+    with running(tmp_path, **{"pod-manifest-path": str(manifests), "file-check-frequency": 0.05}) as rig:
+        status = until(
+            lambda: not rig.gone("web-n1") and rig.status("web-n1").get("phase") == "Running" and rig.status("web-n1")
+        )
+        mirror = rig.client.get(PODS, "web-n1", "default")
+        rig.client.delete(PODS, "web-n1", "default")
+        again = until(
+            lambda: (
+                not rig.gone("web-n1")
+                and rig.client.get(PODS, "web-n1", "default")["metadata"]["uid"] != mirror["metadata"]["uid"]
+            )
+        )
+        (manifests / "web.yaml").unlink()
+        until(lambda: rig.gone("web-n1"))
+        until(lambda: not rig.kubelet.runtime.sandboxes())
+
+    assert mirror["metadata"]["annotations"]["kubernetes.io/config.source"] == "file"
+    assert status["containerStatuses"][0]["ready"]
+    assert again
+
+
+def test_a_stand_alone_kubelet_runs_static_pods(tmp_path):
+    from hyperkube_host.kubelet.kubelet import Kubelet
+    from hyperkube_host.kubelet.options import KubeletOptions
+
+    manifest = tmp_path / "web.json"
+    manifest.write_text(
+        json.dumps({"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "web"}, "spec": {"containers": HOLLOW}})
+    )
+    options = {
+        "hostname-override": "n1",
+        "root-dir": str(tmp_path / "root"),
+        "container-runtime": "hollow",
+        "config": str(manifest),
+        "node-ip": "127.0.0.1",
+    }
+    kubelet = Kubelet(client=None, options=KubeletOptions.parse(options))
+
+    kubelet.start()
+    until(lambda: [status.state for status in kubelet.runtime.containers()] == ["running"])
+    kubelet.close()
