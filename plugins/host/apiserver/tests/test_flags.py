@@ -1,8 +1,10 @@
 """The API server's flags: all that Kubernetes has had are taken, and what does nothing says so."""
 
 import pytest
-from hyperkube_host.apiserver.command import COMMAND, complete, long_running
+from hyperkube_host.apiserver.command import COMMAND
+from hyperkube_host.apiserver.completion import complete
 from hyperkube_host.apiserver.flags import FLAGS
+from hyperkube_host.apiserver.options import Options
 
 from hyperkube.command.flag import by_name, typed
 from hyperkube.command.server_command import parse
@@ -90,22 +92,23 @@ def test_values_are_shown_as_they_would_be_typed():
 
 
 def test_only_a_given_expression_takes_paths_out_of_the_limits():
-    assert long_running(parse(COMMAND, [])) == ""
-    assert long_running(parse(COMMAND, ["--long-running-request-regexp=/slow$"])) == "/slow$"
+    given = Options.of(parse(COMMAND, ["--long-running-request-regexp=/slow$"]))
+
+    assert Options.of(parse(COMMAND, [])).long_running is None
+    assert given.long_running is not None
+    assert given.long_running.pattern == "/slow$"
 
 
 def test_an_expression_that_is_none_is_refused():
     with pytest.raises(UsageError, match=r"--long-running-request-regexp='\[' is no regular expression"):
-        long_running(parse(COMMAND, ["--long-running-request-regexp=["]))
+        Options.of(parse(COMMAND, ["--long-running-request-regexp=["]))
 
 
 def test_the_flags_reach_the_server_as_text_for_flagz(tmp_path):
-    options = parse(COMMAND, ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0"])
+    options = complete(parse(COMMAND, ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0"]))
 
-    complete(options)
-
-    assert options["flagz"]["storage-backend"] == "memory"
-    assert options["presence"] is True
+    assert options.flagz["storage-backend"] == "memory"
+    assert options.is_announced
 
 
 def test_an_unknown_reconciler_is_refused(tmp_path):

@@ -373,7 +373,7 @@ def test_without_the_garbage_collector_no_deletion_waits_for_it(other):
 
 
 def test_paths_of_the_given_expression_run_long(other):
-    handler = other(**{"long-running": "/slow$"}).handler
+    handler = other(**{"long-running-request-regexp": "/slow$"}).handler
 
     assert handler.is_long_running(HttpRequest(method="GET", path="/api/v1/slow"))
     assert not handler.is_long_running(HttpRequest(method="GET", path="/api/v1/pods"))

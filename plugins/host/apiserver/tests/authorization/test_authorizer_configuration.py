@@ -2,6 +2,7 @@ import json
 import re
 
 import pytest
+from hyperkube_host.apiserver import options
 from hyperkube_host.apiserver.authorization.configuration import Chosen, authorizers_of
 
 from hyperkube.machinery.errors import UsageError
@@ -13,18 +14,26 @@ RBAC = {"type": "RBAC", "name": "rbac"}
 
 @pytest.fixture
 def read(tmp_path):
-    def reader(*rows, modes=(), **options):
+    def reader(*rows, modes=(), **more):
         path = tmp_path / "authorization.json"
         config = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthorizationConfiguration"}
         path.write_text(json.dumps({**config, "authorizers": list(rows)}))
-        return authorizers_of({"authorization-config": str(path), **options}, modes)
+        return authorizers_of(
+            options.read(
+                options.AuthorizationOptions,
+                {"authorization-config": str(path), "authorization-mode": modes, **more},
+            )
+        )
 
     return reader
 
 
 def test_modes_are_plugins_in_order():
-    assert authorizers_of({}, ["Node", "RBAC"]) == [Chosen("Node", "Node"), Chosen("RBAC", "RBAC")]
-    assert authorizers_of({}, []) == [Chosen("AlwaysAllow", "AlwaysAllow")]
+    modes = options.read(options.AuthorizationOptions, {"authorization-mode": ["Node", "RBAC"]})
+    none = options.read(options.AuthorizationOptions, {})
+
+    assert authorizers_of(modes) == [Chosen("Node", "Node"), Chosen("RBAC", "RBAC")]
+    assert authorizers_of(none) == [Chosen("AlwaysAllow", "AlwaysAllow")]
 
 
 def test_a_file_may_name_several_webhooks_between_the_others(read):

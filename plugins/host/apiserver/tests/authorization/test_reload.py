@@ -8,6 +8,7 @@ import pytest
 from hyperkube_host.apiserver.authorization.authorizers import load_authz
 from hyperkube_host.apiserver.authorization.reload import AuthorizersOfFile
 from hyperkube_host.apiserver.authorization.union import Authorization
+from hyperkube_host.apiserver.options import AuthorizationOptions, read
 from hyperkube_host.apiserver.plugins import hooks
 from hyperkube_testing.peers.peer import Peer
 
@@ -28,7 +29,7 @@ class World:
 
     def __init__(self, folder, peer):
         self.path, self.peer, self.clock = folder / "authorization.json", peer, FakeClock()
-        self.options = {"authorization-config": str(self.path)}
+        self.options = read(AuthorizationOptions, {"authorization-config": str(self.path)})
         self.verdicts = {}
 
     def write(self, *rows):
@@ -48,13 +49,13 @@ class World:
         return {"type": "Webhook", "name": name, "webhook": table}
 
     def context(self, _family, name):
-        return PluginContext(name=name, clock=self.clock, options=self.options)
+        return PluginContext(name=name, clock=self.clock)
 
     def start(self):
         host = load_authz(self.options, self.context)
         names = ("authz_authorize", "authz_epoch", "authz_rules")
         self.authorization = Authorization(*[hooks(host, name) for name in names])
-        self.file = AuthorizersOfFile(host, self.authorization, self.context, self.options, self.clock)
+        self.file = AuthorizersOfFile(host, self.authorization, self.context, str(self.path), self.clock)
 
     def verdict(self):
         return self.authorization.authorize(QUESTION).verdict

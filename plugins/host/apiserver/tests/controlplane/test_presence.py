@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hyperkube_host.apiserver.controlplane.endpoint_reconciler import LEASE_SECONDS, KubernetesEndpoints
 from hyperkube_host.apiserver.controlplane.presence import presence_of
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.server import ApiServer
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, LEASES
@@ -17,6 +18,12 @@ from hyperkube.testing.waiting import eventually
 pytest.importorskip("hyperkube_api.discovery", reason="needs the API group of endpoint slices")
 
 OPTIONS = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"], "advertise-address": "10.0.0.1"}
+
+
+def announced(**values):
+    return Options.of(values, is_announced=True)
+
+
 ROOT = "/registry/"
 
 
@@ -156,8 +163,8 @@ def test_as_many_as_were_announced_are_kept(store, client):
 
 @pytest.mark.parametrize(("kind", "there"), [("lease", True), ("master-count", False), ("none", False)])
 def test_the_flag_chooses_the_reconciler(store, client, clock, kind, there):
-    options = {"presence": True, "endpoint-reconciler-type": kind, "advertise-address": "10.0.0.1"}
-    presence = presence_of(options, {}, store, ROOT, client, clock)
+    options = announced(**{"endpoint-reconciler-type": kind, "advertise-address": "10.0.0.1"})
+    presence = presence_of(options, store, ROOT, client, clock)
 
     presence.renew(first=True)
 
@@ -166,7 +173,7 @@ def test_the_flag_chooses_the_reconciler(store, client, clock, kind, there):
 
 
 def test_a_server_on_loopback_is_behind_no_service(store, client, clock):
-    presence = presence_of({"presence": True, "advertise-address": "127.0.0.1"}, {}, store, ROOT, client, clock)
+    presence = presence_of(announced(**{"advertise-address": "127.0.0.1"}), store, ROOT, client, clock)
 
     presence.renew()
 
@@ -175,7 +182,7 @@ def test_a_server_on_loopback_is_behind_no_service(store, client, clock):
 
 
 def test_a_lease_that_is_refused_is_tried_again_and_keeps_nobody_out(store, client, clock, caplog):
-    presence = presence_of({**OPTIONS, "presence": True}, {}, store, ROOT, Refusing(client), clock)
+    presence = presence_of(announced(**OPTIONS), store, ROOT, Refusing(client), clock)
     before = presence.begun()
 
     presence.renew()
@@ -186,7 +193,8 @@ def test_a_lease_that_is_refused_is_tried_again_and_keeps_nobody_out(store, clie
 
 
 def test_the_gate_takes_the_lease_away(store, client, clock):
-    presence = presence_of({**OPTIONS, "presence": True}, {"APIServerIdentity": False}, store, ROOT, client, clock)
+    options = announced(**OPTIONS, **{"feature-gates": {"APIServerIdentity": False}})
+    presence = presence_of(options, store, ROOT, client, clock)
 
     presence.renew()
 
@@ -194,7 +202,7 @@ def test_the_gate_takes_the_lease_away(store, client, clock):
 
 
 def test_a_server_makes_itself_known_and_is_ready_then():
-    server = ApiServer(options={**OPTIONS, "presence": True}, store=MemoryStore(), clock=SystemClock())
+    server = ApiServer(options=announced(**OPTIONS), store=MemoryStore(), clock=SystemClock())
     server.start()
 
     eventually(server.ready)

@@ -21,7 +21,7 @@ def version(group, name, *, served=True, legacy=False):
 
 
 def names(config, *versions):
-    return [one.version for one in selected(versions, {"runtime-config": config})]
+    return [one.version for one in selected(versions, config)]
 
 
 def test_what_is_not_served_by_default_needs_asking_for():

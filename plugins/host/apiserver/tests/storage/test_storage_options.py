@@ -2,6 +2,7 @@ import json
 import logging
 
 import pytest
+from hyperkube_host.apiserver.options import StorageOptions, read
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_host.apiserver.storage.storage_options import (
     HistorySizes,
@@ -19,8 +20,12 @@ from hyperkube.machinery.groups import GroupResource, GroupVersion
 LOGGER = logging.getLogger("hyperkube.apiserver")
 
 
+def stored(values):
+    return read(StorageOptions, values)
+
+
 def test_a_resource_can_have_servers_of_its_own(caplog):
-    options = {"etcd-servers-overrides": "/events#http://a;http://b,apps/deployments#http://c"}
+    options = stored({"etcd-servers-overrides": "/events#http://a;http://b,apps/deployments#http://c"})
 
     assert server_overrides(options, LOGGER) == {
         GroupResource("", "events"): ["http://a", "http://b"],
@@ -31,7 +36,7 @@ def test_a_resource_can_have_servers_of_its_own(caplog):
 
 @pytest.mark.parametrize("entry", ["events#http://a", "/events", "/events#", "/#http://a", "/a/b#http://a", "/e#a#b"])
 def test_a_malformed_override_is_logged_and_skipped(caplog, entry):
-    options = {"etcd-servers-overrides": [entry, "/events#http://a"]}
+    options = stored({"etcd-servers-overrides": [entry, "/events#http://a"]})
 
     assert list(server_overrides(options, LOGGER)) == [GroupResource("", "events")]
     assert repr(entry) in caplog.text
@@ -48,13 +53,15 @@ def test_protobuf_is_not_written():
 
 
 def test_history_has_a_size_by_resource():
-    sizes = HistorySizes({"default-watch-cache-size": 50, "watch-cache-sizes": ["pods#1000", "deployments.apps#7"]})
+    sizes = HistorySizes(
+        stored({"default-watch-cache-size": 50, "watch-cache-sizes": ["pods#1000", "deployments.apps#7"]})
+    )
 
     assert sizes.of(GroupResource("", "pods")).events == 1000
     assert sizes.of(GroupResource("apps", "deployments")).events == 7
     assert sizes.of(GroupResource("", "nodes")).events == 50
     with pytest.raises(UsageError, match="invalid value of --watch-cache-sizes: 'pods'"):
-        HistorySizes({"watch-cache-sizes": "pods"})
+        HistorySizes(stored({"watch-cache-sizes": "pods"}))
 
 
 def test_the_etcd_client_file_of_old_names_servers_and_certificates(tmp_path):
@@ -62,13 +69,13 @@ def test_the_etcd_client_file_of_old_names_servers_and_certificates(tmp_path):
     config = {"certFile": "c", "keyFile": "k", "caCertFile": ["a"]}
     path.write_text(json.dumps({"cluster": {"leader": "http://a", "machines": ["http://a"]}, "config": config}))
 
-    assert etcd_options({"etcd-config": str(path)}) == {
+    assert etcd_options(stored({"etcd-config": str(path)})) == {
         "etcd-servers": ["http://a"],
         "etcd-cafile": "a",
         "etcd-certfile": "c",
         "etcd-keyfile": "k",
     }
-    assert etcd_options({"etcd-servers": ["http://b"]}) == {}
+    assert etcd_options(stored({"etcd-servers": ["http://b"]})) == {}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +89,7 @@ def test_the_etcd_client_file_of_old_names_servers_and_certificates(tmp_path):
 )
 def test_ways_to_etcd_that_cannot_be_gone_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
-        etcd_options(options)
+        etcd_options(stored(options))
 
 
 def test_an_etcd_client_file_without_machines_is_refused(tmp_path):
@@ -90,11 +97,11 @@ def test_an_etcd_client_file_without_machines_is_refused(tmp_path):
     path.write_text("{}")
 
     with pytest.raises(UsageError, match=r"has no cluster\.machines"):
-        etcd_options({"etcd-config": str(path)})
+        etcd_options(stored({"etcd-config": str(path)}))
 
 
 def test_storage_versions_may_name_the_group_they_are_moved_from():
-    options = {"storage-versions": "autoscaling/v1,extensions=apps/v1", "storage-version": "v1"}
+    options = stored({"storage-versions": "autoscaling/v1,extensions=apps/v1", "storage-version": "v1"})
 
     assert storage_versions(options) == [("", "v1"), ("autoscaling", "v1"), ("apps", "v1")]
 
@@ -109,7 +116,7 @@ def test_storage_versions_may_name_the_group_they_are_moved_from():
 )
 def test_storage_versions_that_cannot_be_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
-        storage_versions(options)
+        storage_versions(stored(options))
 
 
 def test_a_storage_version_that_is_not_served_is_refused():
@@ -118,7 +125,9 @@ def test_a_storage_version_that_is_not_served_is_refused():
 
 
 def test_sizes_follow_the_memory_unless_they_are_named():
-    sizes = HistorySizes({"target-ram-mb": 12_000, "watch-cache-sizes": ["nodes#7"], "default-watch-cache-size": 50})
+    sizes = HistorySizes(
+        stored({"target-ram-mb": 12_000, "watch-cache-sizes": ["nodes#7"], "default-watch-cache-size": 50})
+    )
 
     found = {name: sizes.of(GroupResource("", name)).events for name in ("pods", "services", "nodes", "secrets")}
     assert found == {"pods": 2000, "services": 1000, "nodes": 7, "secrets": 50}

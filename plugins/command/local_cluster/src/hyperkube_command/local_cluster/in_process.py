@@ -10,7 +10,7 @@ from hyperkube_command.local_cluster.arguments import (
     simulated_node_arguments,
     simulated_node_name,
 )
-from hyperkube_host.apiserver import command as apiserver
+from hyperkube_host.apiserver.command import COMMAND as API_SERVER
 from hyperkube_host.controller_manager import command as controller_manager
 from hyperkube_host.kubelet import command as kubelet
 from hyperkube_host.proxy import command as proxy
@@ -29,6 +29,8 @@ ENDING_SECONDS = 2.0
 
 def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     """Start everything; return a client that may do anything."""
+    from hyperkube_host.apiserver import listeners
+    from hyperkube_host.apiserver.completion import complete
     from hyperkube_host.controller_manager import endpoint as controlling
     from hyperkube_host.scheduler import endpoint as scheduling
     from hyperkube_lib.serving.loop import EdgeLoop
@@ -36,8 +38,7 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     options = parsed(cluster)
     loop = EdgeLoop()
     life.start("the network loop", loop)
-    apiserver.complete(options["apiserver"])
-    api = apiserver.start(life, options["apiserver"], loop, ending_seconds=ENDING_SECONDS)
+    api = listeners.start(life, complete(options["apiserver"]), loop, ending_seconds=ENDING_SECONDS)
     manager = controller_manager.start(life, options["controller-manager"], api.client)
     api.paths.offer(controlling.METRICS_PATH, lambda _request: controlling.measured(manager))
     decides = scheduler.start(life, options["scheduler"], api.client(component("system:kube-scheduler")))
@@ -55,7 +56,7 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
 def parsed(cluster: ClusterOptions) -> dict[str, Options]:
     """Return server word → options, parsed from the same command lines that `--processes` uses."""
     commands = {
-        "apiserver": apiserver.COMMAND,
+        "apiserver": API_SERVER,
         "controller-manager": controller_manager.COMMAND,
         "scheduler": scheduler.COMMAND,
         "kubelet": kubelet.COMMAND,

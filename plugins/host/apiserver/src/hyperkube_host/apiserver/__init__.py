@@ -2,7 +2,8 @@
 
 Folders import downwards only, in this order (checked by import-linter):
 
-- ``command``, ``flags``, ``server``, ``shutdown``: the command line, the server, and its end.
+- ``command``, ``completion``, ``listeners``, ``server``, ``shutdown``: from the command line to the server and
+  its end.
 - ``assembly``: the server is put together in stages.
 - ``in_process``: the API for the parts of this process, without a socket.
 - ``pipeline``: authentication, impersonation, flow control, authorization, dispatch to the verbs, the answer.
@@ -16,4 +17,6 @@ Folders import downwards only, in this order (checked by import-linter):
 - ``serializer``: media types. ``request``: what travels through the pipeline. ``resources``: what is served.
 - ``audit``: events, policies and backends. ``explain``: why a
   request was refused. ``openapi``: documents of schemas. ``plugins``: what loading plugins needs.
+  ``promise``: a part that others are given before it is built.
+- ``options``: all options, typed. ``flags``: the table of flags.
 """

@@ -18,6 +18,7 @@ from hyperkube_host.apiserver.assembly.stores import open_stores
 from hyperkube_host.apiserver.assembly.verbs import build_services
 from hyperkube_host.apiserver.assembly.warm_state import WarmState
 from hyperkube_host.apiserver.health.post_start_hooks import Part
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
@@ -32,7 +33,7 @@ class ApiServer:
     """One API server.
 
     Args:
-        options: flag name → parsed value, with Kubernetes' spelling; what is missing has its default.
+        options: typed, or flag name → value, with Kubernetes' spelling; what is missing has its default.
         clock: the cluster's time.
         store: replaces what ``--storage-backend`` names; the server does not close it.
         warm: of a server with the same plugins, if `store` is a fork of its store.
@@ -41,12 +42,14 @@ class ApiServer:
     def __init__(
         self,
         *,
-        options: Mapping[str, Any],
+        options: Options | Mapping[str, Any],
         clock: Clock | None = None,
         store: Store | None = None,
         warm: WarmState | None = None,
     ) -> None:
-        foundation = self._foundation = lay_foundation(dict(options), clock or SystemClock())
+        foundation = self._foundation = lay_foundation(
+            options if isinstance(options, Options) else Options.of(dict(options)), clock or SystemClock()
+        )
         protobuf = Protobuf()
         self._stores = open_stores(foundation, store)
         self._model = build_model(foundation, self._stores, warm.cache if warm is not None else None)

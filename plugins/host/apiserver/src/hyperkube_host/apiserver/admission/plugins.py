@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from hyperkube_host.apiserver.admission.configuration import settings_of
-from hyperkube_host.apiserver.plugins import ContextOf, listed
+from hyperkube_host.apiserver.options import AdmissionOptions
+from hyperkube_host.apiserver.plugins import ContextOf
 
 from hyperkube.hookspecs import admission
 from hyperkube.machinery.errors import UsageError
@@ -20,10 +20,10 @@ _FIRST_OF_THE_LAST = "MutatingAdmissionPolicy"
 """Plugins that the bundle does not know run before this one: before the policies and webhooks."""
 
 
-def load_admission(options: Mapping[str, Any], context: ContextOf, logger: logging.Logger) -> PluginHost:
+def load_admission(options: AdmissionOptions, context: ContextOf, logger: logging.Logger) -> PluginHost:
     """Load the admission plugins in the order of the chain, with the settings of their configuration file."""
     names = admission_names(options, logger)
-    settings = settings_of(str(options.get("admission-control-config-file") or ""), names)
+    settings = settings_of(options.admission_control_config_file, names)
 
     def own(name: str) -> PluginContext:
         given = context("admission", name)
@@ -32,7 +32,7 @@ def load_admission(options: Mapping[str, Any], context: ContextOf, logger: loggi
     return load("admission", names, admission, own)
 
 
-def admission_names(options: Mapping[str, Any], logger: logging.Logger) -> list[str]:
+def admission_names(options: AdmissionOptions, logger: logging.Logger) -> Sequence[str]:
     """Return the enabled admission plugins in order.
 
     ``--admission-control`` gives names and order itself. Else: the default ones plus the enabled minus the disabled
@@ -41,11 +41,10 @@ def admission_names(options: Mapping[str, Any], logger: logging.Logger) -> list[
     Raises:
         UsageError: a name that is given is not installed.
     """
-    exact = listed(options, "admission-control")
-    if exact:
-        return exact
+    if options.admission_control:
+        return options.admission_control
     available = installed("admission")
-    enabled, disabled = listed(options, "enable-admission-plugins"), listed(options, "disable-admission-plugins")
+    enabled, disabled = options.enable_admission_plugins, options.disable_admission_plugins
     unknown = [name for name in enabled if name not in available]
     if unknown:
         known = ", ".join(sorted(available)) or "none"

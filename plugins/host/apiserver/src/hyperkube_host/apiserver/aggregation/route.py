@@ -6,13 +6,13 @@ Source: kubernetes kube-aggregator ``pkg/apiserver/{handler_proxy,resolvers}.go`
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
 from hyperkube_host.apiserver.health.health import text
+from hyperkube_host.apiserver.options import AggregationOptions
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
@@ -94,7 +94,7 @@ class Routes:
 
     remotes: Remotes
     objects: Objects
-    options: Mapping[str, Any]
+    options: AggregationOptions
 
     def answer(self, request: ApiRequest) -> Answer | None:
         """Return how a request gets to the server that serves its group version; None when that is this one."""
@@ -127,8 +127,8 @@ class Routes:
             ca_data=remote.ca if remote.is_checked else "",
             ca_file=_machine_authorities() if remote.is_checked and not remote.ca else "",
             server_name=f"{remote.service}.{remote.namespace}.svc",
-            certificate_file=str(self.options.get("proxy-client-cert-file") or ""),
-            key_file=str(self.options.get("proxy-client-key-file") or ""),
+            certificate_file=self.options.proxy_client_cert_file,
+            key_file=self.options.proxy_client_key_file,
             headers=identity_headers(user),
             withheld=("x-remote-",),
         )

@@ -13,7 +13,7 @@ from hyperkube_host.apiserver.authorization.reload import AuthorizersOfFile
 from hyperkube_host.apiserver.authorization.union import ALWAYS_ALLOWED_PATHS, Authorization
 from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
-from hyperkube_host.apiserver.plugins import hooks, listed
+from hyperkube_host.apiserver.plugins import hooks
 
 from hyperkube.plugin import PluginHost
 
@@ -40,36 +40,34 @@ class Access:
 def build_access(foundation: Foundation) -> Access:
     """Load the authenticators and authorizers, and keep the promise of the authorizer."""
     options, clock = foundation.options, foundation.clock
-    authn = load_authn(options, foundation.context)
-    authz = load_authz(options, foundation.context)
+    rules = options.authorization
+    authn = load_authn(options.values, foundation.context)
+    authz = load_authz(rules, foundation.context)
     foundation.hosts.add(authn)
     foundation.hosts.add(authz)
     authorization = Authorization(
         hooks(authz, "authz_authorize"),
         hooks(authz, "authz_epoch"),
         hooks(authz, "authz_rules"),
-        open_paths=listed(options, "authorization-always-allow-paths") or ALWAYS_ALLOWED_PATHS,
+        open_paths=ALWAYS_ALLOWED_PATHS,
     )
     foundation.authorizer.keep(authorization)
-    reasons = Reasons(foundation.informers) if options.get("explain-forbidden") and "RBAC" in authz.names else None
+    reasons = Reasons(foundation.informers) if rules.explain_forbidden and "RBAC" in authz.names else None
     return Access(
         authentication=Authentication(
             hooks(authn, "authn_authenticate"),
             clock,
             basic=bool(BASIC.intersection(authn.names)),
-            proxy_headers=listed(options, "requestheader-username-headers") or ["x-remote-user"],
+            proxy_headers=options.authentication.requestheader_username_headers,
         ),
         authorization=authorization,
         authz=authz,
-        reload=AuthorizersOfFile(authz, authorization, foundation.context, options, clock),
-        explanations=Explanations(clock, bool(options.get("explain-admission")), reasons),
+        reload=AuthorizersOfFile(authz, authorization, foundation.context, rules.authorization_config, clock),
+        explanations=Explanations(clock, options.admission.explain_admission, reasons),
         signer=_signer(foundation),
     )
 
 
 def _signer(foundation: Foundation) -> TokenSigner | None:
-    options = foundation.options
-    if not options.get("service-account-signing-key-file"):
-        return None
-    issuers = listed(options, "service-account-issuer")
-    return TokenSigner(options, issuers, listed(options, "api-audiences") or issuers, foundation.clock)
+    options = foundation.options.service_accounts
+    return TokenSigner(options, foundation.clock) if options.service_account_signing_key_file else None

@@ -56,7 +56,7 @@ def build_controllers(
             model.registry, remote.remotes, remote.routes, remote.described, loopback, clock, LOGGER
         ),
         flows=_flows(foundation, model, serving.limits, model.api),
-        presence=presence_of(options, foundation.gates, model.store, foundation.root, loopback, clock),
+        presence=presence_of(options, model.store, foundation.root, loopback, clock),
     )
     hooks.follow(Part.DEFINITIONS, lambda: controllers.definitions.synced)
     hooks.follow(Part.SYSTEM_OBJECTS, lambda: controllers.bootstrap.done)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from hyperkube_host.apiserver.in_process.client import InProcessClient
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.request_path import RequestPath
 from hyperkube_host.apiserver.plugins import PluginHosts
 from hyperkube_host.apiserver.promise import Promise
@@ -21,7 +20,6 @@ from hyperkube.plugin import PluginContext
 
 LOGGER = logging.getLogger("hyperkube.apiserver")
 _STORAGE = "storage"
-DEFAULT_PREFIX = "/registry"
 
 
 class PromisedAuthorizer:
@@ -51,8 +49,7 @@ class Foundation:
         authorizer: who decides what users may do.
     """
 
-    options: Mapping[str, Any]
-    gates: Mapping[str, bool]
+    options: Options
     clock: Clock
     root: str
     informers: InformerFactory
@@ -72,24 +69,23 @@ class Foundation:
             name=name,
             clock=self.clock,
             logger=logging.getLogger(f"hyperkube.{family}.{name}"),
-            gates=self.gates,
-            settings=(self.options.get("plugin-settings") or {}).get(family, {}).get(name, {}),
-            options=self.options,
+            gates=self.options.gates,
+            settings=(self.options.values.get("plugin-settings") or {}).get(family, {}).get(name, {}),
+            options=self.options.values,
             client=None if is_storage else self.loopback,
             informers=None if is_storage else self.informers,
             authorizer=None if is_storage else PromisedAuthorizer(self.authorizer),
         )
 
 
-def lay_foundation(options: Mapping[str, Any], clock: Clock) -> Foundation:
+def lay_foundation(options: Options, clock: Clock) -> Foundation:
     """Return the first stage of a server with these options."""
     request_path = Promise[RequestPath]("the request path")
     loopback = InProcessClient(request_path.get, LOOPBACK, clock)
     return Foundation(
         options=options,
-        gates=dict(options.get("feature-gates") or {}),
         clock=clock,
-        root=str(options.get("etcd-prefix") or DEFAULT_PREFIX).rstrip("/") + "/",
+        root=options.storage.etcd_prefix.rstrip("/") + "/",
         informers=InformerFactory(loopback, clock),
         hosts=PluginHosts(),
         request_path=request_path,

@@ -83,7 +83,7 @@ class _Caches:
 def build_model(foundation: Foundation, stores: Stores, state: CacheState | None = None) -> Model:
     """Load the API groups and register what they declare; `state` is what the cache begins with."""
     options = foundation.options
-    caches = _Caches(foundation, HistorySizes(options), stores.registry)
+    caches = _Caches(foundation, HistorySizes(options.storage), stores.registry)
     cache = caches.make(stores.main, state)
     api = load_api(foundation.context)
     foundation.hosts.add(api)
@@ -91,9 +91,9 @@ def build_model(foundation: Foundation, stores: Stores, state: CacheState | None
     overrides = _store_elsewhere(stores, caches, declared) if stores.opened is not None else _Overrides()
     registry = Registry(cache, root=foundation.root, elsewhere=overrides.caches)
     stores.registry.keep(registry)
-    registry.add(selected(declared, options))
+    registry.add(selected(declared, options.features.runtime_config))
     check_storage_versions(
-        storage_versions(options), {(version.group, version.version) for version in registry.versions()}
+        storage_versions(options.storage), {(version.group, version.version) for version in registry.versions()}
     )
     own = (stores.opened.raw,) if stores.opened is not None else ()
     return Model(
@@ -121,7 +121,7 @@ def _store_elsewhere(stores: Stores, caches: _Caches, declared: Sequence[ApiGrou
     specs = [spec for version in declared for spec in version.resources if spec.storage_prefix]
     prefixes = {spec.resource.group_resource: spec.storage_prefix for spec in reversed(specs)}
     found = _Overrides()
-    for resource, servers in server_overrides(foundation.options, LOGGER).items():
+    for resource, servers in server_overrides(foundation.options.storage, LOGGER).items():
         opened = stores.open_at(servers)
         prefix = prefixes.get(resource, f"{resource.group}/{resource.resource}")
         found.raw.append(opened.raw)

@@ -29,7 +29,7 @@ from hyperkube_host.apiserver.routes.paths import Paths
 from hyperkube_host.apiserver.routes.root import Sources, root_paths
 from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
-from hyperkube_host.apiserver.storage.store_health import HEALTH_SECONDS, StoreAnswers, StoreMetrics
+from hyperkube_host.apiserver.storage.store_health import StoreAnswers, StoreMetrics
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 
@@ -67,11 +67,11 @@ def build_serving(
 ) -> Serving:
     """Return how requests are answered, and keep the promise of the request path."""
     options, clock = foundation.options, foundation.clock
-    limits = limits_of(options, clock)
+    limits = limits_of(options.requests, clock)
     hooks = PostStartHooks(_parts(foundation, limits))
     shutting_down = threading.Event()
     checks = _checks(foundation, stores, model, hooks, shutting_down)
-    health = Health(checks, LOGGER, clock, grace=float(options.get("livez-grace-period") or 0))
+    health = Health(checks, LOGGER, clock, grace=options.features.livez_grace_period)
     metrics = RequestMetrics(limits)
     aggregation = _aggregation(foundation, services)
     paths = _paths(foundation, model, access, health, limits, metrics, aggregation)
@@ -83,7 +83,7 @@ def build_serving(
         elsewhere=aggregation.routes.answer,
         explanations=access.explanations,
     )
-    audit = auditor_of(options, clock, LOGGER)
+    audit = auditor_of(options.audit, clock, LOGGER)
     handler = ApiHandler(
         pipeline,
         Encoder(clock, protobuf, ColumnDefinitions(model.descriptions)),
@@ -95,7 +95,7 @@ def build_serving(
         LOGGER,
         local_store=hasattr(model.store, "subscribe"),
         audit=audit,
-        long_running=str(options.get("long-running") or ""),
+        long_running=options.long_running,
     )
     foundation.request_path.keep(RequestPath(pipeline, handler))
     return Serving(
@@ -112,7 +112,7 @@ def build_serving(
 
 def _aggregation(foundation: Foundation, services: Services) -> Aggregation:
     remotes = Remotes()
-    routes = Routes(remotes, services.objects, foundation.options)
+    routes = Routes(remotes, services.objects, foundation.options.aggregation)
     return Aggregation(remotes, routes, RemoteOpenApi(routes, LOGGER))
 
 
@@ -125,11 +125,10 @@ def _paths(
     metrics: RequestMetrics,
     aggregation: Aggregation,
 ) -> Paths:
-    stored = StoreMetrics(model.registry, model.raw_stores, foundation.options, foundation.clock)
+    stored = StoreMetrics(model.registry, model.raw_stores, foundation.options.storage, foundation.clock)
     return root_paths(
         Sources(
             options=foundation.options,
-            gates=foundation.gates,
             clock=foundation.clock,
             logger=LOGGER,
             registry=model.registry,
@@ -149,7 +148,7 @@ def _parts(foundation: Foundation, limits: Limits) -> set[Part]:
     parts = set(Part)
     if not isinstance(limits, FlowControl):
         parts.remove(Part.FLOWS)
-    if not (foundation.options.get("presence") and foundation.gates.get("APIServerIdentity", True)):
+    if not (foundation.options.is_announced and foundation.options.gates.get("APIServerIdentity", True)):
         parts.remove(Part.IDENTITY)
     return parts
 
@@ -157,15 +156,15 @@ def _parts(foundation: Foundation, limits: Limits) -> set[Part]:
 def _checks(
     foundation: Foundation, stores: Stores, model: Model, hooks: PostStartHooks, shutting_down: threading.Event
 ) -> list[Check]:
-    def answers(flag: str) -> Callable[[], bool]:
-        seconds = float(foundation.options.get(flag, HEALTH_SECONDS))
+    def answers(seconds: float) -> Callable[[], bool]:
         return StoreAnswers(model.store.revision, foundation.clock, seconds).passes
 
+    options = foundation.options.storage
     return [
         Check("log", lambda: True),
         Check("loopback-serving-certificate", lambda: foundation.request_path.is_kept, never_ready=True),
-        Check("etcd", answers("etcd-healthcheck-timeout")),
-        Check("etcd-readiness", answers("etcd-readycheck-timeout"), only_ready=True),
+        Check("etcd", answers(options.etcd_healthcheck_timeout)),
+        Check("etcd-readiness", answers(options.etcd_readycheck_timeout), only_ready=True),
         *(Check(*check) for check in (stores.encryption.checks() if stores.encryption is not None else ())),
         Check("informer-sync", foundation.hosts.ready, only_ready=True),
         *hooks.checks(),

@@ -48,34 +48,35 @@ class Stores:
 
     def open_at(self, servers: Sequence[str]) -> OpenedStore:
         """Open a further store, at other servers."""
-        options = {**self.foundation.options, "etcd-servers": servers}
-        return _open(self.foundation, options, self.encryption, self.registry)
+        values = {**self.foundation.options.values, "etcd-servers": servers}
+        return _open(self.foundation, values, self.encryption, self.registry)
 
 
 def open_stores(foundation: Foundation, given: Store | None) -> Stores:
     """Open the main store, unless the server was given one."""
-    options = foundation.options
+    options = foundation.options.storage
     check_media_type(options)
-    encryption = live_rules(options, foundation.clock, helped_provider(foundation.context, foundation.hosts))
+    providers = helped_provider(foundation.context, foundation.hosts)
+    encryption = live_rules(options, foundation.clock, providers)
     registry = Promise[Registry]("the registry")
     if given is not None:
         return Stores(foundation=foundation, main=given, opened=None, encryption=encryption, registry=registry)
-    opened = _open(foundation, options, encryption, registry)
+    opened = _open(foundation, foundation.options.values, encryption, registry)
     return Stores(foundation=foundation, main=opened.store, opened=opened, encryption=encryption, registry=registry)
 
 
 def _open(
-    foundation: Foundation, options: Mapping[str, Any], encryption: LiveRules | None, registry: Promise[Registry]
+    foundation: Foundation, values: Mapping[str, Any], encryption: LiveRules | None, registry: Promise[Registry]
 ) -> OpenedStore:
     def context(family: str, name: str) -> PluginContext:
-        return replace(foundation.context(family, name), options=options)
+        return replace(foundation.context(family, name), options=values)
 
-    host = load_storage(options, context)
+    host = load_storage(foundation.options.storage.storage_backend, context)
     foundation.hosts.add(host)
     raw: Store = host.hook.storage_open()
     forms: list[ValueForm] = []
     if encryption is not None:
         forms.append(EncryptedValues(encryption, lambda key: registry.get().stored_at(key)))
     if not isinstance(raw, Subscribable):  # other programs may have written to it
-        forms.append(StoredValues(registry.get, storage_versions(foundation.options)))
+        forms.append(StoredValues(registry.get, storage_versions(foundation.options.storage)))
     return OpenedStore(raw, transformed(raw, ValueForms(forms)) if forms else raw)

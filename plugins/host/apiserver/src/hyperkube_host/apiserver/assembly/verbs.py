@@ -14,7 +14,7 @@ from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.known_kinds import KnownKinds
 from hyperkube_host.apiserver.rest.objects import StoredObjects
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
-from hyperkube_host.apiserver.rest.services import LEASE_REUSE_SECONDS, LeasePool, Services
+from hyperkube_host.apiserver.rest.services import LeasePool, Services
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
@@ -23,10 +23,9 @@ from hyperkube.machinery.codecs.protobuf import Protobuf
 def build_services(foundation: Foundation, model: Model, access: Access, protobuf: Protobuf) -> Services:
     """Load the admission plugins and return the parts that verbs use."""
     options, clock = foundation.options, foundation.clock
-    admission = load_admission(options, foundation.context, LOGGER)
+    admission = load_admission(options.admission, foundation.context, LOGGER)
     foundation.hosts.add(admission)
     services = Promise[Services]("what verbs work with")
-    reuse = int(options.get("lease-reuse-duration-seconds", LEASE_REUSE_SECONDS))
     return services.keep(
         Services(
             registry=model.registry,
@@ -42,13 +41,13 @@ def build_services(foundation: Foundation, model: Model, access: Access, protobu
             decoder=BodyDecoder(Kinds(KnownKinds(model.registry).is_registered), protobuf),
             objects=StoredObjects(model.registry, services.get),
             ownership=FieldOwnership(clock),
-            leases=LeasePool(model.store, clock, reuse),
+            leases=LeasePool(model.store, clock, options.storage.lease_reuse_duration_seconds),
             logger=LOGGER,
-            options={
-                **options,
+            options=options,
+            call_options={
+                **options.values,
                 "service-account-signer": access.signer,
                 "token-authenticator": access.authentication.review,
             },
-            gates=foundation.gates,
         )
     )

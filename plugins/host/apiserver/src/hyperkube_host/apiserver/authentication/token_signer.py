@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from hyperkube_host.apiserver.options import ServiceAccountOptions
 from hyperkube_lib.service_account_tokens import TokenIssuer
 
 from hyperkube.machinery.clock import Clock
@@ -15,11 +15,9 @@ from hyperkube.machinery.clock import Clock
 class TokenSigner:
     """The issuer that ``--service-account-signing-key-file`` and ``--service-account-issuer`` describe."""
 
-    def __init__(self, options: Mapping[str, Any], issuers: list[str], audiences: list[str], clock: Clock) -> None:
-        """Take the first of `issuers` as the one that signs; `audiences` are the server's own."""
+    def __init__(self, options: ServiceAccountOptions, clock: Clock) -> None:
+        """Sign as the first issuer; the audiences of the server are its issuers unless others are given."""
         self._options = options
-        self._issuer = issuers[0] if issuers else ""
-        self._audiences = audiences
         self._clock = clock
         self._lock = threading.Lock()
         self._built: TokenIssuer | None = None
@@ -32,12 +30,13 @@ class TokenSigner:
         """
         with self._lock:
             if self._built is None:
+                options = self._options
                 self._built = TokenIssuer.from_file(
-                    str(self._options["service-account-signing-key-file"]),
-                    self._issuer,
+                    options.service_account_signing_key_file,
+                    next(iter(options.service_account_issuer), ""),
                     self._clock,
-                    api_audiences=self._audiences,
-                    extend=bool(self._options.get("service-account-extend-token-expiration", True)),
-                    max_seconds=float(self._options.get("service-account-max-token-expiration") or 0),
+                    api_audiences=options.api_audiences or options.service_account_issuer,
+                    extend=options.service_account_extend_token_expiration,
+                    max_seconds=options.service_account_max_token_expiration,
                 )
         return self._built.issue(**claims)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from hyperkube_host.apiserver.authorization.configuration import Chosen, authorizers_of
-from hyperkube_host.apiserver.plugins import ContextOf, listed
+from hyperkube_host.apiserver.options import AuthorizationOptions
+from hyperkube_host.apiserver.plugins import ContextOf
 
 from hyperkube.hookspecs import authz
 from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
 from hyperkube.plugin.configuration import WrongFields
 
 
-def load_authz(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
+def load_authz(options: AuthorizationOptions, context: ContextOf) -> PluginHost:
     """Load the authorizers of ``--authorization-mode`` or of ``--authorization-config``, in its order."""
-    wanted = authorizers_of(options, listed(options, "authorization-mode"))
+    wanted = authorizers_of(options)
     return PluginHost("authz", authz, [(chosen.name, build_authorizer(chosen, context)) for chosen in wanted])
 
 

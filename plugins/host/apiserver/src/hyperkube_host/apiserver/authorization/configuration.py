@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from hyperkube_host.apiserver.options import AuthorizationOptions
+
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
 from hyperkube.machinery.names import dns1123_subdomain
@@ -30,18 +32,14 @@ class Chosen:
     path: Path = field(default=ROOT, compare=False)
 
 
-def authorizers_of(options: Mapping[str, Any], modes: Sequence[str]) -> list[Chosen]:
+def authorizers_of(options: AuthorizationOptions) -> list[Chosen]:
     """Return the authorizers in order.
-
-    Args:
-        options: the server's options.
-        modes: the value of ``--authorization-mode``.
 
     Raises:
         UsageError: the file is wrong, flags speak of the same, or an authorizer is given twice.
     """
-    path = str(options.get("authorization-config") or "")
-    if path and (tuple(modes) not in {(), DEFAULT_MODES} or options.get("authorization-webhook-config-file")):
+    path, modes = options.authorization_config, options.authorization_mode
+    if path and (modes not in {(), DEFAULT_MODES} or options.authorization_webhook_config_file):
         raise UsageError(
             "--authorization-config can not be specified when --authorization-mode or"
             " --authorization-webhook-* flags are defined"

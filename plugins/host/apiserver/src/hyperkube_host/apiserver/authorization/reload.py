@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from hyperkube_host.apiserver.authorization.authorizers import build_authorizer
 from hyperkube_host.apiserver.authorization.configuration import Chosen, from_file
@@ -37,7 +35,7 @@ class AuthorizersOfFile:
         host: the authorizers as they were built at the start.
         authorization: asks them, and is told of new ones.
         context: makes the context of one that is new.
-        options: the server's flags.
+        path: of the file, empty without one.
         clock: for the interval.
     """
 
@@ -46,10 +44,10 @@ class AuthorizersOfFile:
         host: PluginHost,
         authorization: Authorization,
         context: ContextOf,
-        options: Mapping[str, Any],
+        path: str,
         clock: Clock,
     ) -> None:
-        self._path = str(options.get("authorization-config") or "")
+        self._path = path
         self._authorization = authorization
         self._context = context
         self._clock = clock

@@ -5,10 +5,10 @@ Source: kubernetes ``pkg/kubelet/client/kubelet_client.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import orjson
+from hyperkube_host.apiserver.options import KubeletOptions
 from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, NotFound
@@ -42,7 +42,7 @@ def port_of(node: Object, default: int = DEFAULT_PORT) -> int:
 def relay_to(
     node: Object,
     path: str,
-    options: Mapping[str, Any],
+    options: KubeletOptions,
     *,
     headers: Sequence[tuple[str, str]] = (),
     refusal: Callable[[int, bytes], Response] | None = None,
@@ -52,14 +52,13 @@ def relay_to(
     Raises:
         InternalError: the node has no usable address.
     """
-    preferred = options.get("kubelet-preferred-address-types") or _ADDRESS_TYPES
     return RelayUpgrade(
-        host=address_of(node, preferred),
-        port=port_of(node, int(options.get("kubelet-port") or DEFAULT_PORT)),
+        host=address_of(node, options.kubelet_preferred_address_types),
+        port=port_of(node, options.kubelet_port),
         path=path,
-        ca_file=str(options.get("kubelet-certificate-authority") or ""),
-        certificate_file=str(options.get("kubelet-client-certificate") or ""),
-        key_file=str(options.get("kubelet-client-key") or ""),
+        ca_file=options.kubelet_certificate_authority,
+        certificate_file=options.kubelet_client_certificate,
+        key_file=options.kubelet_client_key,
         headers=list(headers),
         refusal=refusal,
     )

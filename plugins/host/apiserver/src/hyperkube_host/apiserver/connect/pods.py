@@ -38,7 +38,7 @@ def log(services: Services, request: ApiRequest, target: Target) -> Answer:
     query = {name: request.param(name) for name in (*_LOG_NUMBERS, "sinceTime", "stream") if request.param(name)}
     query |= {name: "true" for name in ("follow", "previous", "timestamps") if flag(request.query, name)}
     path = f"/containerLogs/{quote(target.namespace)}/{quote(target.name)}/{quote(container)}?{urlencode(query)}"
-    return relay_to(node, path.rstrip("?"), services.options, refusal=as_status)
+    return relay_to(node, path.rstrip("?"), services.options.kubelets, refusal=as_status)
 
 
 def _log_errors(request: ApiRequest) -> list[FieldError]:
@@ -69,11 +69,11 @@ def stream(services: Services, request: ApiRequest, target: Target, kind: str) -
     if kind == "portforward":
         node = _host(services, target, pod)
         ports = [("port", port) for port in request.query.get("ports") or []]
-        return relay_to(node, f"/portForward/{place}?{urlencode(ports)}".rstrip("?"), services.options)
+        return relay_to(node, f"/portForward/{place}?{urlencode(ports)}".rstrip("?"), services.options.kubelets)
     container = container_of(request, pod)
     node = _host(services, target, pod)
     query = _stream_query(request, with_command=kind == "exec")
-    return relay_to(node, f"/{kind}/{place}/{quote(container)}?{urlencode(query)}", services.options)
+    return relay_to(node, f"/{kind}/{place}/{quote(container)}?{urlencode(query)}", services.options.kubelets)
 
 
 def _stream_query(request: ApiRequest, *, with_command: bool) -> Sequence[tuple[str, str]]:

@@ -51,7 +51,7 @@ def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
     resource = target.served.spec.resource
     if resource == NODES:
         _, name, _ = split_name(target.name)
-        return relay_to(services.objects.get(NODES, name), _path(request), services.options)
+        return relay_to(services.objects.get(NODES, name), _path(request), services.options.kubelets)
     if resource == PODS:
         return _pod(services, request, target)
     return _service(services, request, target)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from hyperkube_host.apiserver.controlplane.system_objects import SystemObjects
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.request.calls import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -45,7 +45,7 @@ class Bootstrap:
         services: Services,
         api: PluginHost,
         authz: PluginHost,
-        options: Mapping[str, Any],
+        options: Options,
         clock: Clock,
         logger: logging.Logger,
         *,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
-from typing import Any
 
 from hyperkube_host.apiserver.controlplane.endpoint_reconciler import KubernetesEndpoints
 from hyperkube_host.apiserver.controlplane.identity_lease import IdentityLease
-from hyperkube_host.apiserver.controlplane.system_objects import own_address
+from hyperkube_host.apiserver.controlplane.system_objects import HTTPS_PORT, own_address
+from hyperkube_host.apiserver.options import Options
 
 from hyperkube.client.client import Client
 from hyperkube.machinery.clock import Clock
@@ -26,18 +26,16 @@ SECONDS = 10.0
 """Source: kubernetes ``pkg/controlplane/instance.go`` (IdentityLeaseRenewIntervalPeriod, the Service's interval)."""
 
 
-def presence_of(
-    options: Mapping[str, Any], gates: Mapping[str, bool], store: Store, root: str, client: Client, clock: Clock
-) -> Presence | None:
+def presence_of(options: Options, store: Store, root: str, client: Client, clock: Clock) -> Presence | None:
     """Return how a server with these flags keeps itself known, None for one that does not."""
-    if not options.get("presence"):
+    if not options.is_announced:
         return None
-    identity = IdentityLease(client, clock) if gates.get("APIServerIdentity", True) else None
-    kind, address = str(options.get("endpoint-reconciler-type") or "lease"), own_address(options)
+    identity = IdentityLease(client, clock) if options.gates.get("APIServerIdentity", True) else None
+    kind, address = options.control_plane.endpoint_reconciler_type, own_address(options.address)
     endpoints: KubernetesEndpoints | None = None
     if kind != "none" and address and not ip_address(address).is_loopback:
-        count = int(options.get("apiserver-count") or 1) if kind == "master-count" else 0
-        port = int(options.get("secure-port") or 6443)
+        count = options.control_plane.apiserver_count if kind == "master-count" else 0
+        port = options.address.secure_port or HTTPS_PORT
         endpoints = KubernetesEndpoints(store, root, client, address=address, port=port, count=count)
     return Presence(identity, endpoints, clock)
 

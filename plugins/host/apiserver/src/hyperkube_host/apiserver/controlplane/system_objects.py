@@ -10,10 +10,9 @@ import socket
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any
 
 import orjson
-from hyperkube_host.apiserver.plugins import listed
+from hyperkube_host.apiserver.options import AddressOptions, Options
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_lib.service_account_tokens import TRACKING, TRACKING_KEY
 
@@ -22,7 +21,8 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
 NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
-_SERVICE_RANGE = "10.0.0.0/24"
+HTTPS_PORT = 6443
+"""The port of a server that listens on none itself."""
 _ELSEWHERE = "192.0.2.1"
 """An address of documentation (RFC 5737): routed like any other, reached by nobody."""
 _SERVICE_LABELS = {"component": "apiserver", "provider": "kubernetes"}
@@ -31,7 +31,7 @@ _SERVICE_LABELS = {"component": "apiserver", "provider": "kubernetes"}
 class SystemObjects:
     """Makes the objects from the server's options."""
 
-    def __init__(self, registry: Registry, options: Mapping[str, Any], clock: Clock) -> None:
+    def __init__(self, registry: Registry, options: Options, clock: Clock) -> None:
         self._registry = registry
         self._options = options
         self._clock = clock
@@ -48,7 +48,7 @@ class SystemObjects:
         yield from self._api_services()
 
     def _networks(self) -> list[str]:
-        return listed(self._options, "service-cluster-ip-range") or [_SERVICE_RANGE]
+        return self._options.control_plane.service_cluster_ip_range.split(",")
 
     def _first_address(self) -> str:
         return str(ip_network(self._networks()[0], strict=False)[1])
@@ -63,13 +63,13 @@ class SystemObjects:
         return {"type": kind, "status": "True", "lastTransitionTime": now, "reason": reason, "message": message}
 
     def _port(self) -> int:
-        return int(self._options.get("secure-port") or 6443)
+        return self._options.address.secure_port or HTTPS_PORT
 
     def _service(self) -> Object:
         address = self._first_address()
         service = _named("v1", "Service", "kubernetes", "default", labels=_SERVICE_LABELS)
         port: Object = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": self._port()}
-        node_port = int(self._options.get("kubernetes-service-node-port") or 0)
+        node_port = self._options.control_plane.kubernetes_service_node_port
         if node_port:
             port["nodePort"] = node_port
         return {
@@ -86,7 +86,7 @@ class SystemObjects:
         }
 
     def _endpoints(self) -> Iterable[Object]:
-        address = own_address(self._options)
+        address = own_address(self._options.address)
         if not address:
             return
         labels = {"endpointslice.kubernetes.io/skip-mirror": "true"}
@@ -102,14 +102,19 @@ class SystemObjects:
     def _authentication(self) -> Object:
         """Return what servers that delegate authentication to this one must know."""
         data: dict[str, str] = {}
-        for option, key in (("client-ca-file", "client-ca-file"), ("requestheader-client-ca-file",) * 2):
-            path = self._options.get(option)
-            if path:
-                data[key] = Path(path).read_text(encoding="utf-8")
-        if "requestheader-client-ca-file" in data:
-            for option in ("allowed-names", "extra-headers-prefix", "group-headers", "uid-headers", "username-headers"):
-                name = f"requestheader-{option}"
-                data[name] = orjson.dumps(listed(self._options, name)).decode()
+        options = self._options.authentication
+        if options.client_ca_file:
+            data["client-ca-file"] = Path(options.client_ca_file).read_text(encoding="utf-8")
+        if options.requestheader_client_ca_file:
+            data["requestheader-client-ca-file"] = Path(options.requestheader_client_ca_file).read_text("utf-8")
+            lists = {
+                "allowed-names": options.requestheader_allowed_names,
+                "extra-headers-prefix": options.requestheader_extra_headers_prefix,
+                "group-headers": options.requestheader_group_headers,
+                "uid-headers": options.requestheader_uid_headers,
+                "username-headers": options.requestheader_username_headers,
+            }
+            data |= {f"requestheader-{name}": orjson.dumps(values).decode() for name, values in lists.items()}
         made = _named("v1", "ConfigMap", "extension-apiserver-authentication", "kube-system")
         return {**made, "data": data}
 
@@ -135,9 +140,9 @@ class SystemObjects:
             yield {**made, "spec": spec, "status": {"conditions": [condition]}}
 
 
-def own_address(options: Mapping[str, Any]) -> str:
+def own_address(options: AddressOptions) -> str:
     """Return the address that a server with these flags tells the cluster; empty when it has none."""
-    address = str(options.get("advertise-address") or options.get("bind-address") or "")
+    address = options.advertise_address or options.bind_address
     return outward_address() if address in {"", "0.0.0.0", "::"} else address
 
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from hyperkube_host.apiserver.encryption.configuration import HelpedProvider, read_configuration
 from hyperkube_host.apiserver.encryption.providers import Provider
+from hyperkube_host.apiserver.options import StorageOptions
 
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.errors import UsageError
@@ -100,18 +100,18 @@ class LiveRules:
         self._wait()
 
 
-def live_rules(options: Mapping[str, Any], clock: Clock, helped: HelpedProvider | None = None) -> LiveRules | None:
+def live_rules(options: StorageOptions, clock: Clock, helped: HelpedProvider | None = None) -> LiveRules | None:
     """Return the rules of ``--encryption-provider-config``, None without it.
 
     Raises:
         UsageError: the file cannot be read or is wrong, or it is to be followed and there is none.
     """
-    path = str(options.get(FILE_FLAG) or "")
+    path = options.encryption_provider_config
     if not path:
-        if options.get(RELOAD_FLAG):
+        if options.encryption_provider_config_automatic_reload:
             raise UsageError(f"--{RELOAD_FLAG} must be set with --{FILE_FLAG}")
         return None
-    return LiveRules(path, clock, reload=bool(options.get(RELOAD_FLAG)), helped=helped)
+    return LiveRules(path, clock, reload=options.encryption_provider_config_automatic_reload, helped=helped)
 
 
 def _digest(path: str) -> bytes:

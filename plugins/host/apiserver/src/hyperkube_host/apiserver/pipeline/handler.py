@@ -71,14 +71,14 @@ class ApiHandler:
         *,
         local_store: bool,
         audit: Auditor | None = None,
-        long_running: str = "",
+        long_running: re.Pattern[str] | None = None,
     ) -> None:
         self.audit = audit
-        self._long_running = re.compile(long_running) if long_running else None
+        self._long_running = long_running
         self._pipeline = pipeline
         self._encoder = encoder
         self._authentication = authentication
-        gates = pipeline.services.gates
+        gates = pipeline.services.options.gates
         self._impersonation = Impersonation(authorization, constrained=gates.get("ConstrainedImpersonation", True))
         self.limits = limits
         self._metrics = metrics

@@ -30,13 +30,13 @@ def _flag(key: str, value: Any) -> bool:
     raise UsageError(f"runtime-config {key}={value!r} must be true or false")
 
 
-def selected(declared: Iterable[ApiGroupVersion], options: Mapping[str, Any]) -> list[ApiGroupVersion]:
+def selected(declared: Iterable[ApiGroupVersion], settings: Mapping[str, Any]) -> list[ApiGroupVersion]:
     """Return what is served of what the plugins declare.
 
     Raises:
         UsageError: the flag has a value that is neither true nor false.
     """
-    config = {key: _flag(key, value) for key, value in dict(options.get("runtime-config") or {}).items()}
+    config = {key: _flag(key, value) for key, value in settings.items()}
     served: list[ApiGroupVersion] = []
     for version in declared:
         name = f"{version.group}/{version.version}" if version.group else version.version

@@ -91,7 +91,7 @@ def _attempt(
     try:
         served.default(obj)
         obj = prepare(services, target, call, admission.written())
-        _refuse_invalid(target, obj, call)
+        _refuse_invalid(services, target, obj, call)
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
             services.admission.validate(admission)
@@ -121,22 +121,22 @@ def prepare(services: Services, target: Target, call: Call, obj: Object) -> Obje
     return served.canonical(obj)
 
 
-def _refuse_invalid(target: Target, obj: Object, call: Call) -> None:
+def _refuse_invalid(services: Services, target: Target, obj: Object, call: Call) -> None:
     served, strategy = target.served, target.served.strategy
     errors = metadata.validate_create(obj, namespaced=served.spec.namespaced, strategy=strategy)
     errors += strategy.validate(call, obj)
     if errors:
         kind = GroupKind(served.kind.group, obj.get("kind") or served.kind.kind)
         raise Invalid.about(kind, obj["metadata"].get("name") or "", errors)
-    for text in [*strategy.warnings(call, obj, None), *_unattended(target, call)]:
+    for text in [*strategy.warnings(call, obj, None), *_unattended(services, target)]:
         if text not in call.warnings:
             call.warnings.append(text)
 
 
-def _unattended(target: Target, call: Call) -> list[str]:
+def _unattended(services: Services, target: Target) -> list[str]:
     """Say so when nothing will ever act on the object: ``--unattended-resources`` lists what has no controller."""
     resource = target.served.spec.resource.group_resource
-    if str(resource) not in (call.options.get("unattended-resources") or ()):
+    if str(resource) not in services.options.admission.unattended_resources:
         return []
     return [f"no controller for {resource.resource} is installed: nothing will act on this object"]
 
@@ -170,7 +170,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Singl
 
 def _lease(services: Services, target: Target) -> int:
     lifetime = target.served.spec.ttl_seconds
-    return services.leases.lease(lifetime(services.options)) if lifetime is not None else 0
+    return services.leases.lease(lifetime(services.call_options)) if lifetime is not None else 0
 
 
 def _taken(services: Services, target: Target, name: str) -> AlreadyExists:

@@ -114,7 +114,7 @@ def mark(services: Services, call: Call, target: Target, old: Object, options: O
     if meta.get("deletionTimestamp") and strategy.blocks_deletion(obj):
         return Marked(obj, gone=False, written=False)
     finalizers = meta.get("finalizers") or []
-    collected = services.options.get("enable-garbage-collector") is not False
+    collected = services.options.features.enable_garbage_collector
     wanted = gc_finalizers(strategy, finalizers, options) if collected else finalizers
     grace = strategy.grace_seconds(call, old, options.get("gracePeriodSeconds"))
     shortened = _grace(services, meta, grace, options)

@@ -99,7 +99,7 @@ def watch(services: Services, request: ApiRequest, target: Target) -> Watching:
     version = resource_version(request)
     seconds = number(request, "timeoutSeconds")
     if not seconds:
-        least = int(services.options.get("min-request-timeout") or _MIN_WATCH_SECONDS)
+        least = services.options.requests.min_request_timeout or _MIN_WATCH_SECONDS
         seconds = int(least * (1 + services.random.random()))
     initial = wants_initial_events(request)
     name = selection.name or (target.name if target.name and not request.param("fieldSelector") else "")

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.request.calls import ApiRequest, Target
 from hyperkube_host.apiserver.request.equivalents import ServedVersions
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -63,7 +64,11 @@ class LeasePool:
 
 @dataclass(slots=True, kw_only=True)
 class Services:
-    """The parts of one server that verbs use."""
+    """The parts of one server that verbs use.
+
+    Attributes:
+        call_options: what strategies and handlers get of the server: its flags, and what signs and reads tokens.
+    """
 
     registry: Registry
     store: Store
@@ -76,8 +81,8 @@ class Services:
     ownership: FieldOwnership
     leases: LeasePool
     logger: logging.Logger
-    options: Mapping[str, Any] = field(default_factory=dict)
-    gates: Mapping[str, bool] = field(default_factory=dict)
+    options: Options
+    call_options: Mapping[str, Any]
 
     def call(self, request: ApiRequest, target: Target, *, body: Object | None = None, verb: str = "") -> Call:
         """Return the request as strategies and handlers see it."""
@@ -95,8 +100,8 @@ class Services:
             objects=self.objects,
             clock=self.clock,
             authorizer=self.authorizer,
-            options=self.options,
-            gates=self.gates,
+            options=self.call_options,
+            gates=self.options.gates,
             warnings=request.warnings,
             audit_id=request.audit_id,
         )

@@ -6,12 +6,11 @@ Source: kubernetes ``pkg/serviceaccount/openidmetadata.go``, ``pkg/routes/openid
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import orjson
-from hyperkube_host.apiserver.plugins import listed
+from hyperkube_host.apiserver.options import ServiceAccountOptions
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_lib.service_account_tokens import key_id
@@ -31,7 +30,7 @@ _CURVES = {256: ("P-256", "ES256"), 384: ("P-384", "ES384"), 521: ("P-521", "ES5
 class OpenIdPages:
     """Answers the two paths; the keys are read when they are first asked for."""
 
-    def __init__(self, options: Mapping[str, Any], server_address: str) -> None:
+    def __init__(self, options: ServiceAccountOptions, server_address: str) -> None:
         self._options = options
         self._address = server_address
         self._keys: list[Object] | None = None
@@ -39,10 +38,9 @@ class OpenIdPages:
     def configuration(self, request: ApiRequest) -> Answer:
         """Return the issuer's configuration."""
         negotiation.check_accepted(request.headers.get("accept", ""), (negotiation.JSON,))
-        issuers = listed(self._options, "service-account-issuer")
         body = {
-            "issuer": issuers[0] if issuers else "",
-            "jwks_uri": self._options.get("service-account-jwks-uri") or f"https://{self._address}{KEYS}",
+            "issuer": next(iter(self._options.service_account_issuer), ""),
+            "jwks_uri": self._options.service_account_jwks_uri or f"https://{self._address}{KEYS}",
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": sorted({key["alg"] for key in self._load()}) or ["RS256"],
@@ -56,10 +54,8 @@ class OpenIdPages:
 
     def _load(self) -> list[Object]:
         if self._keys is None:
-            paths = listed(self._options, "service-account-key-file")
-            signing = self._options.get("service-account-signing-key-file")
-            if not paths and signing:
-                paths = [str(signing)]
+            signing = self._options.service_account_signing_key_file
+            paths = self._options.service_account_key_file or ((signing,) if signing else ())
             self._keys = [jwk(read_public_key(Path(path).read_bytes())) for path in paths]
         return self._keys
 

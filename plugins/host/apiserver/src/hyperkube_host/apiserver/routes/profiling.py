@@ -6,10 +6,9 @@ These paths are not in the index at the root, as in Kubernetes.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_lib.serving.endpoints import ServerEndpoints
 from hyperkube_lib.serving.exchange import Answer, HttpRequest
@@ -26,13 +25,13 @@ _SECRET = ("password", "token", "secret")
 class Debugging:
     """Answers these paths by the endpoints that every server has."""
 
-    def __init__(self, options: Mapping[str, Any], clock: Clock, logger: logging.Logger) -> None:
-        self._options = options
+    def __init__(self, options: Options, clock: Clock, logger: logging.Logger) -> None:
+        self._values = options.values
         self._endpoints = ServerEndpoints(
             logger=logger,
             clock=clock,
             configz={"apiserver": self._flags},
-            profiling=options.get("profiling") is not False,
+            profiling=options.features.profiling,
             set_verbosity=lambda level: logger.setLevel(logging.DEBUG if level >= 4 else logging.INFO),
         )
 
@@ -40,7 +39,7 @@ class Debugging:
         """Return the flags that are plain values, without what could be a credential."""
         return {
             name: value
-            for name, value in sorted(self._options.items())
+            for name, value in sorted(self._values.items())
             if isinstance(value, (*_SHOWN, list)) and not any(word in name for word in _SECRET)
         }
 

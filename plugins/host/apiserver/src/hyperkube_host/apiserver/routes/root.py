@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube_host.apiserver.aggregation.remotes import Remotes
@@ -14,6 +13,7 @@ from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.health.health import Health
+from hyperkube_host.apiserver.options import AddressOptions, Options
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.request.calls import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -42,14 +42,11 @@ class Sources:
     """What is shown: the parts of a server that have something to say of themselves.
 
     Attributes:
-        options: the server's flags.
-        gates: the feature gates that were set.
         metrics: returns them in Prometheus' text format.
         descriptions: returns what describes types.
     """
 
-    options: Mapping[str, Any]
-    gates: Mapping[str, bool]
+    options: Options
     clock: Clock
     logger: logging.Logger
     registry: Registry
@@ -64,10 +61,10 @@ class Sources:
 
 def root_paths(server: Sources) -> Paths:
     """Return what answers for all paths of a server that are no resource."""
-    options, address = server.options, address_of(server.options)
-    openid = OpenIdPages(options, address)
+    options, address = server.options, address_of(server.options.address)
+    openid = OpenIdPages(options.service_accounts, address)
     promised = Promise[Paths]("the list of paths")
-    zpages = Zpages(_NAME, server.clock, options.get("flagz"), lambda: promised.get().listed(), server.gates)
+    zpages = Zpages(_NAME, server.clock, options.flagz, lambda: promised.get().listed(), options.gates)
     pages: dict[str, Page] = {
         "/metrics": lambda _request: ok(server.metrics(), media_type=CONTENT_TYPE),
         "/metrics/slis": lambda _request: ok(server.health.indicators(), media_type=CONTENT_TYPE),
@@ -77,8 +74,8 @@ def root_paths(server: Sources) -> Paths:
     }
     discovery = Discovery(server.registry, server_address=address, remotes=server.remotes)
     openapi = OpenApiPages(server.registry, str(VERSION["gitVersion"]), server.descriptions, server.described)
-    logs = MachineLogs() if options.get("enable-logs-handler") is not False else None
-    asked = "enable-logs-handler" in options.get("given", ())
+    logs = MachineLogs() if options.features.enable_logs_handler else None
+    asked = "enable-logs-handler" in options.given
     return promised.keep(Paths(discovery, server.health, openapi, pages, _unlisted(server), logs, lists_logs=asked))
 
 
@@ -94,9 +91,9 @@ def _unlisted(server: Sources) -> Mapping[str, Page]:
     return {**dict.fromkeys(PATHS, debugging.page), **ExplanationPages(server.explanations).pages(), **flows}
 
 
-def address_of(options: Mapping[str, Any]) -> str:
+def address_of(options: AddressOptions) -> str:
     """Return the server's own host and port as clients are told, empty when nobody said where it listens."""
-    if external := str(options.get("external-hostname") or ""):
-        return external if ":" in external else f"{external}:{options.get('secure-port', 6443)}"
-    address = options.get("advertise-address") or options.get("bind-address") or ""
-    return f"{address}:{options.get('secure-port', 6443)}" if address else ""
+    if external := options.external_hostname:
+        return external if ":" in external else f"{external}:{options.secure_port}"
+    address = options.advertise_address or options.bind_address
+    return f"{address}:{options.secure_port}" if address else ""

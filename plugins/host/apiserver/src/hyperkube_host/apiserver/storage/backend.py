@@ -15,11 +15,9 @@ from hyperkube.plugin.loader import installed
 _BACKENDS = {"": "etcd", "etcd2": "etcd", "etcd3": "etcd"}
 
 
-def load_storage(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
+def load_storage(backend: str, context: ContextOf) -> PluginHost:
     """Load the storage backend that ``--storage-backend`` names."""
-    wanted = str(options.get("storage-backend") or "")
-    name = _BACKENDS.get(wanted, wanted)
-    return load("storage", [name], storage, lambda plugin: context("storage", plugin))
+    return load("storage", [_BACKENDS.get(backend, backend)], storage, lambda plugin: context("storage", plugin))
 
 
 def helped_provider(context: ContextOf, hosts: PluginHosts) -> HelpedProvider:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import orjson
-from hyperkube_host.apiserver.plugins import listed
+from hyperkube_host.apiserver.options import StorageOptions
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
 
 from hyperkube.machinery.errors import UsageError
@@ -17,18 +17,18 @@ from hyperkube.machinery.groups import GroupResource, GroupVersion
 MEDIA_TYPE = "application/json"
 
 
-def check_media_type(options: Mapping[str, Any]) -> None:
+def check_media_type(options: StorageOptions) -> None:
     """Refuse a ``--storage-media-type`` that is not written here.
 
     Raises:
         UsageError: it is not JSON.
     """
-    wanted = options.get("storage-media-type") or MEDIA_TYPE
+    wanted = options.storage_media_type or MEDIA_TYPE
     if wanted != MEDIA_TYPE:
         raise UsageError(f"--storage-media-type={wanted!r} is not written here, only {MEDIA_TYPE!r} (protobuf is read)")
 
 
-def etcd_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def etcd_options(options: StorageOptions) -> dict[str, Any]:
     """Return the options that reach etcd: those of the file of ``--etcd-config``, or none besides what is given.
 
     The file is what the etcd client of release 1.0 wrote: ``{"cluster": {"machines": ["http://127.0.0.1:4001"]},
@@ -37,12 +37,12 @@ def etcd_options(options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: both ways at once, a file that is not one, or reads that are not to be linearizable.
     """
-    if options.get("etcd-quorum-read") is False:
+    if not options.etcd_quorum_read:
         raise UsageError("--etcd-quorum-read=false is not supported: all reads are linearizable")
-    path = str(options.get("etcd-config") or "")
+    path = options.etcd_config
     if not path:
         return {}
-    if listed(options, "etcd-servers"):
+    if options.etcd_servers:
         raise UsageError("specify either --etcd-servers or --etcd-config")
     try:
         document = orjson.loads(Path(path).read_bytes())
@@ -61,7 +61,7 @@ def etcd_options(options: Mapping[str, Any]) -> dict[str, Any]:
     return {"etcd-servers": machines, **{name: value for name, value in found.items() if value}}
 
 
-def storage_versions(options: Mapping[str, Any]) -> list[GroupVersion]:
+def storage_versions(options: StorageOptions) -> list[GroupVersion]:
     """Return the versions of ``--storage-versions`` and ``--storage-version``: ``apps/v1beta1,autoscaling/v1``.
 
     ``extensions=apps/v1`` says that what group extensions has, is stored as apps/v1; here groups that have the same
@@ -70,7 +70,7 @@ def storage_versions(options: Mapping[str, Any]) -> list[GroupVersion]:
     Raises:
         UsageError: an entry is not like that, or the backend is not etcd, which alone others read.
     """
-    entries = [*listed(options, "storage-version"), *listed(options, "storage-versions")]
+    entries = [entry for entry in f"{options.storage_version},{options.storage_versions}".split(",") if entry]
     found = []
     for entry in entries:
         _, _, text = entry.rpartition("=")
@@ -79,7 +79,7 @@ def storage_versions(options: Mapping[str, Any]) -> list[GroupVersion]:
         except ValueError as error:
             raise UsageError(f"--storage-versions: {entry!r} is not group/version or oldgroup=group/version") from error
         found.append(version)
-    if found and str(options.get("storage-backend") or "etcd3").rstrip("23") != "etcd":
+    if found and options.storage_backend.rstrip("23") != "etcd":
         raise UsageError("--storage-versions needs --storage-backend=etcd3: the others store one version")
     return found
 
@@ -95,14 +95,14 @@ def check_storage_versions(versions: Sequence[GroupVersion], served: Collection[
             raise UsageError(f"--storage-versions: {str(version)!r} is not served (see --runtime-config)")
 
 
-def server_overrides(options: Mapping[str, Any], logger: logging.Logger) -> dict[GroupResource, Sequence[str]]:
+def server_overrides(options: StorageOptions, logger: logging.Logger) -> dict[GroupResource, Sequence[str]]:
     """Return resource → etcd servers of ``--etcd-servers-overrides``: ``group/resource#server;server`` entries.
 
     The core group is empty: ``/events#http://127.0.0.1:4002``. As in Kubernetes, an entry that is not like that is
     logged and skipped.
     """
     found: dict[GroupResource, Sequence[str]] = {}
-    for entry in listed(options, "etcd-servers-overrides"):
+    for entry in options.etcd_servers_overrides:
         place, _, servers = entry.partition("#")
         group, slash, resource = place.partition("/")
         if not slash or not resource or "/" in resource or not servers or "#" in servers:
@@ -150,13 +150,12 @@ class HistorySizes:
         UsageError: an entry is not ``resource#size``.
     """
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._default = HistoryLimits(events=int(options.get("default-watch-cache-size") or HistoryLimits().events))
+    def __init__(self, options: StorageOptions) -> None:
+        self._default = HistoryLimits(events=options.default_watch_cache_size or HistoryLimits().events)
         self._single: dict[str, HistoryLimits] = {
-            resource: HistoryLimits(events=size)
-            for resource, size in sizes_for(int(options.get("target-ram-mb") or 0)).items()
+            resource: HistoryLimits(events=size) for resource, size in sizes_for(options.target_ram_mb).items()
         }
-        for entry in listed(options, "watch-cache-sizes"):
+        for entry in options.watch_cache_sizes:
             resource, _, size = entry.partition("#")
             if not resource or not size.isdigit():
                 raise UsageError(f"invalid value of --watch-cache-sizes: {entry!r} (resource[.group]#size)")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
+from hyperkube_host.apiserver.options import StorageOptions
 from hyperkube_host.apiserver.resources.registry import Registry
 
 from hyperkube.machinery.clock import Clock
@@ -116,9 +117,9 @@ class Polled:
 class StoreMetrics:
     """All of a server's metrics of its stores, as often as its flags say."""
 
-    def __init__(self, registry: Registry, stores: Sequence[Store], options: Mapping[str, Any], clock: Clock) -> None:
-        counted = float(options.get("etcd-count-metric-poll-period", COUNT_SECONDS))
-        measured = float(options.get("etcd-db-metric-poll-interval", SIZE_SECONDS))
+    def __init__(self, registry: Registry, stores: Sequence[Store], options: StorageOptions, clock: Clock) -> None:
+        counted = options.etcd_count_metric_poll_period
+        measured = options.etcd_db_metric_poll_interval
         self._counts = Polled(lambda: object_counts(registry), clock, counted)
         self._sizes = Polled(lambda: store_sizes(stores), clock, measured)
 
