@@ -5,6 +5,7 @@ from hyperkube.kinds.pods import (
     containers_with_paths,
     default_requests,
     host_ports,
+    host_ports_conflict,
     is_active,
     is_ready,
     is_terminal,
@@ -86,6 +87,29 @@ def test_host_ports_are_those_that_are_taken():
     subject = pod(container(ports=[{"containerPort": 1}, {"containerPort": 2, "hostPort": 80, "protocol": "UDP"}]))
 
     assert list(host_ports(subject)) == [("0.0.0.0", "UDP", 80)]
+
+
+def test_a_host_port_that_only_the_start_needs_is_not_taken():
+    ports = [{"containerPort": 1, "hostPort": 80}]
+    starting = [container("i", ports=ports), container("s", ports=[{"hostPort": 81}], restartPolicy="Always")]
+
+    assert list(host_ports(pod(container(), init=starting))) == [("0.0.0.0", "TCP", 81)]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "taken", "collide"),
+    [
+        (("10.0.0.1", "TCP", 80), ("10.0.0.1", "TCP", 80), True),
+        (("10.0.0.1", "TCP", 80), ("10.0.0.2", "TCP", 80), False),
+        (("0.0.0.0", "TCP", 80), ("10.0.0.2", "TCP", 80), True),
+        (("10.0.0.1", "TCP", 80), ("0.0.0.0", "TCP", 80), True),
+        (("0.0.0.0", "TCP", 80), ("0.0.0.0", "UDP", 80), False),
+        (("0.0.0.0", "TCP", 80), ("0.0.0.0", "TCP", 81), False),
+    ],
+)
+def test_ports_collide_when_number_protocol_and_address_do(wanted, taken, collide):
+    assert host_ports_conflict([wanted], [taken]) is collide
+    assert not host_ports_conflict([wanted], [])
 
 
 @pytest.mark.parametrize(

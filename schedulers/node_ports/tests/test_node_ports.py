@@ -1,7 +1,9 @@
 """Host ports collide by protocol, port and address."""
 
-from hyperkube_scheduler.node_ports import REASON, NodePorts, conflicts
+from hyperkube_scheduler.node_ports import REASON, NodePorts
 from hyperkube_testing.scheduling.tables import pod_info, table
+
+from hyperkube.kinds.pods import host_ports_conflict
 
 
 def web(name, node=None, port=80):
@@ -23,6 +25,6 @@ def test_a_taken_port_refuses_the_node():
 
 
 def test_addresses_and_protocols_keep_ports_apart():
-    assert conflicts([("0.0.0.0", "TCP", 80)], [("10.0.0.1", "TCP", 80)])
-    assert not conflicts([("10.0.0.2", "TCP", 80)], [("10.0.0.1", "TCP", 80)])
-    assert not conflicts([("0.0.0.0", "UDP", 80)], [("0.0.0.0", "TCP", 80)])
+    assert host_ports_conflict([("0.0.0.0", "TCP", 80)], [("10.0.0.1", "TCP", 80)])
+    assert not host_ports_conflict([("10.0.0.2", "TCP", 80)], [("10.0.0.1", "TCP", 80)])
+    assert not host_ports_conflict([("0.0.0.0", "UDP", 80)], [("0.0.0.0", "TCP", 80)])

@@ -4,9 +4,11 @@ Source of the cases: kubernetes ``pkg/scheduler/framework/plugins/nodeports/node
 """
 
 import pytest
-from hyperkube_scheduler.node_ports import REASON, NodePorts, conflicts, lasting
+from hyperkube_scheduler.node_ports import REASON, NodePorts
 from hyperkube_testing.scheduling.scheduler import SchedulingContract
 from hyperkube_testing.scheduling.tables import pod_info, table, verdicts
+
+from hyperkube.kinds.pods import host_ports, host_ports_conflict
 
 
 def pod(*ports, on="", group="containers", **more):
@@ -93,7 +95,7 @@ FOUR = ["TCP/127.0.0.1/80", "TCP/127.0.1.1/80", "TCP/127.0.1.1/90", "TCP/127.0.1
     ],
 )
 def test_ports_conflict(wanted, held, expected):
-    assert conflicts(lasting(pod(*wanted)), lasting(pod(*held))) is expected
+    assert host_ports_conflict(host_ports(pod(*wanted)), host_ports(pod(*held))) is expected
 
 
 def test_it_is_asked_again_when_a_node_changed_or_a_pod_went():

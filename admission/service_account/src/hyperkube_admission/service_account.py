@@ -16,6 +16,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import containers, is_mirror, spec_of
 from hyperkube.kinds.resources import SERVICE_ACCOUNTS
+from hyperkube.machinery.booleans import parse_bool
 from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.objects import Object, annotations_of, copy_object, name_of
 from hyperkube.machinery.random import suffix
@@ -162,7 +163,7 @@ class ServiceAccount(Plugin):
             _check_mirror(pod)
             return
         account = self._account(request.namespace, spec_of(pod).get("serviceAccountName", ""))
-        if annotations_of(account).get(_ENFORCE, "").lower() in {"1", "t", "true"}:
+        if parse_bool(annotations_of(account).get(_ENFORCE, "")):
             error = _secret_error(pod, account)
             if error:
                 raise Forbidden(error)

@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from hyperkube.machinery.booleans import parse_bool
+
 
 class _Bool(click.ParamType[bool]):
     """A boolean as Go's strconv reads it; the command line makes a valueless flag ``=true``."""
@@ -23,11 +25,8 @@ class _Bool(click.ParamType[bool]):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
         if isinstance(value, bool):
             return value
-        if value in {"1", "t", "T", "TRUE", "true", "True"}:
-            return True
-        if value in {"0", "f", "F", "FALSE", "false", "False"}:
-            return False
-        return self.fail(f"{value!r} is not a boolean (true or false)", param, ctx)
+        read = parse_bool(value)
+        return read if read is not None else self.fail(f"{value!r} is not a boolean (true or false)", param, ctx)
 
 
 class _Duration(click.ParamType[float]):

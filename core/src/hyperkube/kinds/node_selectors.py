@@ -14,6 +14,15 @@ NAME_FIELD = "metadata.name"
 """The only field of a node that a term may ask for."""
 
 
+def fits_required_affinity(spec: Object, name: str, labels: Mapping[str, str]) -> bool:
+    """Tell whether a node satisfies the ``nodeSelector`` and the required node affinity of a pod's spec."""
+    if any(labels.get(key) != value for key, value in (spec.get("nodeSelector") or {}).items()):
+        return False
+    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    return required is None or matches_any_term(required.get("nodeSelectorTerms") or (), name, labels)
+
+
 def matches_any_term(terms: Iterable[Object], name: str, labels: Mapping[str, str]) -> bool:
     """Tell whether a node satisfies at least one of the ``nodeSelectorTerms``; none satisfies none."""
     return any(_matches(term, name, labels) for term in terms)

@@ -5,7 +5,7 @@ A "pod" here is anything with a pod's ``spec``: a Pod or a pod template.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from hyperkube.kinds.conditions import is_true
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, ResourceList, add, raise_to, read
@@ -15,6 +15,7 @@ from hyperkube.machinery.quantity import Quantity
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 DISRUPTION_TARGET = "DisruptionTarget"
 TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+_ANY_ADDRESS = "0.0.0.0"
 _POD_LEVEL = frozenset({"cpu", "memory"})
 
 
@@ -89,12 +90,28 @@ def is_mirror(pod: Object) -> bool:
     return MIRROR_ANNOTATION in annotations_of(pod)
 
 
-def host_ports(pod: Object) -> Iterator[tuple[str, str, int]]:
-    """Yield (address, protocol, port) of every port that a container takes on its node."""
-    for container in containers(pod):
+HostPort = tuple[str, str, int]
+"""Address, protocol and port."""
+
+
+def host_ports(pod: Object) -> Iterator[HostPort]:
+    """Yield every port that the pod takes on its node while it runs: not what only its start needs."""
+    spec = spec_of(pod)
+    sidecars = filter(is_sidecar, spec.get("initContainers") or ())
+    for container in (*sidecars, *(spec.get("containers") or ())):
         for port in container.get("ports") or ():
             if port.get("hostPort"):
-                yield port.get("hostIP") or "0.0.0.0", port.get("protocol", "TCP"), int(port["hostPort"])
+                yield port.get("hostIP") or _ANY_ADDRESS, port.get("protocol") or "TCP", int(port["hostPort"])
+
+
+def host_ports_conflict(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
+    """Tell whether two sets of ports collide; the address 0.0.0.0 collides with every other."""
+    held = list(taken)
+    return bool(held) and any(
+        (protocol, port) == (other_protocol, other_port) and (address == other or _ANY_ADDRESS in {address, other})
+        for address, protocol, port in wanted
+        for other, other_protocol, other_port in held
+    )
 
 
 def volume_names(pod: Object, source: str) -> Iterator[Object]:

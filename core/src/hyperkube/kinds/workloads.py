@@ -13,6 +13,7 @@ import orjson
 
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import is_active, is_ready, phase
+from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
@@ -169,6 +170,15 @@ def _deletion_cost(pod: Object) -> int:
         return int(annotations_of(pod).get(DELETION_COST, "0"))
     except ValueError:
         return 0
+
+
+def label_selector_of(owner: Object) -> Selector:
+    """Return the compiled ``spec.selector`` of a workload that has a LabelSelector.
+
+    Raises:
+        SelectorError: the selector is not valid.
+    """
+    return from_label_selector((owner.get("spec") or {}).get("selector"))
 
 
 def controller_index(obj: Object) -> tuple[str]:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo, Scope
-from hyperkube.kinds.pods import host_ports, is_sidecar
-from hyperkube.machinery.objects import Object
+from hyperkube.kinds.pods import host_ports, host_ports_conflict
 
 REASON = "node(s) didn't have free ports for the requested pod ports"
-ANY = "0.0.0.0"
-
-HostPort = tuple[str, str, int]
 
 
 class NodePorts(FilterPlugin):
@@ -24,30 +18,13 @@ class NodePorts(FilterPlugin):
 
     def skips(self, pod: PodInfo) -> bool:
         """Tell that the pod asks for no host port."""
-        return next(lasting(pod.pod), None) is None
+        return next(host_ports(pod.pod), None) is None
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes where none of the pod's host ports is taken."""
-        wanted = list(lasting(pod.pod))
+        wanted = list(host_ports(pod.pod))
         refused = np.zeros(len(nodes), dtype=bool)
         for index in range(len(nodes)):
-            taken = [port for other in nodes.pods(index) for port in lasting(other)]
-            refused[index] = bool(taken) and conflicts(wanted, taken)
+            taken = [port for other in nodes.pods(index) for port in host_ports(other)]
+            refused[index] = host_ports_conflict(wanted, taken)
         return Filtered(~refused, {REASON: refused})
-
-
-def lasting(pod: Object) -> Iterator[HostPort]:
-    """Yield (address, protocol, port) of every port that a pod takes while it runs: not what only its start needs."""
-    spec = pod.get("spec") or {}
-    sidecars = [row for row in spec.get("initContainers") or () if is_sidecar(row)]
-    return host_ports({"spec": {"initContainers": sidecars, "containers": spec.get("containers")}})
-
-
-def conflicts(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> bool:
-    """Tell whether two sets of (address, protocol, port) collide; the address 0.0.0.0 collides with every other."""
-    held = list(taken)
-    return any(
-        port == other_port and protocol == other_protocol and (address in {other, ANY} or other == ANY)
-        for address, protocol, port in wanted
-        for other, other_protocol, other_port in held
-    )

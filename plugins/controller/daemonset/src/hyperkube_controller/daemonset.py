@@ -21,13 +21,13 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import taints, workloads
-from hyperkube.kinds.node_selectors import NAME_FIELD, matches_any_term
+from hyperkube.kinds.node_selectors import NAME_FIELD, fits_required_affinity
 from hyperkube.kinds.pods import is_ready, is_terminal, phase, spec_of
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS
+from hyperkube.kinds.workloads import label_selector_of
 from hyperkube.machinery.backoff import Backoff, KeyedBackoff
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.intstr import scaled_or
-from hyperkube.machinery.labels import Selector, from_label_selector, selector_from_map
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -79,20 +79,12 @@ def wants(daemon_set: Object, node: Object) -> tuple[bool, bool]:
     spec = template.get("spec") or {}
     if spec.get("nodeName") and spec["nodeName"] != name_of(node):
         return False, False
-    if not selector_from_map(spec.get("nodeSelector")).matches(labels_of(node)) or not _has_affinity(spec, node):
+    if not fits_required_affinity(spec, name_of(node), labels_of(node)):
         return False, False
     tolerated = tolerations_of(template)
     present: Sequence[Object] = (node.get("spec") or {}).get("taints") or []
     stays = taints.untolerated(present, tolerated, lambda taint: taint.get("effect") == taints.NO_EXECUTE) is None
     return taints.untolerated(present, tolerated, taints.keeps_off) is None, stays
-
-
-def _has_affinity(spec: Object, node: Object) -> bool:
-    affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
-    if required is None:
-        return True
-    return matches_any_term(required.get("nodeSelectorTerms") or (), name_of(node), labels_of(node))
 
 
 def node_of(pod: Object) -> str:
@@ -220,10 +212,6 @@ def pod_of(daemon_set: Object, node: str, digest: str) -> Object:
     return pod
 
 
-def _selector_of(daemon_set: Object) -> Selector:
-    return from_label_selector((daemon_set.get("spec") or {}).get("selector"))
-
-
 class Daemonset(Plugin):
     """Keeps the pods of daemon sets."""
 
@@ -245,7 +233,7 @@ class Daemonset(Plugin):
         self._loop.watch(self._sets)
         self._loop.watch_owned(self._pods, "DaemonSet")
         self._loop.watch_owned(self._revisions, "DaemonSet")
-        watch_orphans(self._loop, self._pods, self._sets, _selector_of)
+        watch_orphans(self._loop, self._pods, self._sets, label_selector_of)
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)
         self._nodes.add_handler(self._node_changed, self._node_updated, self._node_changed)
         return self._loop
@@ -281,7 +269,7 @@ class Daemonset(Plugin):
         if is_being_deleted(daemon_set) or self._written.is_stale(key, daemon_set):
             return None
         now = self.context.clock.now()
-        manager = ControllerRefManager(self.client, daemon_set, DAEMON_SETS, "DaemonSet", _selector_of(daemon_set))
+        manager = ControllerRefManager(self.client, daemon_set, DAEMON_SETS, "DaemonSet", label_selector_of(daemon_set))
         revisions = manager.claim(CONTROLLER_REVISIONS, candidates(self._revisions, daemon_set))
         history = track(daemon_set, "apps/v1", "DaemonSet", revisions)
         if history.actions:

@@ -10,14 +10,8 @@ from hyperkube_lib.replicas import ReplicasController, workers_of
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import REPLICA_SETS
-from hyperkube.machinery.labels import Selector, from_label_selector
-from hyperkube.machinery.objects import Object
+from hyperkube.kinds.workloads import label_selector_of
 from hyperkube.plugin import Plugin
-
-
-def selector_of(replica_set: Object) -> Selector:
-    """Return the compiled ``spec.selector``."""
-    return from_label_selector((replica_set.get("spec") or {}).get("selector"))
 
 
 class Replicaset(Plugin):
@@ -32,6 +26,6 @@ class Replicaset(Plugin):
             REPLICA_SETS,
             "ReplicaSet",
             component="replicaset-controller",
-            selector_of=selector_of,
+            selector_of=label_selector_of,
             workers=workers,
         )

@@ -22,8 +22,8 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.pods import is_ready, is_terminal
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
+from hyperkube.kinds.workloads import label_selector_of
 from hyperkube.machinery.errors import AlreadyExists
-from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     copy_object,
@@ -171,10 +171,6 @@ def pod_of(stateful_set: Object, ordinal: int, revision: Object) -> Object:
     return pod
 
 
-def _selector_of(stateful_set: Object) -> Selector:
-    return from_label_selector((stateful_set.get("spec") or {}).get("selector"))
-
-
 class Statefulset(Plugin):
     """Keeps the pods of stateful sets."""
 
@@ -199,7 +195,7 @@ class Statefulset(Plugin):
         self._loop.watch(self._sets)
         self._loop.watch_owned(self._pods, "StatefulSet")
         self._loop.watch_owned(self._revisions, "StatefulSet")
-        watch_orphans(self._loop, self._pods, self._sets, _selector_of)
+        watch_orphans(self._loop, self._pods, self._sets, label_selector_of)
         return self._loop
 
     def _sync(self, key: str) -> float | None:
@@ -211,7 +207,7 @@ class Statefulset(Plugin):
             return None
         now = self.context.clock.now()
         manager = ControllerRefManager(
-            self.client, stateful_set, STATEFUL_SETS, "StatefulSet", _selector_of(stateful_set)
+            self.client, stateful_set, STATEFUL_SETS, "StatefulSet", label_selector_of(stateful_set)
         )
         revisions = manager.claim(CONTROLLER_REVISIONS, candidates(self._revisions, stateful_set))
         history = track(stateful_set, "apps/v1", "StatefulSet", revisions)

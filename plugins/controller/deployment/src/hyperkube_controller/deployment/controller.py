@@ -14,8 +14,8 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS, REPLICA_SETS
+from hyperkube.kinds.workloads import label_selector_of
 from hyperkube.machinery.errors import AlreadyExists
-from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -25,10 +25,6 @@ from hyperkube.machinery.objects import (
     uid_of,
 )
 from hyperkube.plugin import Plugin
-
-
-def _selector_of(deployment: Object) -> Selector:
-    return from_label_selector((deployment.get("spec") or {}).get("selector"))
 
 
 class Deployment(Plugin):
@@ -52,7 +48,7 @@ class Deployment(Plugin):
         )
         self._loop.watch(self._deployments)
         self._loop.watch_owned(self._replica_sets, "Deployment")
-        watch_orphans(self._loop, self._replica_sets, self._deployments, _selector_of)
+        watch_orphans(self._loop, self._replica_sets, self._deployments, label_selector_of)
         self._pods.add_handler(on_delete=self._pod_deleted)
         return self._loop
 
@@ -70,7 +66,7 @@ class Deployment(Plugin):
         deployment = self._deployments.get(*split_key(key))
         if deployment is None:
             return None
-        selector = _selector_of(deployment)
+        selector = label_selector_of(deployment)
         if selector.is_empty:
             text = "This deployment is selecting all pods. A non-empty selector is required."
             self._recorder.event(deployment, "Warning", "SelectingAll", text)

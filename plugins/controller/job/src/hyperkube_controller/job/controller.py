@@ -15,8 +15,8 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.resources import JOBS, PODS
+from hyperkube.kinds.workloads import label_selector_of
 from hyperkube.machinery.errors import ApiError, NotFound
-from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -32,10 +32,6 @@ from hyperkube.machinery.objects import (
 from hyperkube.plugin import Plugin
 
 _HOSTNAME_MAX = 63
-
-
-def _selector_of(job: Object) -> Selector:
-    return from_label_selector((job.get("spec") or {}).get("selector"))
 
 
 class Job(Plugin):
@@ -60,7 +56,7 @@ class Job(Plugin):
         )
         self._loop.watch(self._jobs)
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)
-        watch_orphans(self._loop, self._pods, self._jobs, _selector_of)
+        watch_orphans(self._loop, self._pods, self._jobs, label_selector_of)
         return self._loop
 
     def _job_key(self, pod: Object) -> str:
@@ -111,7 +107,7 @@ class Job(Plugin):
 
     def _claimed(self, job: Object) -> list[Object]:
         """Return the job's pods; those that it adopts are counted from then on, those that it releases no more."""
-        manager = ControllerRefManager(self.client, job, JOBS, "Job", _selector_of(job), finalizers=[FINALIZER])
+        manager = ControllerRefManager(self.client, job, JOBS, "Job", label_selector_of(job), finalizers=[FINALIZER])
         return manager.claim(PODS, candidates(self._pods, job))
 
     def _release_orphans(self, key: str) -> None:

@@ -1,27 +1,26 @@
-"""Admission of a pod by the node itself: resources, selector and host ports, checked again after the scheduler.
+"""Admission of a pod by the node itself: resources, affinity, name, ports and taints, checked after the scheduler.
 
-Source: kubernetes ``pkg/kubelet/lifecycle/predicate.go``.
+Sources: kubernetes ``pkg/kubelet/lifecycle/predicate.go``, ``pkg/scheduler/scheduler.go`` (AdmissionCheck).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
-from hyperkube_host.kubelet.types.pod_spec import containers_of
 from hyperkube_host.kubelet.types.pod_status import Failure
+from hyperkube_host.kubelet.types.pod_update import is_static
 
-from hyperkube.kinds.pods import pod_requests
-from hyperkube.machinery.objects import Object, labels_of, uid_of
-from hyperkube.machinery.quantity import Quantity, parse
+from hyperkube.kinds.node_selectors import fits_required_affinity
+from hyperkube.kinds.pods import host_ports, host_ports_conflict, pod_requests, spec_of
+from hyperkube.kinds.resource_lists import ResourceList, add, is_extended, read
+from hyperkube.kinds.taints import NO_EXECUTE, untolerated
+from hyperkube.machinery.objects import Object, labels_of, name_of, uid_of
+from hyperkube.machinery.quantity import Quantity
 
-
-def _amount(resource: str, quantity: Quantity) -> int:
-    return quantity.milli_value() if resource == "cpu" else quantity.value()
-
-
-def requests_of(pod: Object) -> dict[str, int]:
-    """Return the resources that a pod requests, cpu in thousandths of a core."""
-    return {name: _amount(name, quantity) for name, quantity in pod_requests(pod).items()}
+_PODS = 110
+_FIRST = ("cpu", "memory", "ephemeral-storage")
+"""These are compared first, the others by name."""
+_NONE = Quantity(0)
 
 
 class PodAdmission:
@@ -35,43 +34,58 @@ class PodAdmission:
     def check(self, pod: Object) -> Failure | None:
         """Return why the pod cannot run here, or None."""
         node = self._node()
-        allocatable = (node.get("status") or {}).get("allocatable") or {}
         others = [other for other in self._others() if uid_of(other) != uid_of(pod)]
-        capacity = int(str(allocatable.get("pods", 110)))
-        if len(others) + 1 > capacity:
-            return _insufficient("pods", 1, len(others), capacity)
-        used: dict[str, int] = {}
-        for other in others:
-            for resource, amount in requests_of(other).items():
-                used[resource] = used.get(resource, 0) + amount
-        for resource, wanted in requests_of(pod).items():
-            have = _amount(resource, parse(str(allocatable.get(resource, 0))))
-            if wanted and used.get(resource, 0) + wanted > have:
-                return _insufficient(resource, wanted, used.get(resource, 0), have)
-        selector = pod["spec"].get("nodeSelector") or {}
-        labels = labels_of(node)
-        if any(labels.get(key) != value for key, value in selector.items()):
-            text = "Predicate NodeAffinity failed: node(s) didn't match Pod's node affinity/selector"
-            return Failure("NodeAffinity", text)
-        return self._host_ports(pod, others)
+        return _short_of(pod, others, node) or _misplaced(pod, others, node)
 
-    def _host_ports(self, pod: Object, others: Iterable[Object]) -> Failure | None:
-        taken = {port for other in others for port in _host_ports(other)}
-        if any(port in taken for port in _host_ports(pod)):
-            text = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports"
-            return Failure("NodePorts", text)
-        return None
+
+def _short_of(pod: Object, others: Sequence[Object], node: Object) -> Failure | None:
+    """Return the failure for the first resource that the node has too little of."""
+    allocatable = read((node.get("status") or {}).get("allocatable"))
+    capacity = allocatable["pods"].value() if "pods" in allocatable else _PODS
+    if len(others) + 1 > capacity:
+        return _insufficient("pods", 1, len(others), capacity)
+    used: ResourceList = {}
+    for other in others:
+        add(used, pod_requests(other))
+    wanted = pod_requests(pod)
+    for resource in (*_FIRST, *sorted(wanted.keys() - set(_FIRST))):
+        if is_extended(resource) and resource not in allocatable:
+            continue  # what is counted for the whole cluster is none of the node's
+        asked, taken, has = (amounts.get(resource, _NONE) for amounts in (wanted, used, allocatable))
+        if asked.sign > 0 and taken + asked > has:
+            numbers = (_number(resource, amount) for amount in (asked, taken, has))
+            return _insufficient(resource, *numbers)
+    return None
+
+
+def _misplaced(pod: Object, others: Sequence[Object], node: Object) -> Failure | None:
+    """Return the failure for the first predicate that the node does not satisfy."""
+    spec = spec_of(pod)
+    if not fits_required_affinity(spec, name_of(node), labels_of(node)):
+        return _failed("NodeAffinity", "node(s) didn't match Pod's node affinity/selector")
+    if spec.get("nodeName") and spec["nodeName"] != name_of(node):
+        return _failed("NodeName", "node(s) didn't match the requested node name")
+    taken = [port for other in others for port in host_ports(other)]
+    if host_ports_conflict(host_ports(pod), taken):
+        return _failed("NodePorts", "node(s) didn't have free ports for the requested pod ports")
+    tainted = spec_of(node).get("taints") or ()
+    if not is_static(pod) and untolerated(tainted, spec.get("tolerations") or (), _evicts) is not None:
+        return _failed("TaintToleration", "node(s) had taints that the pod didn't tolerate")
+    return None
+
+
+def _evicts(taint: Object) -> bool:
+    return taint.get("effect") == NO_EXECUTE
+
+
+def _failed(predicate: str, why: str) -> Failure:
+    return Failure(predicate, f"Predicate {predicate} failed: {why}")
+
+
+def _number(resource: str, amount: Quantity) -> int:
+    return amount.milli_value() if resource == "cpu" else amount.value()
 
 
 def _insufficient(resource: str, requested: int, used: int, capacity: int) -> Failure:
     numbers = f"requested: {requested}, used: {used}, capacity: {capacity}"
     return Failure(f"OutOf{resource}", f"Node didn't have enough resource: {resource}, {numbers}")
-
-
-def _host_ports(pod: Object) -> list[tuple[str, int]]:
-    return [
-        (port.get("protocol") or "TCP", int(port["hostPort"]))
-        for container in containers_of(pod)
-        for port in container.get("ports") or []
-        if port.get("hostPort")
-    ]

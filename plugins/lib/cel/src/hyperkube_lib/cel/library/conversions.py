@@ -11,6 +11,7 @@ from hyperkube_lib.cel.errors import EvaluationError
 from hyperkube_lib.cel.functions import Library
 from hyperkube_lib.cel.values import INT_MAX, INT_MIN, TypeValue, UInt, kind_of, unsigned
 
+from hyperkube.machinery.booleans import parse_bool
 from hyperkube.machinery.durations import DurationError, parse_nanoseconds
 
 CONVERSIONS = Library()
@@ -77,11 +78,10 @@ def to_bool(value: Any) -> bool:
     """Return a truth value."""
     if isinstance(value, bool):
         return value
-    if value in {"1", "t", "T", "true", "TRUE", "True"}:
-        return True
-    if value in {"0", "f", "F", "false", "FALSE", "False"}:
-        return False
-    raise _failed(value, "bool")
+    read = parse_bool(value)
+    if read is None:
+        raise _failed(value, "bool")
+    return read
 
 
 @CONVERSIONS.function("bytes", "bytes -> bytes", "string -> bytes")
