@@ -32,7 +32,7 @@ class Backend(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServicePort:
-    """What a service port needs: where it listens and who is behind it."""
+    """What a service port needs: its addresses and the backends behind it."""
 
     name: ServicePortName
     protocol: Literal["TCP", "UDP", "SCTP"]
@@ -48,11 +48,18 @@ class ServicePort:
     backends: tuple[Backend, ...] = ()
 
 
+class UnservedPort(NamedTuple):
+    """A service port that could not be served on one of its addresses, and why."""
+
+    name: ServicePortName
+    reason: str
+
+
 class Proxier(Protocol):
     """Makes service ports reachable on this node."""
 
-    def sync(self, services: Mapping[ServicePortName, ServicePort]) -> Sequence[str]:
-        """Converge to exactly these service ports; return one line per port that could not be served.
+    def sync(self, services: Mapping[ServicePortName, ServicePort]) -> Sequence[UnservedPort]:
+        """Converge to exactly these service ports; return those that could not be served.
 
         Called on one thread, with the complete state each time; must keep connections of unchanged ports.
         """

@@ -2,7 +2,7 @@
 
 import orjson
 import pytest
-from hyperkube_host.proxy.health import LATE_SECONDS, ProxyHealth
+from hyperkube_host.proxy.health import HEALTH_TIMEOUT_SECONDS, ProxyHealth
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.clock import FakeClock
@@ -33,7 +33,7 @@ def test_a_proxy_that_starts_is_healthy(health):
 
 def test_a_change_may_wait_for_a_while(health, clock):
     health.queued()
-    clock.advance(LATE_SECONDS - 1)
+    clock.advance(HEALTH_TIMEOUT_SECONDS - 1)
     health.queued()
 
     assert ask(health)[0] == 200
@@ -48,7 +48,7 @@ def test_one_that_is_late_says_when_it_last_kept_up(health, clock):
     health.updated()
     kept_up = ask(health)[1]["currentTime"]
     health.queued()
-    clock.advance(LATE_SECONDS)
+    clock.advance(HEALTH_TIMEOUT_SECONDS)
 
     assert ask(health)[1]["lastUpdated"] == kept_up
 

@@ -9,7 +9,7 @@ import pytest
 from hyperkube_proxier.userspace import UserspaceProxier
 from hyperkube_proxier.userspace.balancer import Balancer
 
-from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName
+from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName, UnservedPort
 from hyperkube.testing.contracts.proxier import ProxierContract
 
 
@@ -26,7 +26,7 @@ class TestContract(ProxierContract):
 
 
 def test_a_privileged_port_is_reported_with_its_service(proxier, monkeypatch):
-    def refuse(place):
+    def refuse(address):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("hyperkube_proxier.userspace.listeners._bind", refuse)
@@ -35,11 +35,10 @@ def test_a_privileged_port_is_reported_with_its_service(proxier, monkeypatch):
         backends=(Backend("127.0.0.1", 9, True),),
     )  # fmt: skip
 
-    lines = proxier.sync({port.name: port})
+    unserved = proxier.sync({port.name: port})
 
-    assert lines == [
-        "default/web:http: cannot listen on TCP 127.99.0.1:80 without privilege (ports below 1024 need it)"
-    ]
+    text = "cannot listen on TCP 127.99.0.1:80 without privilege (ports below 1024 need it)"
+    assert unserved == [UnservedPort(port.name, text)]
 
 
 def test_udp_answers_come_back_to_the_client(proxier):

@@ -1,7 +1,8 @@
-"""Whether a node's proxy keeps up: what load balancers ask at ``/healthz``, and what restarts it asks at ``/livez``.
+"""The health of a node's proxy: ``/healthz`` for load balancers, ``/livez`` for liveness probes.
 
-A proxy is late when a change has waited for longer than two sync periods. A node that is about to go, because it is
-deleted or because the autoscaler has marked it, should get no new connections: its proxy says so at ``/healthz`` only.
+A proxy is unhealthy when a change has waited for longer than two sync periods. A node that is about to be removed,
+because it is deleted or because the autoscaler has tainted it, should get no new connections; only ``/healthz`` says
+so.
 Source: kubernetes ``pkg/proxy/healthcheck/proxy_health.go``.
 """
 
@@ -17,40 +18,42 @@ from hyperkube_lib.serving.exchange import HttpRequest, Response
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 
-LATE_SECONDS = 60.0
+HEALTH_TIMEOUT_SECONDS = 60.0
 """Twice Kubernetes' sync period."""
 TO_BE_DELETED = "ToBeDeletedByClusterAutoscaler"
 """Key of the autoscaler's taint."""
 
 
 class ProxyHealth:
-    """Remembers since when a change waits; thread-safe."""
+    """Knows since when a change waits to be synced; thread-safe."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._waits_since: float | None = None
+        self._pending_since: float | None = None
         self._updated: datetime | None = None
         self._eligible = True
 
     def queued(self) -> None:
         """Note a change that is to be served."""
         with self._lock:
-            if self._waits_since is None:
-                self._waits_since = self._clock.monotonic()
+            if self._pending_since is None:
+                self._pending_since = self._clock.monotonic()
 
     def updated(self) -> None:
         """Note that all changes are served."""
         with self._lock:
-            self._waits_since = None
+            self._pending_since = None
             self._updated = self._clock.now()
 
     def see_node(self, node: Object) -> None:
-        """Note whether the node is there to stay."""
+        """Note whether the node stays."""
         taints: Iterable[Object] = node.get("spec", {}).get("taints") or ()
-        goes = "deletionTimestamp" in node["metadata"] or any(taint.get("key") == TO_BE_DELETED for taint in taints)
+        is_leaving = "deletionTimestamp" in node["metadata"] or any(
+            taint.get("key") == TO_BE_DELETED for taint in taints
+        )
         with self._lock:
-            self._eligible = not goes
+            self._eligible = not is_leaving
 
     @property
     def eligible(self) -> bool:
@@ -60,7 +63,7 @@ class ProxyHealth:
     def alive(self) -> bool:
         """Tell whether no change waits for too long."""
         with self._lock:
-            return self._waits_since is None or self._clock.monotonic() - self._waits_since < LATE_SECONDS
+            return self._pending_since is None or self._clock.monotonic() - self._pending_since < HEALTH_TIMEOUT_SECONDS
 
     def answer(self, request: HttpRequest) -> Response | None:
         """Answer ``/healthz`` and ``/livez``: 200, or 503 with when the last change was served."""
@@ -73,10 +76,10 @@ class ProxyHealth:
             fine = fine and self.eligible
             body = {"nodeEligible": self.eligible}
         last = now if fine else self._updated
-        times = {"lastUpdated": _spelled(last), "currentTime": _spelled(now)}
+        times = {"lastUpdated": _format(last), "currentTime": _format(now)}
         headers = [("Content-Type", "application/json"), ("X-Content-Type-Options", "nosniff")]
         return Response(status=200 if fine else 503, headers=headers, body=orjson.dumps({**times, **body}))
 
 
-def _spelled(moment: datetime | None) -> str:
+def _format(moment: datetime | None) -> str:
     return "0001-01-01 00:00:00 +0000 UTC" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S.%f} +0000 UTC"

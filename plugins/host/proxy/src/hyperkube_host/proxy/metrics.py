@@ -1,6 +1,6 @@
-"""What the proxy counts, under the names that dashboards for kube-proxy ask for.
+"""The metrics of the proxy, under the names of kube-proxy's.
 
-Here one sync serves both families of addresses; it is told as ``IPv4``.
+Here one sync serves both families of addresses; it is reported as ``IPv4``.
 Source: kubernetes ``pkg/proxy/metrics/metrics.go``; the label ``ip_family`` is there since 1.33.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from hyperkube.machinery.clock import Clock
@@ -17,9 +18,14 @@ if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 FAMILY = "IPv4"
-SERVICE, ENDPOINT = "service", "endpoint"
-"""What can change."""
 _PREFIX = "kubeproxy_sync_proxy_rules_"
+
+
+class Change(Enum):
+    """The kind of object that changed; the value is part of metric names."""
+
+    SERVICE = "service"
+    ENDPOINT = "endpoint"
 
 
 class ProxyMetrics:
@@ -31,30 +37,30 @@ class ProxyMetrics:
         self._syncs = Histogram(
             _PREFIX + "duration_seconds", "Seconds of a sync.", growing(0.001, 2, 15), ("ip_family",)
         )
-        self._changes = {SERVICE: 0, ENDPOINT: 0}
-        self._pending = {SERVICE: 0, ENDPOINT: 0}
+        self._changes = dict.fromkeys(Change, 0)
+        self._pending = dict.fromkeys(Change, 0)
         self._queued = self._synced = 0.0
 
-    def changed(self, what: str) -> None:
-        """Count a change that is to be served: of a `SERVICE`, or of an `ENDPOINT`'s slice."""
+    def changed(self, what: Change) -> None:
+        """Count a change that is to be synced."""
         with self._lock:
             self._changes[what] += 1
             self._pending[what] += 1
             self._queued = self._clock.now().timestamp()
 
-    def taken(self) -> None:
+    def sync_started(self) -> None:
         """Note that a sync begins, with all changes so far."""
         with self._lock:
             self._pending = dict.fromkeys(self._pending, 0)
 
-    def synced(self, seconds: float) -> None:
-        """Count a sync that took so long and went well."""
+    def sync_finished(self, seconds: float) -> None:
+        """Count a successful sync of that duration."""
         with self._lock:
             self._syncs.observe((FAMILY,), seconds)
             self._synced = self._clock.now().timestamp()
 
     def collect(self) -> Iterator[Metric]:
-        """Put the families together."""
+        """Yield the metric families."""
         from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
 
         with self._lock:
@@ -63,9 +69,13 @@ class ProxyMetrics:
             times = {"last_timestamp_seconds": self._synced, "last_queued_timestamp_seconds": self._queued}
         yield syncs
         for what, count in changes.items():
-            yield CounterMetricFamily(f"{_PREFIX}{what}_changes", f"Changes of a kind: {what}.", value=count)
+            yield CounterMetricFamily(
+                f"{_PREFIX}{what.value}_changes", f"Changes of a kind: {what.value}.", value=count
+            )
             yield GaugeMetricFamily(
-                f"{_PREFIX}{what}_changes_pending", f"Changes that are not served yet: {what}.", value=pending[what]
+                f"{_PREFIX}{what.value}_changes_pending",
+                f"Changes that are not served yet: {what.value}.",
+                value=pending[what],
             )
         for name, seconds in times.items():
             gauge = GaugeMetricFamily(_PREFIX + name, "When, in seconds since 1970.", labels=("ip_family",))

@@ -1,6 +1,6 @@
-"""The proxy: watches Services and EndpointSlices and keeps one proxier at what they ask for.
+"""The proxy: watches Services and EndpointSlices and keeps one proxier in sync with them.
 
-Changes are gathered for a moment, so that a rollout costs a few syncs rather than one per endpoint. A port that
+Changes are collected for a moment, so that a rollout costs a few syncs rather than one per endpoint. A port that
 could not be served becomes an Event on its Service, once per reason.
 """
 
@@ -12,15 +12,15 @@ from functools import partial
 from typing import Any
 
 from hyperkube_host.proxy.health import ProxyHealth
-from hyperkube_host.proxy.maps import SLICE_SELECTOR, age_key, changed_services, node_port_hint, service_map
-from hyperkube_host.proxy.metrics import ENDPOINT, SERVICE, ProxyMetrics
+from hyperkube_host.proxy.metrics import Change, ProxyMetrics
+from hyperkube_host.proxy.service_map import SLICE_SELECTOR, age_key, changed_services, node_port_hint, service_map
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import proxier as specs
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.proxier import Proxier, ServicePort, ServicePortName
+from hyperkube.hookspecs.proxier import Proxier, ServicePort, ServicePortName, UnservedPort
 from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, SERVICES
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.objects import Object
@@ -28,8 +28,8 @@ from hyperkube.plugin import PluginHost, load
 
 _log = logging.getLogger("hyperkube.proxy")
 
-GATHER_SECONDS = 0.05
-"""How long changes are gathered before a sync."""
+MIN_SYNC_SECONDS = 0.05
+"""How long changes are collected before a sync."""
 RETRY_SECONDS = 30.0
 """How long until ports that could not be served are tried again."""
 
@@ -57,11 +57,11 @@ class Proxy:
         self.mode = proxy_mode(options)
         self._host = build_host(options, self._clock)
         self._proxier: Proxier | None = None
-        self._dirty = threading.Event()
+        self._sync_needed = threading.Event()
         self._stopped = threading.Event()
         self._synced = False
         self._served: dict[ServicePortName, ServicePort] = {}
-        self._complained: set[str] = set()
+        self._unserved: set[UnservedPort] = set()
         self._thread = threading.Thread(target=self._run, name="proxy", daemon=True)
 
     def start(self) -> None:
@@ -72,7 +72,7 @@ class Proxy:
         """
         self._host.start()
         self._proxier = self._host.hook.proxier_build()
-        for informer, what in ((self._services, SERVICE), (self._slices, ENDPOINT)):
+        for informer, what in ((self._services, Change.SERVICE), (self._slices, Change.ENDPOINT)):
             changed = partial(self._changed, what)
             informer.add_handler(changed, changed, changed)
         if self._node and self._options.get("healthz-port"):
@@ -81,19 +81,19 @@ class Proxy:
         self._informers.start()
         self._thread.start()
 
-    def _changed(self, what: str, *_objects: Object) -> None:
+    def _changed(self, what: Change, *_objects: Object) -> None:
         self.metrics.changed(what)
         self.health.queued()
-        self._dirty.set()
+        self._sync_needed.set()
 
     def ready(self) -> bool:
-        """Tell whether the first complete state was handed to the proxier."""
+        """Tell whether the proxier has the first complete state."""
         return self._synced
 
     def close(self) -> None:
         """Stop serving and watching."""
         self._stopped.set()
-        self._dirty.set()
+        self._sync_needed.set()
         self._informers.stop()
         if self._thread.is_alive():
             self._thread.join(2.0)
@@ -103,50 +103,46 @@ class Proxy:
 
     def _run(self) -> None:
         self._informers.wait_synced()
-        self._dirty.set()
+        self._sync_needed.set()
         failed = False
         while not self._stopped.is_set():
-            if not self._clock.wait(self._dirty, RETRY_SECONDS if failed else None):
-                self._dirty.set()
-            if self._clock.wait(self._stopped, GATHER_SECONDS):
+            self._clock.wait(self._sync_needed, RETRY_SECONDS if failed else None)
+            if self._clock.wait(self._stopped, MIN_SYNC_SECONDS):
                 return
-            self._dirty.clear()
-            self.metrics.taken()
+            # Cleared before the state is read: a change that comes later sets it again and causes another sync.
+            self._sync_needed.clear()
+            self.metrics.sync_started()
             begun = self._clock.monotonic()
             try:
                 failed = self._sync()
-                self.metrics.synced(self._clock.monotonic() - begun)
+                self.metrics.sync_finished(self._clock.monotonic() - begun)
                 self.health.updated()
             except Exception:  # noqa: BLE001  a bug in one sync must not end the proxying; it is logged
                 _log.exception("sync failed; it is tried again in %d s", RETRY_SECONDS)
                 failed = True
 
     def _sync(self) -> bool:
-        """Hand the current state over; tell whether something could not be served."""
+        """Pass the current state to the proxier; tell whether a port could not be served."""
         services = sorted(self._services.list(), key=age_key)
         wanted = service_map(services, self._slices.list(), self._node)
         changed = changed_services(self._served, wanted)
-        if self._proxier is None or (self._synced and not changed and not self._complained):
+        if self._proxier is None or (self._synced and not changed and not self._unserved):
             return False
-        refused = self._proxier.sync(wanted)
+        unserved = self._proxier.sync(wanted)
         self._served, self._synced = wanted, True
-        _log.info("serving %d service ports (%d changed, %d refused)", len(wanted), len(changed), len(refused))
-        self._complain(refused, services)
-        return bool(refused)
+        _log.info("serving %d service ports (%d changed, %d not served)", len(wanted), len(changed), len(unserved))
+        self._record_unserved(set(unserved))
+        return bool(unserved)
 
-    def _complain(self, refused: list[str] | Any, services: list[Object]) -> None:
-        """Make an Event of each line ``NAMESPACE/NAME[:PORT]: WHY`` that is new."""
-        lines = set(refused)
-        for line in sorted(lines - self._complained):
-            about, _, why = line.partition(": ")
-            key, _, port = about.partition(":")
-            namespace, _, name = key.partition("/")
-            service = self._services.get(namespace, name)
+    def _record_unserved(self, unserved: set[UnservedPort]) -> None:
+        """Record an event for each port and reason that is new."""
+        for port in sorted(unserved - self._unserved):
+            service = self._services.get(port.name.namespace, port.name.name)
             if service is None:
                 continue
-            hint = node_port_hint(service, port)
-            self._recorder.event(service, "Warning", "FailedToServe", f"{why}; {hint}")
-        self._complained = lines
+            hint = node_port_hint(service, port.name.port)
+            self._recorder.event(service, "Warning", "FailedToServe", f"{port.reason}; {hint}")
+        self._unserved = unserved
 
 
 def proxy_mode(options: dict[str, Any]) -> str:

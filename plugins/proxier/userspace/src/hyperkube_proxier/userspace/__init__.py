@@ -2,20 +2,19 @@
 
 It listens on each service address itself and relays every connection to one of the backends. That works for an
 ordinary user as far as the addresses are local (all of 127.0.0.0/8 is) and the ports are not privileged; what cannot
-be bound is reported, so that the user learns of the node port instead. Slower than iptables, and the client's address
+be bound is reported, so that the user is told the node port instead. Slower than iptables, and the client's address
 is lost on the way; in exchange it runs anywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from hyperkube_proxier.userspace.balancer import Balancer
-from hyperkube_proxier.userspace.listeners import Listeners, Place
+from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.proxier import ServicePort, ServicePortName
+from hyperkube.hookspecs.proxier import ServicePort, ServicePortName, UnservedPort
 from hyperkube.plugin import Plugin
 
 __all__ = ["Userspace", "UserspaceProxier"]
@@ -24,38 +23,39 @@ __all__ = ["Userspace", "UserspaceProxier"]
 class UserspaceProxier:
     """Keeps one listener per address and port; implements `hyperkube.hookspecs.proxier.Proxier`."""
 
-    def __init__(self, node_addresses: Sequence[str], monotonic: Any) -> None:
+    def __init__(self, node_addresses: Sequence[str], monotonic: Callable[[], float]) -> None:
         self._node_addresses = tuple(node_addresses) or ("0.0.0.0",)
         self._monotonic = monotonic
         self._balancers: dict[tuple[ServicePortName, bool], Balancer] = {}
         self._listeners: Listeners | None = None
 
-    def sync(self, services: Mapping[ServicePortName, ServicePort]) -> list[str]:
-        """Listen on exactly the places these ports need; return a line per place that could not be bound."""
-        wanted: dict[Place, Balancer] = {}
-        owners: dict[Place, ServicePortName] = {}
+    def sync(self, services: Mapping[ServicePortName, ServicePort]) -> list[UnservedPort]:
+        """Listen on exactly the addresses that these ports need; return the ports that could not be bound."""
+        wanted: dict[ListenAddress, Balancer] = {}
+        owners: dict[ListenAddress, ServicePortName] = {}
         balancers: dict[tuple[ServicePortName, bool], Balancer] = {}
-        lines = []
+        unserved = []
         for name, port in services.items():
-            for place, external in self._places(port):
+            for address, external in self._listen_addresses(port):
                 balancer = balancers.setdefault((name, external), self._balancer(name, port, external=external))
-                if place in wanted:
-                    lines.append(
-                        _line(name, f"{place} is already served for {owners[place].namespace}/{owners[place].name}")
+                if address in wanted:
+                    owner = owners[address]
+                    unserved.append(
+                        UnservedPort(name, f"{address} is already served for {owner.namespace}/{owner.name}")
                     )
                 elif balancer.backends:
-                    wanted[place], owners[place] = balancer, name
+                    wanted[address], owners[address] = balancer, name
         self._balancers = balancers
         if self._listeners is None:
             if not wanted:
-                return lines
+                return unserved
             self._listeners = Listeners()
             self._listeners.start()
-        refused = self._listeners.converge(wanted)
-        return lines + [_line(owners[place], why) for place, why in refused.items()]
+        failed = self._listeners.converge(wanted)
+        return unserved + [UnservedPort(owners[address], reason) for address, reason in failed.items()]
 
     def cleanup(self) -> None:
-        """Nothing outlives the process."""
+        """Do what `close` does: nothing outlives the process."""
         self.close()
 
     def close(self) -> None:
@@ -64,13 +64,15 @@ class UserspaceProxier:
             self._listeners.close()
             self._listeners = None
 
-    def _places(self, port: ServicePort) -> list[tuple[Place, bool]]:
+    def _listen_addresses(self, port: ServicePort) -> list[tuple[ListenAddress, bool]]:
         """Return where a port listens, and whether that is reached from outside the cluster."""
-        places = [(Place(port.protocol, ip, port.port), False) for ip in port.cluster_ips]
-        places += [(Place(port.protocol, ip, port.port), True) for ip in (*port.external_ips, *port.load_balancer_ips)]
+        found = [(ListenAddress(port.protocol, ip, port.port), False) for ip in port.cluster_ips]
+        found += [
+            (ListenAddress(port.protocol, ip, port.port), True) for ip in (*port.external_ips, *port.load_balancer_ips)
+        ]
         if port.node_port:
-            places += [(Place(port.protocol, ip, port.node_port), True) for ip in self._node_addresses]
-        return places
+            found += [(ListenAddress(port.protocol, ip, port.node_port), True) for ip in self._node_addresses]
+        return found
 
     def _balancer(self, name: ServicePortName, port: ServicePort, *, external: bool) -> Balancer:
         local_only = port.external_local if external else port.internal_local
@@ -78,11 +80,6 @@ class UserspaceProxier:
         balancer = self._balancers.get((name, external)) or Balancer(self._monotonic)
         balancer.update([(backend.ip, backend.port) for backend in backends], port.affinity_seconds)
         return balancer
-
-
-def _line(name: ServicePortName, why: str) -> str:
-    port = f":{name.port}" if name.port else ""
-    return f"{name.namespace}/{name.name}{port}: {why}"
 
 
 class Userspace(Plugin):

@@ -15,12 +15,12 @@ from hyperkube_proxier.userspace.relay import DatagramRelay, relay_connection
 
 Result = TypeVar("Result")
 
-TURNS_TO_CLOSE = 3
-"""Loop turns after which every transport that was closed has let its socket go."""
+LOOP_ITERATIONS_TO_CLOSE = 3
+"""Iterations of the event loop after which every closed transport has closed its socket."""
 
 
-class Place(NamedTuple):
-    """Where to listen."""
+class ListenAddress(NamedTuple):
+    """A protocol, address and port to listen on."""
 
     protocol: str
     ip: str
@@ -52,7 +52,7 @@ class _Stream:
         if self._server is not None:
             self._server.close()
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """End the connections too."""
         for task in list(self._tasks):
             task.cancel()
@@ -73,8 +73,8 @@ class _Datagrams:
         if self._relay is not None:
             self._relay.close()
 
-    def cut(self) -> None:
-        """Nothing more: datagrams have no connections."""
+    def abort(self) -> None:
+        """Do nothing: datagrams have no connections."""
 
 
 class Listeners:
@@ -83,14 +83,14 @@ class Listeners:
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="userspace-proxier", daemon=True)
-        self._open: dict[Place, _Stream | _Datagrams] = {}
+        self._open: dict[ListenAddress, _Stream | _Datagrams] = {}
 
     def start(self) -> None:
         """Start the loop's thread."""
         self._thread.start()
 
-    def converge(self, wanted: Mapping[Place, Balancer]) -> dict[Place, str]:
-        """Open what is missing, close what is not wanted; return why a place could not be opened."""
+    def converge(self, wanted: Mapping[ListenAddress, Balancer]) -> dict[ListenAddress, str]:
+        """Open the missing listeners, close those that are not wanted; return why an address could not be bound."""
         return self._call(self._converge(wanted))
 
     def close(self) -> None:
@@ -103,28 +103,28 @@ class Listeners:
     def _call(self, work: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(10.0)
 
-    async def _converge(self, wanted: Mapping[Place, Balancer]) -> dict[Place, str]:
-        refused = {}
-        for place in [place for place in self._open if place not in wanted]:
-            await self._open.pop(place).close()
-        for place, balancer in wanted.items():
-            listener = self._open.get(place)
+    async def _converge(self, wanted: Mapping[ListenAddress, Balancer]) -> dict[ListenAddress, str]:
+        failed = {}
+        for address in [address for address in self._open if address not in wanted]:
+            await self._open.pop(address).close()
+        for address, balancer in wanted.items():
+            listener = self._open.get(address)
             if listener is not None:
                 listener.balancer = balancer
                 continue
             try:
-                bound = _bind(place)
+                bound = _bind(address)
             except OSError as error:
-                refused[place] = _why(place, error)
+                failed[address] = _reason(address, error)
                 continue
-            opened = _Datagrams(balancer) if place.protocol == "UDP" else _Stream(balancer)
+            opened = _Datagrams(balancer) if address.protocol == "UDP" else _Stream(balancer)
             await opened.open(bound)
-            self._open[place] = opened
-        return refused
+            self._open[address] = opened
+        return failed
 
     async def _close(self) -> None:
         for listener in self._open.values():
-            listener.cut()
+            listener.abort()
             await listener.close()
         self._open.clear()
         pending = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
@@ -132,21 +132,21 @@ class Listeners:
             task.cancel()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.gather(*pending, return_exceptions=True), 1.0)
-        for _ in range(TURNS_TO_CLOSE):
+        for _ in range(LOOP_ITERATIONS_TO_CLOSE):
             await asyncio.sleep(0)
 
 
-def _bind(place: Place) -> socket.socket:
-    family = socket.AF_INET6 if ":" in place.ip else socket.AF_INET
-    if place.protocol == "SCTP":
+def _bind(address: ListenAddress) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.ip else socket.AF_INET
+    if address.protocol == "SCTP":
         raise OSError(errno.EPROTONOSUPPORT, "SCTP is not relayed by this proxier")
-    kind = socket.SOCK_DGRAM if place.protocol == "UDP" else socket.SOCK_STREAM
+    kind = socket.SOCK_DGRAM if address.protocol == "UDP" else socket.SOCK_STREAM
     bound = socket.socket(family, kind)
     try:
         if kind == socket.SOCK_STREAM:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.setblocking(False)
-        bound.bind((place.ip, place.port))
+        bound.bind((address.ip, address.port))
         if kind == socket.SOCK_STREAM:
             bound.listen(128)
     except OSError:
@@ -155,9 +155,9 @@ def _bind(place: Place) -> socket.socket:
     return bound
 
 
-def _why(place: Place, error: OSError) -> str:
+def _reason(address: ListenAddress, error: OSError) -> str:
     if error.errno == errno.EACCES:
-        return f"cannot listen on {place} without privilege (ports below 1024 need it)"
+        return f"cannot listen on {address} without privilege (ports below 1024 need it)"
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"cannot listen on {place}: the address is not one of this machine"
-    return f"cannot listen on {place}: {error.strerror or error}"
+        return f"cannot listen on {address}: the address is not one of this machine"
+    return f"cannot listen on {address}: {error.strerror or error}"

@@ -134,11 +134,11 @@ class _Answers(asyncio.DatagramProtocol):
         self._relay.answer(data, self._client)
 
     def error_received(self, exc: Exception) -> None:
-        """Nobody listens at the backend: the next packet may go to another one."""
+        """Close the socket: the backend does not listen, and the next packet may go to another one."""
         self.close()
 
     def close(self) -> None:
-        """Let go of the socket."""
+        """Close the socket."""
         self._closed = True
         self._relay.forget(self._client)
         if self._idle is not None:

@@ -19,7 +19,7 @@ SLICE_SELECTOR = f"!{HEADLESS_LABEL},!{PROXY_NAME_LABEL}"
 
 
 def is_proxied(service: Object) -> bool:
-    """Tell whether a proxy has anything to do for a Service: not headless, not by name, nobody else's."""
+    """Tell whether a proxy has anything to do for a Service: not headless, without a name, and not of another proxy."""
     spec = service.get("spec", {})
     if spec.get("type") == "ExternalName" or spec.get("clusterIP") in {None, "", "None"}:
         return False

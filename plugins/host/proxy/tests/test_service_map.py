@@ -1,6 +1,6 @@
 """From Services and EndpointSlices to what a proxier must serve."""
 
-from hyperkube_host.proxy.maps import changed_services, node_port_hint, service_map
+from hyperkube_host.proxy.service_map import changed_services, node_port_hint, service_map
 
 from hyperkube.hookspecs.proxier import Backend, ServicePortName
 
