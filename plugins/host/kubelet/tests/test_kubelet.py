@@ -126,6 +126,17 @@ def test_a_pod_that_does_not_fit_is_refused(hollow):
     assert status["message"].startswith("Pod was rejected: Node didn't have enough resource: cpu, requested: 1000000")
 
 
+def test_a_rejected_pod_is_forgotten_once_it_is_deleted(hollow):
+    until(lambda: hollow.kubelet.node.node().get("status"))
+    hollow.create(containers=[{"name": "c", "image": "x", "resources": {"requests": {"cpu": "1000"}}}])
+    hollow.wait_phase("Failed")
+
+    hollow.client.delete(PODS, "p", "default")
+
+    until(hollow.gone)
+    until(lambda: not hollow.kubelet.pods.entries())
+
+
 @pytest.mark.slow
 def test_a_pod_over_its_deadline_is_ended(hollow):
     hollow.create(containers=HOLLOW, activeDeadlineSeconds=1)

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hyperkube_runtime.process import Process
 from hyperkube_runtime.process.runtime import ProcessRuntime
-from hyperkube_runtime.process.user import settle
 
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
@@ -182,14 +181,14 @@ def test_a_restarted_kubelet_takes_up_running_containers_and_missed_ends(root, t
     assert left == ([], [])
 
 
-def test_a_killed_watcher_ends_its_container(runtime, root, tmp_path):
+def test_a_killed_shim_ends_its_container(runtime, root, tmp_path):
     container = run(runtime, tmp_path, "sleep 1000")
-    note = runtime._containers[container].note
+    reported = runtime._containers[container].reported
 
-    os.kill(note["shim_pid"], signal.SIGKILL)
+    os.kill(reported.shim_pid, signal.SIGKILL)
 
     assert ended(runtime, container).exit_code == 137
-    until(lambda: not Path(f"/proc/{note['pid']}").exists() or "Z" in Path(f"/proc/{note['pid']}/stat").read_text())
+    until(lambda: not Path(f"/proc/{reported.pid}").exists() or "Z" in Path(f"/proc/{reported.pid}/stat").read_text())
 
 
 def test_changes_are_told(runtime, tmp_path):
@@ -328,7 +327,7 @@ def test_volumes_lie_at_their_mount_paths_in_a_private_view(runtime, tmp_path):
         mounts=mounts,
     )
     ended(runtime, container)
-    if runtime._containers[container].note["view"] != "private":
+    if runtime._containers[container].reported.view != "private":
         pytest.skip("this machine allows no private mounts")
 
     assert [text for _, _, text in log(tmp_path)] == ["value", "value", "value", "read-only", "p"]
@@ -346,9 +345,9 @@ def test_usage_is_measured(runtime, tmp_path):
     assert usage.memory_bytes > 100_000
 
 
-def test_a_watcher_is_small(runtime, tmp_path):
+def test_a_shim_is_small(runtime, tmp_path):
     container = run(runtime, tmp_path, "exec sleep 1000")
-    text = Path(f"/proc/{runtime._containers[container].note['shim_pid']}/smaps_rollup").read_text()
+    text = Path(f"/proc/{runtime._containers[container].shim_pid}/smaps_rollup").read_text()
 
     (pss,) = [int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")]
 
@@ -391,19 +390,3 @@ def test_the_plugin_builds_it_under_the_root_folder(tmp_path):
     runtime.close()
 
     assert (tmp_path / "process" / "containers").is_dir()
-
-
-def test_another_user_needs_root(monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(os, "getuid", lambda: 1000)
-
-    with pytest.raises(RuntimeFailed, match="runAsUser 5 needs root"):
-        settle({"runAsUser": 5})
-    assert settle({"runAsUser": 1000}) == {}
-
-
-def test_non_root_is_refused_to_root(monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-
-    with pytest.raises(RuntimeFailed, match="container has runAsNonRoot and image will run as root"):
-        settle({"runAsNonRoot": True})

@@ -1,6 +1,6 @@
 """The process runtime: pods as plain processes of this machine, for machines without root, daemons or images.
 
-A container is a process group with a small watcher beside it, so that it outlives the kubelet and nothing of its end
+A container is a process group with a shim beside it, so that it outlives the kubelet and nothing of its end
 is lost. Its only image is ``host``: the machine itself. Containers run as the user who runs the node, see the whole
 machine, share its network (each pod is given an address of its own to bind to) and know of no limits: creating a pod
 equals being that user. Where the kernel allows it, volumes appear at their mount paths in a private view of the file

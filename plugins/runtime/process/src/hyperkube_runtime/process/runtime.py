@@ -11,11 +11,16 @@ import socket
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 from hyperkube_runtime.process import usage, user
-from hyperkube_runtime.process.folders import ContainerRecord, SandboxRecord, load_sandboxes, prepare_container
-from hyperkube_runtime.process.watchers import Changes, Nursery, WatchedProcess, connect, hear, tell
+from hyperkube_runtime.process.records import (
+    ContainerRecord,
+    ProcessSettings,
+    SandboxRecord,
+    create_container_folder,
+    load_sandboxes,
+)
+from hyperkube_runtime.process.shim_client import ForkServer, ShimEvents, ShimProcess, connect, receive_message, send
 
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
@@ -57,7 +62,7 @@ class ProcessRuntime:
         Args:
             root: created when missing, for the owner only.
             clock: gives the creation times.
-            logger: for what cannot be told to a caller.
+            logger: of failures without a caller.
             private_views: mount volumes at their mount paths where the machine allows it.
         """
         self._sandbox_folder = root / "sandboxes"
@@ -71,8 +76,8 @@ class ProcessRuntime:
         self._private_views = private_views
         self._lock = threading.Lock()
         self._listeners: list[Callable[[str], None]] = []
-        self._nursery = Nursery(root / "watchers.log")
-        self._changes = Changes(root, self._changed, logger)
+        self._fork_server = ForkServer(root / "shims.log")
+        self._events = ShimEvents(root, self._changed, logger)
         self._sandboxes = {record.id: record for record in load_sandboxes(self._sandbox_folder)}
         self._containers: dict[str, ContainerRecord] = {}
         for path in sorted(self._container_folder.iterdir()):
@@ -81,7 +86,7 @@ class ProcessRuntime:
                 continue
             self._containers[record.id] = record
             if record.state is ContainerState.RUNNING:
-                self._changes.follow(record.note["shim_pid"], record.id)
+                self._events.follow(record.shim_pid, record.id)
 
     def subscribe(self, notify: Callable[[str], None]) -> None:
         """Call `notify` with a pod's uid whenever one of its containers changed; see `NotifiesChanges`."""
@@ -115,7 +120,7 @@ class ProcessRuntime:
     # sandboxes
 
     def run_sandbox(self, spec: SandboxSpec) -> str:
-        """Note a sandbox; it has no process of its own."""
+        """Record a sandbox; it has no process of its own."""
         record = SandboxRecord.of(secrets.token_hex(32), spec, self._clock.now().timestamp())
         record.save(self._sandbox_folder)
         with self._lock:
@@ -139,7 +144,7 @@ class ProcessRuntime:
             return [record for record in self._containers.values() if record.sandbox_id == sandbox_id]
 
     def stop_sandbox(self, sandbox_id: str) -> None:
-        """Kill its containers and note that it is not ready."""
+        """Kill its containers and record that it is not ready."""
         record = self._sandboxes.get(sandbox_id)
         if record is None:
             return
@@ -166,37 +171,30 @@ class ProcessRuntime:
     # containers
 
     def create_container(self, sandbox_id: str, spec: ContainerSpec) -> str:
-        """Make a container's folder.
+        """Create a container's folder.
 
         Raises:
             ImageNotPresent: the image is not ``host``.
-            RuntimeFailed: it has no command, or asks for a user that we cannot become.
+            RuntimeFailed: it has no command, or asks for a user that this process cannot become.
         """
         sandbox = self._sandbox(sandbox_id)
         if self.image(spec.image) is None:
             raise ImageNotPresent(str(refuse_image(spec.image)), "ErrImageNeverPull")
-        argv = [*spec.command, *spec.args]
-        if not argv:
+        if not (spec.command or spec.args):
             raise RuntimeFailed("no command specified: image 'host' has none of its own", "CreateContainerError")
         container_id = secrets.token_hex(32)
         folder = self._container_folder / container_id
-        rootfs = str(folder / "rootfs")
-        identity = user.settle(spec.security)
-        settled: dict[str, Any] = {
-            "sandbox": sandbox_id,
-            "argv": argv,
-            "env": _environment(spec, sandbox.hostname, rootfs, identity.get("user", os.getuid())),
-            "cwd": spec.working_dir or rootfs,
-            "log": str(Path(sandbox.log_directory) / spec.log_path),
-            "hostname": sandbox.hostname,
-            "namespaces": self._private_views,
-            "events": str(self._root),
-            "created_at": self._clock.now().timestamp(),
-            **identity,
-        }
-        record = prepare_container(folder, spec, settled)
-        if identity:
-            os.chown(rootfs, identity["user"], identity["group"])
+        process_user = user.process_user(spec.security)
+        uid = os.getuid() if process_user is None else process_user.user
+        settings = ProcessSettings(
+            sandbox=sandbox,
+            env=_environment(spec, sandbox.hostname, str(folder / "rootfs"), uid),
+            user=process_user,
+            namespaces=self._private_views,
+            events=str(self._root),
+            created_at=self._clock.now().timestamp(),
+        )
+        record = create_container_folder(folder, spec, settings)
         with self._lock:
             self._containers[container_id] = record
         return container_id
@@ -208,29 +206,29 @@ class ProcessRuntime:
         return record
 
     def start_container(self, container_id: str) -> None:
-        """Have a watcher start it; nothing happens to one that was started before.
+        """Start it with a shim; does nothing for one that was started before.
 
         Raises:
             RuntimeFailed: there is no such program, or its view could not be made.
         """
         record = self._container(container_id)
-        if record.note:
+        if record.reported is not None:
             return
         try:
-            self._nursery.watch_over(record.folder)
+            self._fork_server.start_container(record.folder)
         finally:
             record.refresh()
-        self._changes.follow(record.note["shim_pid"], record.id)
+        self._events.follow(record.shim_pid, record.id)
 
     def stop_container(self, container_id: str, grace_seconds: float) -> None:
-        """Send TERM to its process group and KILL after `grace_seconds`; the watcher keeps the time."""
+        """Send TERM to its process group and KILL after `grace_seconds`; the shim keeps the time."""
         record = self._containers.get(container_id)
         if record is None or record.state is not ContainerState.RUNNING:
             return
         try:
             with connect(record.folder) as line:
-                tell(line, {"do": "stop", "grace": grace_seconds})
-                hear(line, None)
+                send(line, {"do": "stop", "grace": grace_seconds})
+                receive_message(line, None)
         except ContainerNotFound:
             self._logger.debug("container %s ended before it could be stopped", container_id)
         self._changed(container_id)
@@ -246,7 +244,7 @@ class ProcessRuntime:
         record.remove()
 
     def containers(self) -> Sequence[ContainerStatus]:
-        """Return all containers, from memory: watchers tell of every change."""
+        """Return all containers, from memory: shims report every change."""
         with self._lock:
             records = list(self._containers.values())
         return [record.status() for record in records]
@@ -256,61 +254,61 @@ class ProcessRuntime:
         return self._container(container_id).status()
 
     def reopen_log(self, container_id: str) -> None:
-        """Have the watcher go on in a fresh log file."""
+        """Let the shim continue in a new log file."""
         with connect(self._container(container_id).folder) as line:
-            tell(line, {"do": "reopen"})
-            hear(line, None)
+            send(line, {"do": "reopen"})
+            receive_message(line, None)
 
     def usage(self) -> Sequence[ContainerUsage]:
         """Return what the running containers use."""
         with self._lock:
-            running = {r.note["shim_pid"]: r.id for r in self._containers.values() if r.state is ContainerState.RUNNING}
+            running = {r.shim_pid: r.id for r in self._containers.values() if r.state is ContainerState.RUNNING}
         return usage.measure(running)
 
     # streams
 
-    def exec(self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool) -> WatchedProcess:
+    def exec(self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool) -> ShimProcess:
         """Start a command beside the container's process: same folder, environment, user and view.
 
         Raises:
-            ContainerNotFound: it runs no more.
+            ContainerNotFound: it does not run any more.
             RuntimeFailed: there is no such program.
         """
         line = connect(self._container(container_id).folder)
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             ours.callback(line.close)
             process, ends = _streams(line, theirs, ours, stdin=stdin, tty=tty)
-            tell(line, {"do": "exec", "argv": list(command), "tty": tty}, ends)
-            heard, _ = hear(line, None) or ({}, [])
-            if not heard:  # the watcher ended while it was being asked
+            send(line, {"do": "exec", "argv": list(command), "tty": tty}, ends)
+            received, _ = receive_message(line, None) or ({}, [])
+            if not received:  # the shim ended while it was being asked
                 raise ContainerNotFound(f"container {container_id!r} is not running any more")
-            if "pid" not in heard:
-                raise RuntimeFailed(f"failed to exec in container: {heard['error']}", "ExecFailed")
+            if "pid" not in received:
+                raise RuntimeFailed(f"failed to exec in container: {received['error']}", "ExecFailed")
             ours.pop_all()
         return process
 
-    def attach(self, container_id: str, *, stdin: bool) -> WatchedProcess:
-        """Connect to what the container says from now on and, if it was started for it, to its input."""
+    def attach(self, container_id: str, *, stdin: bool) -> ShimProcess:
+        """Connect to the container's output from now on and, if it was created with one, to its input."""
         record = self._container(container_id)
         line = connect(record.folder)
         out, out_end = os.pipe2(os.O_CLOEXEC)
-        err, err_end = (None, None) if record.spec["tty"] else os.pipe2(os.O_CLOEXEC)
+        err, err_end = (None, None) if record.spec.tty else os.pipe2(os.O_CLOEXEC)
         ends = [end for end in (out_end, err_end) if end is not None]
         try:
-            tell(line, {"do": "attach", "stdin": stdin}, ends)
-            _, given = hear(line, None) or ({}, [])
+            send(line, {"do": "attach", "stdin": stdin}, ends)
+            _, given = receive_message(line, None) or ({}, [])
         finally:
             for end in ends:
                 os.close(end)
         entry = given[0] if given else None
-        tty = os.dup(entry) if entry is not None and record.spec["tty"] else -1
-        return WatchedProcess(line, entry, out, err, tty)
+        tty = os.dup(entry) if entry is not None and record.spec.tty else -1
+        return ShimProcess(line, entry, out, err, tty)
 
     def port_forward(self, sandbox_id: str, port: int) -> int:
         """Connect to a port of the pod's address, or of 127.0.0.1 for a program that knows no other.
 
         Raises:
-            RuntimeFailed: nobody listens.
+            RuntimeFailed: no program listens on it.
         """
         problem: OSError | None = None
         for address in (*self._sandbox(sandbox_id).ips[:1], "127.0.0.1"):
@@ -344,14 +342,14 @@ class ProcessRuntime:
         """Leave the machine where it is."""
 
     def close(self) -> None:
-        """Stop listening; watchers and containers go on."""
-        self._changes.close()
-        self._nursery.close()
+        """Stop listening; shims and containers go on."""
+        self._events.close()
+        self._fork_server.close()
 
 
 def _streams(
     line: socket.socket, theirs: contextlib.ExitStack, ours: contextlib.ExitStack, *, stdin: bool, tty: bool
-) -> tuple[WatchedProcess, list[int]]:
+) -> tuple[ShimProcess, list[int]]:
     """Make the streams of a command: our process, and the three ends to send; the stacks close what is kept here."""
 
     def keep(descriptor: int, stack: contextlib.ExitStack) -> int:
@@ -363,17 +361,17 @@ def _streams(
         keep(master, ours)
         keep(slave, theirs)
         entry = keep(os.dup(master), ours) if stdin else None
-        return WatchedProcess(line, entry, keep(os.dup(master), ours), None, master), [slave, slave, slave]
+        return ShimProcess(line, entry, keep(os.dup(master), ours), None, master), [slave, slave, slave]
     out, out_end = os.pipe2(os.O_CLOEXEC)
     err, err_end = os.pipe2(os.O_CLOEXEC)
     for descriptor, stack in ((out, ours), (err, ours), (out_end, theirs), (err_end, theirs)):
         keep(descriptor, stack)
     if not stdin:
         nothing = keep(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), theirs)
-        return WatchedProcess(line, None, out, err, -1), [nothing, out_end, err_end]
+        return ShimProcess(line, None, out, err, -1), [nothing, out_end, err_end]
     source, entry_end = os.pipe2(os.O_CLOEXEC)
     keep(source, theirs)
-    return WatchedProcess(line, keep(entry_end, ours), out, err, -1), [source, out_end, err_end]
+    return ShimProcess(line, keep(entry_end, ours), out, err, -1), [source, out_end, err_end]
 
 
 def _environment(spec: ContainerSpec, hostname: str, rootfs: str, uid: int) -> list[tuple[str, str]]:

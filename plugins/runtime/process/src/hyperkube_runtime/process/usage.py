@@ -1,5 +1,5 @@
 # ruff: noqa: PTH123, PTH208 - hundreds of small files at each measurement: pathlib takes several times as long
-"""What the processes below each watcher use, in one pass over /proc."""
+"""What the processes below each shim use, in one pass over /proc."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _TICK = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def measure(watchers: Mapping[int, str]) -> list[ContainerUsage]:
-    """Return the usage of each container, given the pids of the watchers.
+def measure(shims: Mapping[int, str]) -> list[ContainerUsage]:
+    """Return the usage of each container, given the pids of the shims.
 
     CPU counts also the children that ended (the kernel adds them to their parents); memory is the resident set.
     """
@@ -33,20 +33,18 @@ def measure(watchers: Mapping[int, str]) -> list[ContainerUsage]:
         ticks[pid] = sum(int(number) for number in fields[11:15])
         resident[pid] = int(fields[21]) * _PAGE
     return [
-        _sum(container_id, watcher, children, ticks, resident)
-        for watcher, container_id in watchers.items()
-        if watcher in ticks
+        _sum(container_id, shim, children, ticks, resident) for shim, container_id in shims.items() if shim in ticks
     ]
 
 
 def _sum(
     container_id: str,
-    watcher: int,
+    shim: int,
     children: Mapping[int, list[int]],
     ticks: Mapping[int, int],
     resident: Mapping[int, int],
 ) -> ContainerUsage:
-    cpu, memory, todo = 0, 0, list(children.get(watcher, ()))
+    cpu, memory, todo = 0, 0, list(children.get(shim, ()))
     while todo:
         pid = todo.pop()
         cpu += ticks[pid]

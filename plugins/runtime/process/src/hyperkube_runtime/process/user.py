@@ -1,23 +1,32 @@
-"""As whom a container's process runs: as us, or, when we are root, as whom its security context names."""
+"""The user of a container's process: the runtime's own, or, for a runtime of root, that of the security context."""
 
 from __future__ import annotations
 
 import os
 import pwd
-from typing import Any
+from dataclasses import dataclass
 
 from hyperkube.hookspecs.runtime import RuntimeFailed
 from hyperkube.machinery.objects import Object
 
 
-def settle(security: Object) -> dict[str, Any]:
-    """Return ``user``, ``group`` and ``groups`` for the watcher, and the home folder; empty to stay who we are.
+@dataclass(frozen=True, slots=True)
+class ProcessUser:
+    """The ids that a process runs with."""
+
+    user: int
+    group: int
+    groups: tuple[int, ...]
+
+
+def process_user(security: Object) -> ProcessUser | None:
+    """Return the user for a container, None to stay who this process is.
 
     Args:
         security: the container's security context, laid over its pod's.
 
     Raises:
-        RuntimeFailed: it asks for a user that we cannot become.
+        RuntimeFailed: it asks for a user that this process cannot become.
     """
     user, group = security.get("runAsUser"), security.get("runAsGroup")
     if os.geteuid() != 0:
@@ -27,7 +36,7 @@ def settle(security: Object) -> dict[str, Any]:
                     f"{word} {wanted} needs root: this node runs without it, and its containers as {ours}",
                     "CreateContainerError",
                 )
-        return {}
+        return None
     if security.get("runAsNonRoot") and not user:
         text = "container has runAsNonRoot and image will run as root"
         raise RuntimeFailed(text, "CreateContainerConfigError")
@@ -35,12 +44,9 @@ def settle(security: Object) -> dict[str, Any]:
     if security.get("fsGroup") is not None:
         supplemental.append(security["fsGroup"])
     if user is None and group is None and not supplemental:
-        return {}
-    return {
-        "user": user if user is not None else 0,
-        "group": group if group is not None else _primary_group(user or 0),
-        "groups": supplemental,
-    }
+        return None
+    group = group if group is not None else _primary_group(user or 0)
+    return ProcessUser(user or 0, group, tuple(supplemental))
 
 
 def _primary_group(user: int) -> int:

@@ -1,4 +1,4 @@
-# ruff: noqa: PTH101, PTH102, PTH103, PTH112, PTH115, PTH118, PTH120, PTH208, PTH211 - pathlib would cost each container's watcher memory and start-up time
+# ruff: noqa: PTH101, PTH102, PTH103, PTH112, PTH115, PTH118, PTH120, PTH208, PTH211 - pathlib would cost each container's shim memory and start-up time
 """A private view of the machine's file system in which the volumes lie at their mount paths.
 
 Nothing on the machine's disk changes. A mount path that exists is covered by the volume. For one that does not, its

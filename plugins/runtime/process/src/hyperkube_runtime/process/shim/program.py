@@ -1,4 +1,4 @@
-# ruff: noqa: PTH112 - pathlib would cost each container's watcher memory and start-up time
+# ruff: noqa: PTH112 - pathlib would cost each container's shim memory and start-up time
 """Starting a program the way a container's process starts: own session, own streams, and a clear word if it cannot."""
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-# ruff: noqa: PTH119, PTH120, PTH123, PTH208 - pathlib would cost each container's watcher memory and start-up time
+# ruff: noqa: PTH119, PTH120, PTH123, PTH208 - pathlib would cost each container's shim memory and start-up time
 """The parent of one container: log, commands, end.
 
 Commands are JSON messages on the socket ``shim.sock`` in the container's folder, one connection per command:
 ``stop`` (grace), ``reopen``, ``exec`` (argv, tty; three descriptors), ``attach`` (stdin; two descriptors). The end of a
-connection takes back what it asked for: an exec is killed, an attached client let go.
+connection ends what it asked for: an exec is killed, an attached client is detached.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from time import monotonic, time  # this process has no cluster clock: it runs b
 from typing import Any
 
 from . import identity, kernel, mounts
+from .files import STATUS, SpecFile, StatusFile, read_spec, write_file
 from .logs import LogFile
 from .program import Program, StartFailed, exit_code, receive, start
 
 CHUNK = 65536
 SOCKET = "shim.sock"
-STATUS = "status.json"
 START_ERROR = 128
 
 
@@ -45,15 +45,13 @@ class Connection:
             return
 
 
-class Watcher:
-    """Runs one container from its start to the note of its end."""
+class ContainerShim:
+    """Runs one container from its start to its end."""
 
-    def __init__(self, folder: int, spec: dict[str, Any]) -> None:
+    def __init__(self, folder: int, spec: SpecFile) -> None:
         self._folder = folder
         self._spec = spec
-        self._program = Program(
-            spec["argv"], dict(spec["env"]), spec["cwd"], spec.get("user"), spec.get("group"), spec.get("groups")
-        )
+        self._program = Program(spec.argv, dict(spec.env), spec.cwd, spec.user, spec.group, spec.groups)
         self._poll = select.poll()
         self._ready: dict[int, Callable[[], object]] = {}
         self._connections: set[Connection] = set()
@@ -63,13 +61,13 @@ class Watcher:
         self._deadline: float | None = None
         self._stdin = -1
         self._streams: dict[int, bytes] = {}
-        self._status: dict[str, Any] = {}
-        log_folder = os.open(os.path.dirname(spec["log"]), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        self._log = LogFile(log_folder, os.path.basename(spec["log"]))
-        self._events = os.open(spec["events"], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._status = StatusFile(identity.boot_id(), 0.0)
+        log_folder = os.open(os.path.dirname(spec.log), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._log = LogFile(log_folder, os.path.basename(spec.log))
+        self._events = os.open(spec.events, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def begin(self) -> int:
-        """Start the container's process and note it; return its pid.
+        """Start the container's process and record it; return its pid.
 
         Raises:
             StartFailed: it could not be started.
@@ -80,15 +78,14 @@ class Watcher:
         kernel.adopt_orphans()
         self._watch_children()
         self._pid = self._start_main()
-        self._status = {
-            "boot": identity.boot_id(),
-            "shim_pid": os.getpid(),
-            "shim_start": identity.start_time(os.getpid()),
-            "pid": self._pid,
-            "view": view,
-            "started_at": time(),
-        }
-        self._note()
+        own_pid = os.getpid()
+        self._write_status(
+            started_at=time(),
+            shim_pid=own_pid,
+            shim_start=identity.start_time(own_pid),
+            pid=self._pid,
+            view=view,
+        )
         return self._pid
 
     def _listen(self) -> None:
@@ -99,15 +96,15 @@ class Watcher:
         self._on(listener.fileno(), lambda: self._accept(listener))
 
     def _private_view(self) -> str:
-        """Mount the volumes in namespaces of our own, or, where the machine allows none, go without."""
-        if not self._spec["namespaces"]:
+        """Mount the volumes in new namespaces; return ``private``, or ``shared`` where that is not allowed."""
+        if not self._spec.namespaces:
             return "shared"
         try:
-            mounts.enter("mount" if os.geteuid() == 0 else "user", self._spec["hostname"])
+            mounts.enter("mount" if os.geteuid() == 0 else "user", self._spec.hostname)
         except OSError:
             return "shared"  # the links under HYPERKUBE_ROOT lead to the volumes all the same
-        view = mounts.View(self._spec["scratch"])
-        for source, target, read_only in self._spec["mounts"]:
+        view = mounts.View(self._spec.scratch)
+        for source, target, read_only in self._spec.mounts:
             view.add(source, target, read_only=read_only)
         return "private"
 
@@ -118,7 +115,7 @@ class Watcher:
         self._on(wake, lambda: self._reap(wake))
 
     def _start_main(self) -> int:
-        if self._spec["tty"]:
+        if self._spec.tty:
             master, slave = os.openpty()
             self._stdin = master
             pid = start(self._program, (slave, slave, slave), tty=True)
@@ -127,7 +124,7 @@ class Watcher:
             return pid
         out, out_end = os.pipe2(os.O_CLOEXEC)
         err, err_end = os.pipe2(os.O_CLOEXEC)
-        if self._spec["stdin"]:
+        if self._spec.stdin:
             source, self._stdin = os.pipe2(os.O_CLOEXEC)
         else:
             source = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
@@ -152,7 +149,7 @@ class Watcher:
         self._poll.unregister(descriptor)
 
     def watch(self) -> None:
-        """Serve until the container ended, then note how."""
+        """Serve until the container ended, then record how."""
         while self._ended is None:
             wait = None
             if self._deadline is not None:
@@ -189,7 +186,7 @@ class Watcher:
                     connection.answer({"exit": exit_code(status)})
 
     def _read(self, descriptor: int) -> bool:
-        """Take what a stream of the container has to say; tell whether there may be more."""
+        """Read from a stream of the container; tell whether there may be more."""
         try:
             data = os.read(descriptor, CHUNK)
         except BlockingIOError:
@@ -274,12 +271,12 @@ class Watcher:
                 os.killpg(connection.exec_pid, signal.SIGKILL)
             except ProcessLookupError:
                 connection.exec_pid = 0
-        if connection.feeds and self._spec["stdin_once"] and not self._spec["tty"] and self._stdin >= 0:
+        if connection.feeds and self._spec.stdin_once and not self._spec.tty and self._stdin >= 0:
             os.close(self._stdin)
             self._stdin = -1
 
     def _finish(self, code: int) -> None:
-        """End what the container left behind, take its last words, and note the end."""
+        """End the processes that the container left, read the rest of its output, and record the end."""
         self._signal(signal.SIGKILL)
         _end_descendants()
         for descriptor in list(self._streams):
@@ -287,40 +284,29 @@ class Watcher:
                 continue
         for stream in list(self._streams.values()):
             self._log.end(stream)
-        self._status.update(exit_code=code, finished_at=time())
-        self._note()
+        self._write_status(exit_code=code, finished_at=time())
         for connection in self._connections:
             connection.answer({"exit": 137 if connection.exec_pid else code})
 
-    def fail(self, why: str) -> None:
-        """Note that the container never started."""
+    def fail(self, reason: str) -> None:
+        """Record that the container never started."""
         now = time()
-        self._status.update(
-            boot=identity.boot_id(),
-            started_at=now,
-            finished_at=now,
-            exit_code=START_ERROR,
-            reason="StartError",
-            message=why,
-        )
-        self._note()
+        self._write_status(started_at=now, finished_at=now, exit_code=START_ERROR, reason="StartError", message=reason)
 
-    def _note(self) -> None:
-        fresh = STATUS + ".new"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
-        with os.fdopen(os.open(fresh, flags, 0o600, dir_fd=self._folder), "w") as out:
-            json.dump(self._status, out)
-        os.rename(fresh, STATUS, src_dir_fd=self._folder, dst_dir_fd=self._folder)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as teller:
-            teller.setblocking(False)
+    def _write_status(self, **changes: Any) -> None:
+        """Write the status with these changes, then report the change: its reader finds the file up to date."""
+        self._status = self._status._replace(**changes)
+        write_file(self._folder, STATUS, self._status)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as reporter:
+            reporter.setblocking(False)
             try:
-                teller.sendto(self._spec["id"].encode(), f"/proc/self/fd/{self._events}/events.sock")
+                reporter.sendto(self._spec.id.encode(), f"/proc/self/fd/{self._events}/events.sock")
             except OSError:
-                return  # no kubelet is listening: it will read the note when it is back
+                return  # no kubelet is listening: the next one reads the file
 
 
 def _offer(descriptor: int, data: bytes) -> None:
-    """Give an attached client what came out; one that does not keep up misses some, the log has it all."""
+    """Write output to an attached client; one that does not keep up misses some, the log has all."""
     try:
         os.write(descriptor, data)
     except OSError:
@@ -369,12 +355,15 @@ def run(path: str, reply: int) -> None:
         except OSError:
             answer.write(json.dumps({"error": "the container runs already"}) + "\n")
             return
-        with open("spec.json", encoding="utf-8") as source:
-            watcher = Watcher(folder, json.load(source))
+        spec = read_spec(".")
+        if spec is None:
+            answer.write(json.dumps({"error": "the container has no spec"}) + "\n")
+            return
+        shim = ContainerShim(folder, spec)
         try:
-            answer.write(json.dumps({"pid": watcher.begin()}) + "\n")
+            answer.write(json.dumps({"pid": shim.begin()}) + "\n")
         except (StartFailed, OSError) as error:
-            watcher.fail(str(error))
+            shim.fail(str(error))
             answer.write(json.dumps({"error": str(error)}) + "\n")
             return
-    watcher.watch()
+    shim.watch()

@@ -1,7 +1,7 @@
-"""One warm interpreter that forks a watcher per container: a fork takes a millisecond and shares its memory.
+"""The fork server: one interpreter that forks a shim per container, in a millisecond and with shared memory.
 
 Each message on standard input (a socket) is a container's folder, with one descriptor to answer on. When the kubelet
-goes away the socket ends and so does the nursery; the watchers live on.
+ends, the socket is closed and the fork server ends; the shims go on.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import os
 import signal
 import socket
 
-from . import watcher
+from . import container_shim
 from .program import receive
 
 
 def main() -> None:
-    """Fork watchers until the kubelet hangs up."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the watchers
+    """Fork shims until the kubelet closes the socket."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps the shims
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -30,7 +30,7 @@ def main() -> None:
                 status = 1
                 try:
                     kubelet.close()
-                    watcher.run(message.decode(), descriptors[0])
+                    container_shim.run(message.decode(), descriptors[0])
                     status = 0
                 finally:
                     os._exit(status)

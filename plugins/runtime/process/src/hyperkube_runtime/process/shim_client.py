@@ -1,4 +1,4 @@
-"""The kubelet's end of the line to the watchers: start one, send it a command, hear of changes."""
+"""The runtime's connections to the shims: start one, send it a command, receive its events."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from hyperkube_runtime.process.shim.program import receive
 from hyperkube.hookspecs.runtime import ContainerNotFound, RuntimeFailed
 
 _ANSWER_SECONDS = 30.0
-_NURSERY = "import sys; sys.path.insert(0, sys.argv[1]); from shim.nursery import main; main()"
+_FORK_SERVER = "import sys; sys.path.insert(0, sys.argv[1]); from shim.fork_server import main; main()"
 
 
-class Nursery:
-    """The warm interpreter that forks watchers; started when first needed and again should it end."""
+class ForkServer:
+    """The process that forks shims; started when first needed, and again should it end."""
 
     def __init__(self, errors: Path) -> None:
-        """Let what goes wrong in a watcher be written to the file `errors`."""
+        """Write the error output of shims to the file `errors`."""
         self._errors = errors
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
 
-    def watch_over(self, folder: Path) -> int:
+    def start_container(self, folder: Path) -> int:
         """Start the container of a folder and return its pid.
 
         Raises:
             RuntimeFailed: it could not be started; the text says why.
         """
-        answer, told = os.pipe2(os.O_CLOEXEC)
+        answer, write_end = os.pipe2(os.O_CLOEXEC)
         try:
-            self._send(str(folder), told)
+            self._send(str(folder), write_end)
         finally:
-            os.close(told)
+            os.close(write_end)
         with os.fdopen(answer, "rb", buffering=0) as reader:
             ready, _, _ = select.select([reader], [], [], _ANSWER_SECONDS)
             raw = reader.readline() if ready else b""
         if not raw:
-            raise RuntimeFailed(f"the container's watcher did not start; see {self._errors}", "RunContainerError")
-        told_us: dict[str, Any] = json.loads(raw)
-        if "error" in told_us:
-            raise RuntimeFailed(f"failed to start container: {told_us['error']}", "RunContainerError")
-        return int(told_us["pid"])
+            raise RuntimeFailed(f"the container's shim did not start; see {self._errors}", "RunContainerError")
+        reply: dict[str, Any] = json.loads(raw)
+        if "error" in reply:
+            raise RuntimeFailed(f"failed to start container: {reply['error']}", "RunContainerError")
+        return int(reply["pid"])
 
     def _send(self, message: str, descriptor: int) -> None:
         with self._lock:
@@ -75,7 +75,7 @@ class Nursery:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs, self._errors.open("ab") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _NURSERY, str(Path(__file__).parent)],
+                [sys.executable, "-I", "-S", "-c", _FORK_SERVER, str(Path(__file__).parent)],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
@@ -93,16 +93,16 @@ class Nursery:
             self._process = None
 
     def close(self) -> None:
-        """Hang up; the watchers go on."""
+        """End the fork server; the shims go on."""
         with self._lock:
             self._close()
 
 
 def connect(folder: Path) -> socket.socket:
-    """Connect to the watcher of a container.
+    """Connect to the shim of a container.
 
     Raises:
-        ContainerNotFound: it runs no more.
+        ContainerNotFound: it does not run any more.
     """
     line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
@@ -117,7 +117,7 @@ def connect(folder: Path) -> socket.socket:
     return line
 
 
-def tell(line: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
+def send(line: socket.socket, message: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
     """Send one command.
 
     Raises:
@@ -129,8 +129,8 @@ def tell(line: socket.socket, message: dict[str, Any], descriptors: Sequence[int
         raise ContainerNotFound("the container is not running any more") from error
 
 
-def hear(line: socket.socket, timeout: float | None) -> tuple[dict[str, Any], list[int]] | None:
-    """Return the watcher's next message and descriptors, None after `timeout` seconds; empty when it hung up."""
+def receive_message(line: socket.socket, timeout: float | None) -> tuple[dict[str, Any], list[int]] | None:
+    """Return the shim's next message and descriptors, None after `timeout` seconds; empty when it has ended."""
     ready, _, _ = select.select([line], [], [], timeout)
     if not ready:
         return None
@@ -141,7 +141,7 @@ def hear(line: socket.socket, timeout: float | None) -> tuple[dict[str, Any], li
     return (json.loads(raw) if raw else {}), descriptors
 
 
-class WatchedProcess:
+class ShimProcess:
     """A command in a container, or the container itself when attached to; see `hyperkube.hookspecs.runtime.Process`."""
 
     def __init__(
@@ -163,20 +163,20 @@ class WatchedProcess:
     def wait(self, timeout: float | None = None) -> int | None:
         """Return the exit code, or None when it has not ended in time."""
         if self._code is None:
-            heard = hear(self._line, timeout)
-            if heard is None:
+            received = receive_message(self._line, timeout)
+            if received is None:
                 return None
-            self._code = int(heard[0].get("exit", 137))
-            self._let_go()
+            self._code = int(received[0].get("exit", 137))
+            self._release()
         return self._code
 
     def kill(self) -> None:
-        """Hang up: the watcher kills a command, and lets go of an attached client."""
+        """Close the connection: the shim kills a command, and detaches an attached client."""
         if self._code is None:
             self._code = 137
-            self._let_go()
+            self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         with contextlib.suppress(OSError):
             self._line.shutdown(socket.SHUT_RDWR)  # wakes another thread that waits on it
         self._line.close()
@@ -185,8 +185,8 @@ class WatchedProcess:
             self._tty = -1
 
 
-class Changes:
-    """Hears, on one thread, which containers changed: by their watchers' word, or by a watcher's sudden end."""
+class ShimEvents:
+    """Receives, on one thread, which containers changed: reported by their shims, or seen from the end of a shim."""
 
     def __init__(self, root: Path, changed: Callable[[str], None], logger: logging.Logger) -> None:
         """Call `changed` with a container's id; it is called on this object's thread."""
@@ -196,13 +196,13 @@ class Changes:
         self._watched: dict[int, str] = {}
         path = root / "events.sock"
         path.unlink(missing_ok=True)
-        self._ears = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            self._ears.bind(f"/proc/self/fd/{folder}/events.sock")
+            self._socket.bind(f"/proc/self/fd/{folder}/events.sock")
         finally:
             os.close(folder)
-        self._poll.register(self._ears, select.POLLIN)
+        self._poll.register(self._socket, select.POLLIN)
         self._closed = threading.Event()
         self._stop, self._stopped = os.pipe2(os.O_CLOEXEC)
         self._poll.register(self._stop, select.POLLIN)
@@ -210,7 +210,7 @@ class Changes:
         self._thread.start()
 
     def follow(self, pid: int, container_id: str) -> None:
-        """Notice when the watcher `pid` ends; no error if it has already."""
+        """Notice when the shim `pid` ends; no error if it has already."""
         try:
             descriptor = os.pidfd_open(pid)
         except ProcessLookupError:
@@ -225,8 +225,8 @@ class Changes:
                 if descriptor == self._stop:
                     os.read(self._stop, 4096)
                     continue
-                if descriptor == self._ears.fileno():
-                    container_id = self._ears.recv(4096).decode()
+                if descriptor == self._socket.fileno():
+                    container_id = self._socket.recv(4096).decode()
                 else:
                     self._poll.unregister(descriptor)
                     container_id = self._watched.pop(descriptor)
@@ -234,7 +234,7 @@ class Changes:
                 try:
                     self._changed(container_id)
                 except Exception:
-                    self._logger.exception("container %s: its change could not be taken in", container_id)
+                    self._logger.exception("container %s: its change could not be processed", container_id)
 
     def close(self) -> None:
         """Stop listening."""
@@ -243,4 +243,4 @@ class Changes:
         self._thread.join()
         for descriptor in (*self._watched, self._stop, self._stopped):
             os.close(descriptor)
-        self._ears.close()
+        self._socket.close()

@@ -1,0 +1,109 @@
+"""Which changes of a pod cause a sync, and which mirror belongs to which static pod."""
+
+import pytest
+from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNOTATION, SOURCE_ANNOTATION
+
+
+def pod(uid="u", name="p", **fields):
+    meta = {"name": name, "namespace": "ns", "uid": uid, **fields.pop("metadata", {})}
+    return {"metadata": meta, "spec": {"containers": []}, **fields}
+
+
+def static(digest="d1"):
+    return pod(digest, metadata={"annotations": {HASH_ANNOTATION: digest, SOURCE_ANNOTATION: "file"}})
+
+
+def mirror(digest="d1", **metadata):
+    annotations = {HASH_ANNOTATION: digest, SOURCE_ANNOTATION: "file", MIRROR_ANNOTATION: digest}
+    return pod("mirror", metadata={"annotations": annotations, **metadata})
+
+
+class Managed:
+    """A pod manager and what it reported."""
+
+    def __init__(self):
+        self.changed = []
+        self.shortened = []
+        self.pods = PodManager(self.changed.append, self.shortened.append)
+
+
+@pytest.fixture
+def managed():
+    return Managed()
+
+
+@pytest.mark.parametrize(
+    ("after", "syncs"),
+    [
+        (pod(status={"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}), False),
+        (pod(status={"conditions": [{"type": "example.com/gate", "status": "True"}]}), True),
+        (pod(metadata={"labels": {"a": "b"}}), True),
+        (pod(spec={"containers": [{"name": "c"}]}), True),
+    ],
+    ids=["own status", "condition of another component", "labels", "spec"],
+)
+def test_an_update_causes_a_sync_unless_it_is_the_status_that_the_kubelet_wrote(managed, after, syncs):
+    managed.pods.put(pod())
+    managed.changed.clear()
+
+    managed.pods.put(after)
+
+    assert managed.changed == (["u"] if syncs else [])
+    assert managed.pods.get("u").pod is after
+
+
+def test_a_shorter_grace_period_is_reported_only_once_the_pod_is_being_deleted(managed):
+    def deleted(seconds):
+        return pod(metadata={"deletionTimestamp": "2030-01-01T00:00:00Z", "deletionGracePeriodSeconds": seconds})
+
+    managed.pods.put(pod())
+    managed.pods.put(deleted(30))
+    first = list(managed.shortened)
+    managed.pods.put(deleted(30))
+    managed.pods.put(deleted(0))
+
+    assert (first, managed.shortened) == ([], ["u"])
+
+
+def test_a_removed_pod_stays_until_it_is_forgotten(managed):
+    managed.pods.put(pod())
+
+    managed.pods.remove(pod())
+    removed = managed.pods.get("u").removed
+    managed.pods.forget("u")
+
+    assert removed
+    assert managed.shortened == ["u"]
+    assert managed.pods.get("u") is None
+
+
+def test_a_mirror_shows_the_static_pod_with_its_hash(managed):
+    managed.pods.put(static())
+    managed.changed.clear()
+
+    managed.pods.put(mirror())
+
+    assert managed.changed == ["d1"]
+    assert managed.pods.status_target(static())["metadata"]["uid"] == "mirror"
+    assert managed.pods.stale_mirror(static()) is None
+
+
+@pytest.mark.parametrize("shown", [mirror("d0"), mirror(deletionTimestamp="2030-01-01T00:00:00Z")])
+def test_a_mirror_of_another_content_or_being_deleted_is_stale(managed, shown):
+    managed.pods.put(static())
+
+    managed.pods.put(shown)
+
+    assert managed.pods.stale_mirror(static()) is shown
+
+
+def test_a_mirror_without_its_static_pod_is_an_orphan(managed):
+    managed.pods.put(static())
+    managed.pods.put(mirror())
+    before = managed.pods.orphaned_mirrors()
+
+    managed.pods.remove(static())
+
+    assert before == []
+    assert [orphan["metadata"]["uid"] for orphan in managed.pods.orphaned_mirrors()] == ["mirror"]

@@ -1,0 +1,250 @@
+"""What is known of sandboxes and containers is stored in files, so that it outlives the kubelet.
+
+::
+
+    ROOT/events.sock             where shims report changes to the kubelet
+    ROOT/sandboxes/ID.json       one record per sandbox
+    ROOT/containers/ID/          spec.json, status.json, shim.sock, lock, rootfs/ (working folder, links to the volumes)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hyperkube_runtime.process.shim import identity
+from hyperkube_runtime.process.shim.files import SPEC, SpecFile, StatusFile, read_spec, read_status, write_file
+from hyperkube_runtime.process.user import ProcessUser
+
+from hyperkube.hookspecs.runtime import ContainerSpec, ContainerState, ContainerStatus, SandboxSpec, SandboxStatus
+
+KILLED = 137
+SHIM_LOST = "the container's shim ended without a report, and the container with it"
+REBOOTED = "the machine was restarted"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content
+
+
+@dataclass(slots=True)
+class SandboxRecord:
+    """A sandbox as it is stored."""
+
+    id: str
+    namespace: str
+    name: str
+    uid: str
+    attempt: int
+    hostname: str
+    log_directory: str
+    created_at: float
+    boot: str
+    ready: bool = True
+    ips: list[str] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sandbox_id: str, spec: SandboxSpec, created_at: float) -> SandboxRecord:
+        """Return the record of a new sandbox."""
+        return cls(
+            sandbox_id, spec.namespace, spec.name, spec.uid, spec.attempt, spec.hostname, spec.log_directory,
+            created_at, identity.boot_id(), labels=dict(spec.labels), annotations=dict(spec.annotations),
+        )  # fmt: skip
+
+    def status(self) -> SandboxStatus:
+        """Return it as the kubelet sees it."""
+        return SandboxStatus(
+            id=self.id,
+            namespace=self.namespace,
+            name=self.name,
+            uid=self.uid,
+            attempt=self.attempt,
+            ready=self.ready,
+            created_at=self.created_at,
+            ips=tuple(self.ips),
+            labels=self.labels,
+            annotations=self.annotations,
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write it to its file, replacing that atomically."""
+        path = folder / f"{self.id}.json"
+        fresh = path.with_name(path.name + ".tmp")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+        with os.fdopen(os.open(fresh, flags, 0o600), "w", encoding="utf-8") as out:
+            json.dump(asdict(self), out)
+        fresh.replace(path)
+
+
+def load_sandboxes(folder: Path) -> list[SandboxRecord]:
+    """Return the sandboxes of earlier runs; those from before a restart of the machine are not ready any more."""
+    boot = identity.boot_id()
+    records = [SandboxRecord(**raw) for path in sorted(folder.glob("*.json")) if (raw := _read(path))]
+    for record in records:
+        record.ready = record.ready and record.boot == boot
+    return records
+
+
+class ContainerRecord:
+    """A container: its spec, and the status that its shim last wrote."""
+
+    def __init__(self, folder: Path, spec: SpecFile) -> None:
+        self.folder = folder
+        self.spec = spec
+        self.id = spec.id
+        self.sandbox_id = spec.sandbox
+        self.reported = self._read_status()
+
+    @classmethod
+    def load(cls, folder: Path) -> ContainerRecord | None:
+        """Return the container of an earlier run, or None for a folder whose creation was interrupted."""
+        spec = read_spec(str(folder))
+        return None if spec is None else cls(folder, spec)
+
+    def refresh(self) -> None:
+        """Read the shim's status again."""
+        self.reported = self._read_status()
+
+    def _read_status(self) -> StatusFile | None:
+        """Return the status; a container whose shim is gone without having recorded its end was killed."""
+        status = read_status(str(self.folder))
+        if status is None or status.exit_code is not None:
+            return status
+        rebooted = status.boot != identity.boot_id()
+        if not rebooted and identity.start_time(status.shim_pid) == status.shim_start:
+            return status
+        # The shim may have written the end of its container and ended between the two looks above.
+        status = read_status(str(self.folder)) or status
+        if status.exit_code is not None:
+            return status
+        message = REBOOTED if rebooted else SHIM_LOST
+        return status._replace(exit_code=KILLED, reason="Error", message=message)
+
+    @property
+    def state(self) -> ContainerState:
+        """Whether it was created, runs, or has exited."""
+        if self.reported is None:
+            return ContainerState.CREATED
+        return ContainerState.RUNNING if self.reported.exit_code is None else ContainerState.EXITED
+
+    @property
+    def shim_pid(self) -> int:
+        """The pid of its shim, 0 when it was never started."""
+        return 0 if self.reported is None else self.reported.shim_pid
+
+    def status(self) -> ContainerStatus:
+        """Return it as the kubelet sees it."""
+        spec, reported = self.spec, self.reported
+        started_at = finished_at = 0.0
+        code, reason, message = 0, "", ""
+        if reported is not None:
+            started_at, message = reported.started_at, reported.message
+            if reported.exit_code is not None:
+                code = reported.exit_code
+                finished_at = reported.finished_at or started_at
+                reason = reported.reason or ("Completed" if code == 0 else "Error")
+        return ContainerStatus(
+            id=self.id,
+            sandbox_id=self.sandbox_id,
+            name=spec.name,
+            attempt=spec.attempt,
+            state=self.state,
+            image=spec.image,
+            image_id="host",
+            created_at=spec.created_at,
+            started_at=started_at,
+            finished_at=finished_at,
+            exit_code=code,
+            reason=reason,
+            message=message,
+            log_path=spec.log,
+            labels=spec.labels,
+            annotations=spec.annotations,
+        )
+
+    def remove(self) -> None:
+        """Delete the folder; links in it are not followed."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessSettings:
+    """What the runtime decides about a container, beside what the kubelet asks for.
+
+    Attributes:
+        user: None to stay who the runtime is.
+        events: the folder with the socket that changes are reported to.
+    """
+
+    sandbox: SandboxRecord
+    env: list[tuple[str, str]]
+    user: ProcessUser | None
+    namespaces: bool
+    events: str
+    created_at: float
+
+
+def create_container_folder(folder: Path, spec: ContainerSpec, settings: ProcessSettings) -> ContainerRecord:
+    """Create the folder of a new container: its working folder, links to its volumes, its log's folder, its spec.
+
+    Args:
+        folder: its name is the container's id.
+        spec: what the kubelet asks for.
+        settings: what the runtime decided.
+    """
+    rootfs, scratch = folder / "rootfs", folder / "newroot"
+    rootfs.mkdir(parents=True, mode=0o755)
+    scratch.mkdir(mode=0o755)
+    user = settings.user
+    folder.chmod(0o700 if user is None else 0o711)
+    mounts = sorted(spec.mounts, key=lambda mount: mount.container_path)
+    for mount in mounts:
+        link = rootfs / mount.container_path.lstrip("/")
+        if not os.path.lexists(link):
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(mount.host_path)
+    log = Path(settings.sandbox.log_directory) / spec.log_path
+    log.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
+    content = SpecFile(
+        id=folder.name,
+        sandbox=settings.sandbox.id,
+        name=spec.name,
+        attempt=spec.attempt,
+        image=spec.image,
+        argv=[*spec.command, *spec.args],
+        env=settings.env,
+        cwd=spec.working_dir or str(rootfs),
+        log=str(log),
+        hostname=settings.sandbox.hostname,
+        events=settings.events,
+        created_at=settings.created_at,
+        labels=dict(spec.labels),
+        annotations=dict(spec.annotations),
+        mounts=[(mount.host_path, mount.container_path, mount.read_only) for mount in mounts],
+        scratch=str(scratch),
+        namespaces=settings.namespaces,
+        stdin=spec.stdin,
+        stdin_once=spec.stdin_once,
+        tty=spec.tty,
+        user=None if user is None else user.user,
+        group=None if user is None else user.group,
+        groups=None if user is None else list(user.groups),
+    )
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        write_file(descriptor, SPEC, content)
+    finally:
+        os.close(descriptor)
+    if user is not None:
+        os.chown(rootfs, user.user, user.group)
+    return ContainerRecord(folder, content)
