@@ -190,7 +190,7 @@ class Process(Protocol):
         """Return the exit code, or None when `timeout` seconds passed first."""
 
     def kill(self) -> None:
-        """End it now; for an attached container only the streams are let go."""
+        """End it now; for an attached container only the streams are closed."""
 
 
 class Runtime(Protocol):
@@ -276,7 +276,7 @@ class Runtime(Protocol):
         """Remove an image from the node."""
 
     def close(self) -> None:
-        """Let go of the runtime; containers go on running."""
+        """Release what the runtime holds; containers go on running."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""A status is written once, to whoever shows the pod."""
+"""A status is written once, to the pod or its mirror."""
 
 import pytest
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry

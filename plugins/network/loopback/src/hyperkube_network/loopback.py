@@ -95,7 +95,7 @@ class LoopbackNetwork:
                 self._range = network
 
     def close(self) -> None:
-        """Let go of the slice."""
+        """Release the slice."""
         if self._slice is not None:
             self._slice.release()
             self._slice = None
@@ -123,6 +123,6 @@ class Loopback(Plugin):
         return self._network
 
     def close(self) -> None:
-        """Let go of the slice."""
+        """Release the slice."""
         if self._network is not None:
             self._network.close()

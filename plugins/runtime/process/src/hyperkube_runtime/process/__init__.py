@@ -36,7 +36,7 @@ class Process(Plugin):
 
     @hookimpl
     def runtime_build(self) -> Runtime:
-        """Build it, taking up the containers of earlier runs.
+        """Build it, with the containers of earlier runs.
 
         Raises:
             UsageError: the folder cannot be used.

@@ -57,7 +57,7 @@ class ProcessRuntime:
     default_network = "loopback"
 
     def __init__(self, root: Path, *, clock: Clock, logger: logging.Logger, private_views: bool = True) -> None:
-        """Keep everything under `root`, and take up what an earlier run left there.
+        """Keep everything under `root`, and continue with what an earlier run left there.
 
         Args:
             root: created when missing, for the owner only.

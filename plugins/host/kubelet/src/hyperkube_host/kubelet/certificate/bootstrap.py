@@ -36,7 +36,7 @@ _logger = logging.getLogger("hyperkube.kubelet")
 
 
 class BootstrapFailed(UsageError):
-    """The node gets no certificate: the request was denied, failed, or nobody answered it in time."""
+    """The node gets no certificate: the request was denied, failed, or not answered in time."""
 
 
 def is_still_valid(path: str, clock: Clock) -> bool:

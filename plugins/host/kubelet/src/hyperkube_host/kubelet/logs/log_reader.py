@@ -132,7 +132,7 @@ class LogReader:
         self._file = self._path.open("rb")
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 

@@ -49,7 +49,7 @@ class LogSource:
         return []
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if not self._closed:
             self._closed = True
             if self._timer is not None:

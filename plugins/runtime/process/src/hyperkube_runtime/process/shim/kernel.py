@@ -41,7 +41,7 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0) -> None:
 
 
 def change_root(folder: str) -> None:
-    """Make a mounted `folder` the root of this mount namespace and let go of the old root."""
+    """Make a mounted `folder` the root of this mount namespace and detach the old root."""
     os.chdir(folder)
     number = _PIVOT_ROOT.get(os.uname().machine)
     if number is None:
