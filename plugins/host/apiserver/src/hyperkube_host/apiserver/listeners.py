@@ -42,7 +42,7 @@ def start(
         edges.append(_https(options, handler, loop))
         life.start("the HTTPS listener", edges[-1])
     if listener.insecure_port:
-        _log.warning("HTTP port %d lets everybody do everything", listener.insecure_port)
+        _log.warning("HTTP port %d lets every client do everything", listener.insecure_port)
         host, port = listener.insecure_bind_address, listener.insecure_port
         edges.append(Edge(server.insecure_handler, host=host, port=port, loop=loop, limits=_limits(options)))
         life.start("the HTTP listener", edges[-1])

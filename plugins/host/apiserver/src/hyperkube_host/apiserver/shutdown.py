@@ -35,7 +35,7 @@ class Ending:
 
 
 def end(ending: Ending, announce: Callable[[], None], edges: Sequence[Edge], clock: Clock) -> None:
-    """Go through all steps but the last: closing the listeners and the server is left to whoever started them."""
+    """Go through all steps but the last: closing the listeners and the server is left to the caller, which started them."""
     announce()
     if ending.delay > 0:
         clock.sleep(ending.delay)

@@ -1,6 +1,6 @@
 """Server-side apply: an applier says what it wants, and owns that and nothing else.
 
-What it applied before and leaves out now is removed, unless somebody else owns it too. What somebody else owns with
+What it applied before and leaves out now is removed, unless another manager owns it too. What another manager owns with
 another value is a conflict, unless forced.
 Source: structured-merge-diff ``merge/update.go``, kubernetes apimachinery ``pkg/util/managedfields/internal``.
 """
@@ -145,7 +145,7 @@ def _conflicts(scope: FieldScope, live: Object, merged: Object, others: Managed)
 
 
 def _pruned(scope: FieldScope, merged: Object, owners: Managed, last: Owned) -> Object:
-    """Remove what the applier applied last time and nobody wants now."""
+    """Remove what the applier applied last time and no manager wants now."""
     place = scope.in_version(merged, last.api_version)
     if place is None:
         return merged

@@ -205,7 +205,7 @@ def without_managed(obj: Object) -> Object:
 
 
 def strip(fields: FieldSet) -> FieldSet:
-    """Return the set without the fields of metadata that nobody owns."""
+    """Return the set without the fields of metadata that are never owned."""
     return field_sets.difference(fields, _STRIPPED)
 
 

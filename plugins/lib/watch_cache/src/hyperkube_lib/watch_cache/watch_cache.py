@@ -47,7 +47,7 @@ PAGE = 1000
 """Objects that are read from the store at a time while a resource is loaded."""
 
 MOST_EARLY = 1000
-"""Changes that are kept of a resource that nobody has read; with more of them it is read from the store when needed."""
+"""Changes that are kept of a resource that was never read; with more of them it is read from the store when needed."""
 
 logger = logging.getLogger("hyperkube.storage")
 

@@ -157,7 +157,7 @@ class CacheWatch:
         return self._ended
 
     def begin_with(self, initial: Iterator[CacheEvent], *, after: int = 0) -> None:
-        """Let `drain` yield these records first; called before anybody knows of the watch.
+        """Let `drain` yield these records first; called before the watch is handed out.
 
         Nothing up to the revision `after` is offered: the reader knows it from another server, whose cache was ahead.
         """

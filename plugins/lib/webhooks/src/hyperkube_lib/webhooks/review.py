@@ -26,7 +26,7 @@ _SERVER_TROUBLE, _TOO_MANY = 500, 429
 
 
 class WebhookFailed(HyperkubeError):
-    """A webhook did not give an answer that can be used; whoever asked decides what that means."""
+    """A webhook did not give an answer that can be used; the caller decides what that means."""
 
 
 class ReviewClient:

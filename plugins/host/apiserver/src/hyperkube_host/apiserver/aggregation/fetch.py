@@ -1,4 +1,4 @@
-"""Asks another server and waits for the answer: for whoever in this process is no client behind the edge."""
+"""Asks another server and waits for the answer: for parts of this process that are no clients behind the edge."""
 
 from __future__ import annotations
 

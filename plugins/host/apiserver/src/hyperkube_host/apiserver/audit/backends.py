@@ -111,7 +111,7 @@ class WebhookBackend:
 class Batching:
     """Keeps events on a thread of its own: a batch when enough are there or the oldest has waited long enough.
 
-    When the buffer is full, further events are lost, and that is logged: nobody waits for the audit log.
+    When the buffer is full, further events are lost, and that is logged: no request waits for the audit log.
 
     Args:
         inner: what keeps the batches.

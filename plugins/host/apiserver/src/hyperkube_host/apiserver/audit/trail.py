@@ -63,7 +63,7 @@ class Trail:
             self.request_object = self._shown(copy_object(obj))
 
     def took_bytes(self, body: bytes, content_type: str) -> None:
-        """Note a body that nobody decoded, such as a patch, if it is JSON."""
+        """Note a body that was not decoded, such as a patch, if it is JSON."""
         if self.wanted.level >= Level.Request and self.request_object is None and body and "json" in content_type:
             self.request_object = _parsed(body)
 

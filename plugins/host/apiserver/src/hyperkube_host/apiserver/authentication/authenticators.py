@@ -52,7 +52,7 @@ def chosen(options: Mapping[str, Any]) -> list[str]:
 def load_authn(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
     """Load the authenticators that the flags switch on, anonymous last.
 
-    An authenticator that a flag asks for but nobody installed is fatal, except anonymous, which is on by default.
+    An authenticator that a flag asks for but is not installed is fatal, except anonymous, which is on by default.
     """
     available = installed("authn")
     names = [name for name in chosen(options) if name in available or name != "Anonymous"]

@@ -65,7 +65,7 @@ class Authentication:
     Args:
         authenticators: the ``authn_authenticate`` functions in order, anonymous last.
         clock: for the memory.
-        basic: whether anybody understands user names and passwords; else they are no credentials at all.
+        basic: whether an authenticator understands user names and passwords; else they are no credentials at all.
         proxy_headers: in which a front proxy names users: with them, a certificate alone does not say who asks.
     """
 
@@ -88,7 +88,7 @@ class Authentication:
         """Return the user whom the request's credentials prove.
 
         Raises:
-            Unauthorized: they prove nobody, and nobody may be anonymous.
+            Unauthorized: they prove no identity, and requests may not be anonymous.
         """
         known = self.remembered(request)
         if known is not None:

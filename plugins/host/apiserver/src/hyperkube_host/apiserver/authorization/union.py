@@ -32,7 +32,7 @@ class Authorization:
         authorizers: the ``authz_authorize`` functions in order.
         epochs: the ``authz_epoch`` functions: an old decision counts while their sum stays the same.
         rule_listers: the ``authz_rules`` functions.
-        open_paths: what is no resource and open to everybody.
+        open_paths: what is no resource and open to every user.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ def _key(attributes: Attributes) -> Key:
 
 
 def refusal(attributes: Attributes, reason: str = "") -> ApiError:
-    """Return the error for what somebody may not do."""
+    """Return the error for what a user may not do."""
     user = attributes.user.name
     suffix = f": {reason}" if reason else ""
     if not attributes.is_resource:

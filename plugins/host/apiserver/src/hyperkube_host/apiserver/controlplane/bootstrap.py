@@ -1,4 +1,4 @@
-"""What must exist before anybody can work: system namespaces, bootstrap roles, the kubernetes Service, API services.
+"""What must exist before the first client can work: system namespaces, bootstrap roles, the kubernetes Service, API services.
 
 On the first start everything is written in a few transactions. On later ones it is compared in the background, and
 what is equal is not written again.

@@ -1,6 +1,6 @@
 """How an API server is found: every ten seconds it renews its Lease and its place behind the Service kubernetes.
 
-Only servers with a socket do so; one within a test or a simulation is found by whoever made it. A server on loopback
+Only servers with a socket do so; one within a test or a simulation is known to the program that made it. A server on loopback
 has a Lease alone: pods cannot reach it there, and endpoints may not say so.
 """
 

@@ -24,7 +24,7 @@ NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 HTTPS_PORT = 6443
 """The port of a server that listens on none itself."""
 _ELSEWHERE = "192.0.2.1"
-"""An address of documentation (RFC 5737): routed like any other, reached by nobody."""
+"""An address of documentation (RFC 5737): routed like any other, never reached."""
 _SERVICE_LABELS = {"component": "apiserver", "provider": "kubernetes"}
 
 

@@ -117,7 +117,7 @@ class Definitions:
                 self._safely(self._client.get(CUSTOM_RESOURCE_DEFINITIONS, name_of(crd)))
 
     def _end(self, crd: Object) -> None:
-        """Serve a definition that goes for as long as there are objects of it, but let nobody create more."""
+        """Serve a definition that goes for as long as there are objects of it, but refuse new ones."""
         if condition_of(crd, "Established") == "True":
             self._serve(crd)
         if condition_of(crd, "Terminating") == "True":

@@ -43,7 +43,7 @@ class Convert(Protocol):
 
     @property
     def waits(self) -> bool:
-        """Whether somebody else is asked, so that it may take long and may fail."""
+        """Whether another server is asked, so that it may take long and may fail."""
 
     def __call__(self, objects: Sequence[Object], api_version: str) -> Converted:
         """Return objects in another API version; none of them is in it already.
@@ -64,7 +64,7 @@ class ByName:
 
 
 class ByWebhook:
-    """The strategy ``Webhook``: whoever wrote the definition also says how its versions follow from each other."""
+    """The strategy ``Webhook``: a server of the definition's author says how its versions follow from each other."""
 
     waits = True
 

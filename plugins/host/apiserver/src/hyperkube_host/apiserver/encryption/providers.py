@@ -12,7 +12,7 @@ from hyperkube.hookspecs.storage import ValueProvider
 from hyperkube.storage.transformed import Unreadable
 
 PREFIX = b"k8s:enc:"
-"""How every encrypted value begins, whoever encrypted it."""
+"""How every encrypted value begins, whatever encrypted it."""
 
 _AES_SIZES = (16, 24, 32)
 _BLOCK = 16

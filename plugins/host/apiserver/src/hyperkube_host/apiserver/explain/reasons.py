@@ -1,6 +1,6 @@
 """Why authorization refused, for the body of a 403: what ``--explain-forbidden`` switches on.
 
-It tells whoever is refused the names of bindings and roles, which an administrator may not want everybody to know.
+It tells a refused user the names of bindings and roles, which an administrator may not want to be public.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The records of explanations: two rings of bounded size, one of changes and one of refusals.
 
-A change is kept as the object's JSON before and after each plugin, and becomes a patch when somebody asks for it.
-Whoever is refused again and again pushes out other refusals, but no change.
+A change is kept as the object's JSON before and after each plugin, and becomes a patch when it is asked for.
+A user who is refused again and again pushes out other refusals, but no change.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Step(NamedTuple):
     after: bytes
 
     def shown(self, *, secret: bool) -> Object:
-        """Return it as answers show it, the values hidden where they are nobody's business."""
+        """Return it as answers show it, the values hidden where they are secret."""
         patch = json_difference(orjson.loads(self.before), orjson.loads(self.after))
         if secret:
             patch = [{**one, "value": HIDDEN} if "value" in one else one for one in patch]

@@ -85,7 +85,7 @@ class Health:
         return service_level_indicators(self._endpoints)
 
     def _reason(self, check: Check, endpoint: str) -> str:
-        """Return why it fails, in words that anybody may read: the log alone says more."""
+        """Return why it fails, in words that any client may read: the log alone says more."""
         if check.starts and endpoint == _LIVE and self._clock.monotonic() < self._patient_until:
             return ""
         try:

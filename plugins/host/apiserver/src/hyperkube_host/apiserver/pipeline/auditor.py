@@ -105,7 +105,7 @@ class Auditor:
         elif isinstance(answer, ExecUpgrade):
             answer.serve = _then(answer.serve, finish)
         else:
-            finish()  # the edge relays these by itself and tells nobody when they end
+            finish()  # the edge relays these by itself and does not tell when they end
 
     def around(self, api: ApiRequest, uri: str, call: Callable[[], Outcome]) -> Outcome:
         """Record a request of this process while `call` answers it.

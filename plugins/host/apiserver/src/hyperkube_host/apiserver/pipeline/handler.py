@@ -34,7 +34,7 @@ from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
 
 _LONG_RUNNING_PARTS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
-NOBODY = UserInfo("")
+UNKNOWN_USER = UserInfo("")
 """The user of a request whose credentials were wrong."""
 
 
@@ -103,7 +103,7 @@ class ApiHandler:
         return self._proceed(call)
 
     def answer(self, request: HttpRequest) -> Answer:
-        """Answer one request of this process, which waits for nobody; never raises."""
+        """Answer one request of this process, which never waits for a seat; never raises."""
         call = _Call(request, self._clock.monotonic(), request.headers.get("audit-id") or unique_id(self._random))
         answer = self._guarded(call, self._open)
         return self._end(call, answer) if answer is not None else self._proceed(call)
@@ -188,9 +188,9 @@ class ApiHandler:
         *,
         crashed: bool,
     ) -> None:
-        """Record the answer of a request, also of one that nobody could be named for."""
+        """Record the answer of a request, also of one whose user is unknown."""
         if api is None:
-            audit.refused(request, self._read(request, NOBODY, audit_id), answer)
+            audit.refused(request, self._read(request, UNKNOWN_USER, audit_id), answer)
         elif api.trail is not None:
             audit.complete(api.trail, api, answer, crashed=crashed)
 

@@ -41,7 +41,7 @@ class _Place:
 
     Attributes:
         generation: of the registry that it was found in.
-        user: the last reader; None when nobody has read it yet, or nobody may without being asked about again.
+        user: the last reader; None when it was not read yet, or its reads have to be authorized each time.
         epoch: of the authorizers that allowed it.
         flow: of that reader's requests for this place; None when requests are merely counted.
     """

@@ -1,7 +1,7 @@
-"""Acting as somebody else: the ``Impersonate-*`` headers, allowed by whom they name and, if wanted, by what is done.
+"""Acting as another user: the ``Impersonate-*`` headers, allowed by whom they name and, if wanted, by what is done.
 
 There are several ways to be allowed, tried in turn. The constrained ones ask twice: whether the requester may do *this*
-as somebody else (``impersonate-on:user-info:list`` on pods) and whether they may be *that* user
+as another user (``impersonate-on:user-info:list`` on pods) and whether they may be *that* user
 (``impersonate:user-info`` on users). The old way asks only for ``impersonate`` and then allows everything. The refusal
 that is told is the first one, of the way that worked for the requester last.
 
@@ -111,7 +111,7 @@ class Impersonation:
                 self._worked.clear()
             self._worked[requester.name] = number
             return acting
-        assert first is not None  # noqa: S101 -- the old way fits everybody
+        assert first is not None  # noqa: S101 -- the old way fits every user
         raise first
 
     def _order(self, name: str) -> list[int]:

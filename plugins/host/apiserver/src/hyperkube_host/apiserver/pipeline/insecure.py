@@ -1,4 +1,4 @@
-"""The insecure port of the 1.x line: whoever reaches it may do everything.
+"""The insecure port of the 1.x line: every client that reaches it may do everything.
 
 Source: kubernetes 1.5 ``pkg/genericapiserver/config.go`` (BuildInsecureHandlerChain).
 """
@@ -16,7 +16,7 @@ UNSECURED = UserInfo("system:unsecured", "", (PRIVILEGED_GROUP, AUTHENTICATED_GR
 
 
 class InsecureHandler:
-    """A `Handler` that takes everybody for the cluster's administrator."""
+    """A `Handler` that takes every client for the cluster's administrator."""
 
     def __init__(self, handler: ApiHandler) -> None:
         self._handler = handler

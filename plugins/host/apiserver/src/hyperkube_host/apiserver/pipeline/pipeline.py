@@ -1,4 +1,4 @@
-"""A request's way: from its words to its outcome, whoever brought it.
+"""A request's way: from its words to its result, wherever it came from.
 
 HTTP requests come through ``handler``, those of this process through ``inprocess``;
 both go through the same authorization, admission and verbs.

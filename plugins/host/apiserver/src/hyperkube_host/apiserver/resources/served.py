@@ -179,7 +179,7 @@ class ServedResource:
         custom: whether a CustomResourceDefinition made it.
         converts: whether what is stored has to be looked at, as it may be in another version.
         is_stored: whether its own version is the one that is written.
-        waits: whether conversion asks somebody else, and must not happen where nothing may wait.
+        waits: whether conversion asks another server, and must not happen where nothing may wait.
     """
 
     def __init__(
@@ -285,7 +285,7 @@ class ServedResource:
         return self.from_storage(orjson.loads(cached.body))
 
     def parsed_all(self, cached: Iterable[CachedObject]) -> Parsed:
-        """Return objects of the caller's own in this version; where somebody else converts them, in one go."""
+        """Return objects of the caller's own in this version; where another server converts them, in one go."""
         convert = self.spec.from_storage_all
         if convert is None:
             return [self.parsed(one) for one in cached]

@@ -84,7 +84,7 @@ def change(services: Services, write: Change, current: Current | None = None) ->
 
 
 def _attempt(services: Services, write: Change, current: Current) -> Single | None:
-    """Return the outcome, or None when somebody else changed the object meanwhile."""
+    """Return the outcome, or None when another request changed the object meanwhile."""
     old, target = current.obj, write.target
     new = write.produce(old if write.keeps else copy_object(old))
     check_version(write, new, old)

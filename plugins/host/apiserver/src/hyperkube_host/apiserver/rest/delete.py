@@ -187,7 +187,7 @@ def gc_finalizers(strategy: Strategy, finalizers: list[str], options: Object) ->
 
 
 def _carry_out(services: Services, call: Call, target: Target, current: Current, marked: Marked) -> Single | None:
-    """Store the mark or remove the object; None when somebody else changed it meanwhile."""
+    """Store the mark or remove the object; None when another request changed it meanwhile."""
     served = target.served
     key = served.stored().key(target.namespace, target.name)
     if call.dry_run:

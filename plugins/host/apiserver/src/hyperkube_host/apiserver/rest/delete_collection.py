@@ -25,5 +25,5 @@ def delete_collection(services: Services, request: ApiRequest, target: Target) -
         try:
             delete_one(services, request, one, call, dict(options))
         except NotFound:
-            continue  # somebody else deleted it first
+            continue  # another request deleted it first
     return page

@@ -1,7 +1,7 @@
 """Who owns the replicas: ``/scale`` writes one field of another object, and its owners follow.
 
 A Scale shows the owners of the workload's replicas as owners of its own ``spec.replicas``. What a write to it makes of
-them goes back to the workload: whoever set the replicas through ``/scale`` takes them from who had them before.
+them goes back to the workload: the manager that set the replicas through ``/scale`` takes them from their former owners.
 Source: kubernetes apimachinery ``pkg/util/managedfields/scalehandler.go``.
 """
 
@@ -161,7 +161,7 @@ class ScaledObjects:
         return {"spec": {"replicas": value}}
 
     def _moved(self, managed: Managed, before: Object, after: Object, now: datetime) -> Managed | None:
-        """Return the owners of the Scale after the write; None where nobody owned anything."""
+        """Return the owners of the Scale after the write; None where nothing was owned."""
         if self._applied is not None:
             return self._applied
         if not managed:

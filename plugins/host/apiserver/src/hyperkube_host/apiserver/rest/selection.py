@@ -85,7 +85,7 @@ def _fields(text: str, served: ServedResource) -> FieldSelector | None:
 def selectable(served: ServedResource) -> frozenset[str]:
     """Return the fields that may be selected by.
 
-    Which objects are selected is asked with every write, where nobody may wait for a webhook: a version that one
+    Which objects are selected is asked with every write, where nothing may wait for a webhook: a version that one
     converts can be selected by the fields that the stored version has too, as they are stored.
     """
     known = served.field_names

@@ -1,4 +1,4 @@
-"""The paths at which explanations are served, to whoever may read them: like any path, they are authorized."""
+"""The paths at which explanations are served, to users who may read them: like any path, they are authorized."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def key_of(info: RequestInfo, code: int) -> RequestKey:
 
 
 class RequestMetrics:
-    """Counts requests in plain dictionaries, written out only when somebody asks.
+    """Counts requests in plain dictionaries, written out only when they are asked for.
 
     Args:
         registry: further metrics of the server's plugins.

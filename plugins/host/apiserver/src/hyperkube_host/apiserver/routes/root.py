@@ -92,7 +92,7 @@ def _unlisted(server: Sources) -> Mapping[str, Page]:
 
 
 def address_of(options: AddressOptions) -> str:
-    """Return the server's own host and port as clients are told, empty when nobody said where it listens."""
+    """Return the server's own host and port as clients are told, empty when it listens nowhere."""
     if external := options.external_hostname:
         return external if ":" in external else f"{external}:{options.secure_port}"
     address = options.advertise_address or options.bind_address

@@ -56,7 +56,7 @@ def validation_mode(request: ApiRequest) -> str:
 
 
 def unregistered(kind: GroupVersionKind) -> str:
-    """Return the text for a kind that nobody knows."""
+    """Return the text for an unknown kind."""
     return f'no kind "{kind.kind}" is registered for version "{kind.api_version}" in {_SCHEME}'
 
 

@@ -90,7 +90,7 @@ class ColumnDefinitions:
         ]
 
     def _learn(self, fields: Sequence[_ShownField]) -> None:
-        """Look up the texts of fields, our own where nobody knows more."""
+        """Look up the texts of fields, our own where there are no others."""
         new = {field.key: field for field in fields if field.key not in self._texts}
         found = self._descriptions().types({definition for definition, _ in new}) if new else {}
         for (definition, name), field in new.items():

@@ -36,7 +36,7 @@ class Measured(Protocol):
 
 
 class StoreAnswers:
-    """Asks a store for its revision, for a limited time; whoever asks meanwhile shares the answer.
+    """Asks a store for its revision, for a limited time; checks that come meanwhile share the answer.
 
     Args:
         ask: returns or raises, possibly late.
@@ -80,13 +80,13 @@ class _Question:
     def _run(self) -> None:
         try:
             self._ask()
-        except Exception as error:  # noqa: BLE001 -- raised by whoever waits
+        except Exception as error:  # noqa: BLE001 -- raised by the check that waits
             self.failure = error
         self.answered.set()
 
 
 class Polled:
-    """Metrics that are read from the store when somebody asks, at most once in a while.
+    """Metrics that are read from the store when they are asked for, at most once in a while.
 
     Args:
         read: returns them in Prometheus' text format.
