@@ -6,7 +6,7 @@ import time
 
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
-from hyperkube_host.apiserver.shutdown import Ending, end, turn_away
+from hyperkube_host.apiserver.shutdown import GracefulShutdown, retry_elsewhere, shut_down
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import HttpRequest, Response, StreamResponse
 
@@ -100,8 +100,8 @@ def clients(edge):
     clients.close()
 
 
-def ended_in_background(ending, edge, announce=lambda: None):
-    thread = threading.Thread(target=end, args=(ending, announce, [edge], SystemClock()), daemon=True)
+def ended_in_background(shutdown, edge, announce=lambda: None):
+    thread = threading.Thread(target=shut_down, args=(shutdown, announce, [edge], SystemClock()), daemon=True)
     thread.start()
     return thread
 
@@ -109,7 +109,7 @@ def ended_in_background(ending, edge, announce=lambda: None):
 def test_a_request_under_way_is_answered_and_nobody_else_gets_in(slow, edge, clients):
     under_way = clients.ask("/slow")
     assert slow.begun.wait(60)
-    thread = ended_in_background(Ending(), edge)
+    thread = ended_in_background(GracefulShutdown(), edge)
     assert eventually(clients.refused)
 
     slow.go.set()
@@ -123,7 +123,7 @@ def test_a_request_under_way_is_answered_and_nobody_else_gets_in(slow, edge, cli
 def test_with_retry_after_newcomers_are_told_to_come_again(slow, edge, clients):
     under_way = clients.ask("/slow")
     assert slow.begun.wait(60)
-    thread = ended_in_background(Ending(retry_after=True), edge)
+    thread = ended_in_background(GracefulShutdown(retry_after=True), edge)
     assert eventually(lambda: clients.get("/x")[0] == 429)
 
     _, headers, body = clients.get("/x")
@@ -143,7 +143,7 @@ def test_a_request_that_does_not_end_is_not_waited_for(slow, edge, clients):
     clients.ask("/slow")
     assert slow.begun.wait(60)
 
-    thread = ended_in_background(Ending(request_seconds=0.1), edge)
+    thread = ended_in_background(GracefulShutdown(request_seconds=0.1), edge)
 
     thread.join(60)
     assert not thread.is_alive()
@@ -163,7 +163,7 @@ def test_watches_end_one_after_another(edge, clients):
     for thread in threads:
         thread.start()
     begun = time.monotonic()
-    end(Ending(stream_seconds=0.8), lambda: None, [edge], SystemClock())
+    shut_down(GracefulShutdown(stream_seconds=0.8), lambda: None, [edge], SystemClock())
     for thread in threads:
         thread.join(60)
 
@@ -175,7 +175,7 @@ def test_the_delay_comes_before_all_else(edge, clients):
     order, clock = [], FakeClock()
     clock.sleep = lambda seconds: order.append((seconds, clients.get("/")[0]))
 
-    end(Ending(delay=7.0), lambda: order.append("announced"), [edge], clock)
+    shut_down(GracefulShutdown(delay=7.0), lambda: order.append("announced"), [edge], clock)
 
     assert order == ["announced", (7.0, 200)]
 
@@ -186,7 +186,7 @@ def test_the_delay_comes_before_all_else(edge, clients):
      ("/healthz", "", None), ("/api", "kube-apiserver/v1.36", None)],
 )  # fmt: skip
 def test_probes_metrics_and_the_server_itself_are_answered_to_the_end(path, agent, status):
-    refused = turn_away(HttpRequest(method="GET", path=path, headers={"user-agent": agent}))
+    refused = retry_elsewhere(HttpRequest(method="GET", path=path, headers={"user-agent": agent}))
 
     assert (refused.status if refused is not None else None) == status
 

@@ -3,7 +3,7 @@ import re
 
 import pytest
 from hyperkube_host.apiserver import options
-from hyperkube_host.apiserver.authorization.configuration import Chosen, authorizers_of
+from hyperkube_host.apiserver.authorization.configuration import AuthorizerConfiguration, authorizers_of
 
 from hyperkube.machinery.errors import UsageError
 
@@ -32,8 +32,8 @@ def test_modes_are_plugins_in_order():
     modes = options.read(options.AuthorizationOptions, {"authorization-mode": ["Node", "RBAC"]})
     none = options.read(options.AuthorizationOptions, {})
 
-    assert authorizers_of(modes) == [Chosen("Node", "Node"), Chosen("RBAC", "RBAC")]
-    assert authorizers_of(none) == [Chosen("AlwaysAllow", "AlwaysAllow")]
+    assert authorizers_of(modes) == [AuthorizerConfiguration("Node", "Node"), AuthorizerConfiguration("RBAC", "RBAC")]
+    assert authorizers_of(none) == [AuthorizerConfiguration("AlwaysAllow", "AlwaysAllow")]
 
 
 def test_a_file_may_name_several_webhooks_between_the_others(read):
@@ -44,9 +44,9 @@ def test_a_file_may_name_several_webhooks_between_the_others(read):
     )
 
     assert chosen == [
-        Chosen("Webhook", "first", {"timeout": "1s"}),
-        Chosen("RBAC", "rbac"),
-        Chosen("Webhook", "second", {"timeout": "2s"}),
+        AuthorizerConfiguration("Webhook", "first", {"timeout": "1s"}),
+        AuthorizerConfiguration("RBAC", "rbac"),
+        AuthorizerConfiguration("Webhook", "second", {"timeout": "2s"}),
     ]
 
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 from hyperkube_host.apiserver.authorization.authorizers import load_authz
-from hyperkube_host.apiserver.authorization.reload import AuthorizersOfFile
+from hyperkube_host.apiserver.authorization.reload import AuthorizerReloader
 from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.options import AuthorizationOptions, read
 from hyperkube_host.apiserver.plugins import hooks
@@ -55,7 +55,7 @@ class World:
         host = load_authz(self.options, self.context)
         names = ("authz_authorize", "authz_epoch", "authz_rules")
         self.authorization = Authorization(*[hooks(host, name) for name in names])
-        self.file = AuthorizersOfFile(host, self.authorization, self.context, str(self.path), self.clock)
+        self.file = AuthorizerReloader(host, self.authorization, self.context, str(self.path), self.clock)
 
     def verdict(self):
         return self.authorization.authorize(QUESTION).verdict

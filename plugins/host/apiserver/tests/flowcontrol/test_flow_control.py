@@ -4,7 +4,7 @@ import threading
 
 import httpx
 import pytest
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.edge import Edge

@@ -5,7 +5,7 @@ import logging
 import pytest
 from hyperkube_host.apiserver.health.health import Check, Health
 from hyperkube_host.apiserver.health.post_start_hooks import Part, PostStartHooks, start_checks
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 
 from hyperkube.machinery.clock import FakeClock

@@ -1,7 +1,7 @@
 import base64
 
 import pytest
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.rest.list_options import ListOptions, check, decode_token, encode_token, list_options
 

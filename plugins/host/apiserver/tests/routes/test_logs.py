@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
 from hyperkube_host.apiserver.routes.logs import MachineLogs
 

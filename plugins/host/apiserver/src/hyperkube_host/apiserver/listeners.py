@@ -8,7 +8,7 @@ import math
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.cors import CrossOrigin, origins
 from hyperkube_host.apiserver.server import ApiServer
-from hyperkube_host.apiserver.shutdown import Ending, end
+from hyperkube_host.apiserver.shutdown import GracefulShutdown, shut_down
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import Handler
 from hyperkube_lib.serving.limits import EdgeLimits
@@ -46,8 +46,8 @@ def start(
         host, port = listener.insecure_bind_address, listener.insecure_port
         edges.append(Edge(server.insecure_handler, host=host, port=port, loop=loop, limits=_limits(options)))
         life.start("the HTTP listener", edges[-1])
-    ending = ending_of(options, ending_seconds)
-    life.on_close("the requests", lambda: end(ending, server.announce_end, edges, SystemClock()))
+    shutdown = graceful_shutdown(options, ending_seconds)
+    life.on_close("the requests", lambda: shut_down(shutdown, server.announce_end, edges, SystemClock()))
     return server
 
 
@@ -81,9 +81,9 @@ def _https(options: Options, handler: Handler, loop: EdgeLoop | None) -> Edge:
     )
 
 
-def ending_of(options: Options, request_seconds: float = math.inf) -> Ending:
+def graceful_shutdown(options: Options, request_seconds: float = math.inf) -> GracefulShutdown:
     """Return how the server ends; requests under way get `request_seconds` at most."""
-    return Ending(
+    return GracefulShutdown(
         delay=options.shutdown.shutdown_delay_duration,
         request_seconds=min(options.requests.request_timeout, request_seconds),
         stream_seconds=options.shutdown.shutdown_watch_termination_grace_period,

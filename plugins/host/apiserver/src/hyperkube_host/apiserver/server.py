@@ -87,14 +87,14 @@ class ApiServer:
         hooks.finish(Part.STORES)
         controllers.bootstrap.run()
         controllers.definitions.start()
-        controllers.registrations.start()
+        controllers.api_services.start()
         hooks.finish(Part.REGISTRATIONS)
         self.hosts.start()
         hooks.finish(Part.PLUGINS)
         self._access.reload.start()
         self.informers.start()
         hooks.finish(Part.INFORMERS)
-        for part in (controllers.flows, controllers.presence):
+        for part in (controllers.flows, controllers.identity):
             if part is not None:
                 part.start()
 

@@ -18,7 +18,7 @@ _ALWAYS_ANSWERED = ("/readyz", "/livez", "/healthz", "/metrics")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
+class GracefulShutdown:
     """What the flags say of it; times in seconds.
 
     Attributes:
@@ -34,17 +34,17 @@ class Ending:
     retry_after: bool = False
 
 
-def end(ending: Ending, announce: Callable[[], None], edges: Sequence[Edge], clock: Clock) -> None:
-    """Go through all steps but the last: closing the listeners and the server is left to the caller, which started them."""
+def shut_down(shutdown: GracefulShutdown, announce: Callable[[], None], edges: Sequence[Edge], clock: Clock) -> None:
+    """Go through all steps but the last: to close the listeners and the server is left to the caller."""
     announce()
-    if ending.delay > 0:
-        clock.sleep(ending.delay)
-    refuse = turn_away if ending.retry_after else None
+    if shutdown.delay > 0:
+        clock.sleep(shutdown.delay)
+    refuse = retry_elsewhere if shutdown.retry_after else None
     for edge in edges:
-        edge.wind_down(request_seconds=ending.request_seconds, stream_seconds=ending.stream_seconds, refuse=refuse)
+        edge.wind_down(request_seconds=shutdown.request_seconds, stream_seconds=shutdown.stream_seconds, refuse=refuse)
 
 
-def turn_away(request: HttpRequest) -> Response | None:
+def retry_elsewhere(request: HttpRequest) -> Response | None:
     """Return the refusal that sends a client to another server; None for what is answered to the end."""
     if request.path.startswith(_ALWAYS_ANSWERED) or request.headers.get("user-agent", "").startswith("kube-apiserver/"):
         return None

@@ -34,7 +34,7 @@ _AGAIN_SECONDS, _RETRY_SECONDS = 30.0, 1.0
 _GROUP_PRIORITY, _VERSION_PRIORITY = 1000, 100
 
 
-class Registrations:
+class ApiServiceController:
     """Two threads: one follows the APIServices, one asks their servers and registers custom group versions."""
 
     def __init__(
@@ -86,8 +86,8 @@ class Registrations:
 
     # following
 
-    def _listed(self, registrations: Sequence[Object]) -> None:
-        for registration in registrations:
+    def _listed(self, api_services: Sequence[Object]) -> None:
+        for registration in api_services:
             self._note(registration)
             if labels_of(registration).get(AUTOMANAGED) == "true":
                 spec = registration["spec"]

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlencode
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
 from hyperkube_host.apiserver.health.health import text
 from hyperkube_host.apiserver.options import AggregationOptions
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
 from hyperkube.hookspecs.api import Objects

@@ -9,7 +9,7 @@ from hyperkube_host.apiserver.authentication.authenticators import BASIC, load_a
 from hyperkube_host.apiserver.authentication.token_signer import TokenSigner
 from hyperkube_host.apiserver.authentication.union import Authentication
 from hyperkube_host.apiserver.authorization.authorizers import load_authz
-from hyperkube_host.apiserver.authorization.reload import AuthorizersOfFile
+from hyperkube_host.apiserver.authorization.reload import AuthorizerReloader
 from hyperkube_host.apiserver.authorization.union import ALWAYS_ALLOWED_PATHS, Authorization
 from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
@@ -32,7 +32,7 @@ class Access:
     authentication: Authentication
     authorization: Authorization
     authz: PluginHost
-    reload: AuthorizersOfFile
+    reload: AuthorizerReloader
     explanations: Explanations
     signer: TokenSigner | None
 
@@ -62,7 +62,7 @@ def build_access(foundation: Foundation) -> Access:
         ),
         authorization=authorization,
         authz=authz,
-        reload=AuthorizersOfFile(authz, authorization, foundation.context, rules.authorization_config, clock),
+        reload=AuthorizerReloader(authz, authorization, foundation.context, rules.authorization_config, clock),
         explanations=Explanations(clock, options.admission.explain_admission, reasons),
         signer=_signer(foundation),
     )

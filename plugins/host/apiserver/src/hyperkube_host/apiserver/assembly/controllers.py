@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperkube_host.apiserver.aggregation.controller import Registrations
+from hyperkube_host.apiserver.aggregation.controller import ApiServiceController
 from hyperkube_host.apiserver.assembly.access import Access
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
 from hyperkube_host.apiserver.assembly.model import Model
 from hyperkube_host.apiserver.assembly.serving import Serving
+from hyperkube_host.apiserver.controlplane.api_server_identity import ApiServerIdentity, identity_of
 from hyperkube_host.apiserver.controlplane.bootstrap import Bootstrap
-from hyperkube_host.apiserver.controlplane.presence import Presence, presence_of
-from hyperkube_host.apiserver.custom.controller import Definitions
+from hyperkube_host.apiserver.custom.controller import DefinitionController
 from hyperkube_host.apiserver.flowcontrol.configuration import FlowConfiguration
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.health.post_start_hooks import Part
@@ -26,19 +26,19 @@ class Controllers:
 
     Attributes:
         flows: None where requests are merely counted.
-        presence: None for a server without a socket.
+        identity: None for a server without a socket.
     """
 
     bootstrap: Bootstrap
-    definitions: Definitions
-    registrations: Registrations
+    definitions: DefinitionController
+    api_services: ApiServiceController
     flows: FlowConfiguration | None
-    presence: Presence | None
+    identity: ApiServerIdentity | None
 
     def close(self) -> None:
         """Stop all."""
         self.bootstrap.close()
-        for part in (self.presence, self.flows, self.registrations, self.definitions):
+        for part in (self.identity, self.flows, self.api_services, self.definitions):
             if part is not None:
                 part.close()
 
@@ -51,20 +51,20 @@ def build_controllers(
     remote = serving.aggregation
     controllers = Controllers(
         bootstrap=Bootstrap(services, model.api, access.authz, options, clock, LOGGER, done=bootstrapped),
-        definitions=Definitions(model.registry, loopback, clock, LOGGER, rules_of=model.object_rules),
-        registrations=Registrations(
+        definitions=DefinitionController(model.registry, loopback, clock, LOGGER, rules_of=model.object_rules),
+        api_services=ApiServiceController(
             model.registry, remote.remotes, remote.routes, remote.described, loopback, clock, LOGGER
         ),
         flows=_flows(foundation, model, serving.limits, model.api),
-        presence=presence_of(options, model.store, foundation.root, loopback, clock),
+        identity=identity_of(options, model.store, foundation.root, loopback, clock),
     )
     hooks.follow(Part.DEFINITIONS, lambda: controllers.definitions.synced)
     hooks.follow(Part.SYSTEM_OBJECTS, lambda: controllers.bootstrap.done)
     hooks.follow(Part.API_PLUGINS, lambda: hooks.is_done(Part.PLUGINS) and foundation.hosts.ready("api"))
     if controllers.flows is not None:
         hooks.follow(Part.FLOWS, controllers.flows.synced)
-    if controllers.presence is not None:
-        hooks.follow(Part.IDENTITY, controllers.presence.begun)
+    if controllers.identity is not None:
+        hooks.follow(Part.IDENTITY, controllers.identity.begun)
     return controllers
 
 

@@ -11,7 +11,7 @@ from hyperkube_host.apiserver.encryption import EncryptedValues, live_rules
 from hyperkube_host.apiserver.encryption.live import LiveRules
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.registry import Registry
-from hyperkube_host.apiserver.storage.backend import helped_provider, load_storage
+from hyperkube_host.apiserver.storage.backend import load_storage, provider_factory
 from hyperkube_host.apiserver.storage.storage_options import check_media_type, storage_versions
 from hyperkube_host.apiserver.storage.stored_values import StoredValues
 
@@ -56,7 +56,7 @@ def open_stores(foundation: Foundation, given: Store | None) -> Stores:
     """Open the main store, unless the server was given one."""
     options = foundation.options.storage
     check_media_type(options)
-    providers = helped_provider(foundation.context, foundation.hosts)
+    providers = provider_factory(foundation.context, foundation.hosts)
     encryption = live_rules(options, foundation.clock, providers)
     registry = Promise[Registry]("the registry")
     if given is not None:

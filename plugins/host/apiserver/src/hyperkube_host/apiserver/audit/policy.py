@@ -42,7 +42,7 @@ _LEVELS = {level.word: level for level in Level}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RequestAuditConfig:
     """What is recorded of one request."""
 
     level: Level
@@ -72,7 +72,7 @@ class _Resources:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    wanted: Wanted
+    wanted: RequestAuditConfig
     users: frozenset[str]
     groups: frozenset[str]
     verbs: frozenset[str]
@@ -117,7 +117,7 @@ class Policy:
         check_keys(table, _TABLE, "Policy")
         omitted = _stages(table, "omitStages")
         whole = bool(table.get("omitManagedFields"))
-        self._otherwise = Wanted(Level.None_, omitted)
+        self._otherwise = RequestAuditConfig(Level.None_, omitted)
         rows = table.get("rules") or []
         self._rules = [_rule(row, f"rules[{index}]", omitted, whole=whole) for index, row in enumerate(rows)]
 
@@ -133,7 +133,7 @@ class Policy:
             raise UsageError(f"loaded illegal policy with 0 rules from file {path}")
         return cls(table)
 
-    def wanted(self, asked: Attributes) -> Wanted:
+    def wanted(self, asked: Attributes) -> RequestAuditConfig:
         """Return what to record."""
         return next((rule.wanted for rule in self._rules if rule.matches(asked)), self._otherwise)
 
@@ -150,7 +150,9 @@ def _rule(row: Any, where: str, omitted: frozenset[str], *, whole: bool) -> _Rul
         if path != "*" and (not path.startswith("/") or "*" in path[:-1]):
             raise UsageError(f"{where}.nonResourceURLs {path!r} must begin with '/' and may only end with '*'")
     managed = table.get("omitManagedFields")
-    wanted = Wanted(level, omitted | _stages(table, f"{where}.omitStages"), whole if managed is None else bool(managed))
+    wanted = RequestAuditConfig(
+        level, omitted | _stages(table, f"{where}.omitStages"), whole if managed is None else bool(managed)
+    )
     rows = table.get("resources") or []
     resources = tuple(_resources(entry, f"{where}.resources[{index}]") for index, entry in enumerate(rows))
     users, groups, verbs, namespaces = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hyperkube_host.apiserver.authorization.configuration import Chosen, authorizers_of
+from hyperkube_host.apiserver.authorization.configuration import AuthorizerConfiguration, authorizers_of
 from hyperkube_host.apiserver.options import AuthorizationOptions
 from hyperkube_host.apiserver.plugins import ContextOf
 
@@ -19,7 +19,7 @@ def load_authz(options: AuthorizationOptions, context: ContextOf) -> PluginHost:
     return PluginHost("authz", authz, [(chosen.name, build_authorizer(chosen, context)) for chosen in wanted])
 
 
-def build_authorizer(wanted: Chosen, context: ContextOf) -> Plugin:
+def build_authorizer(wanted: AuthorizerConfiguration, context: ContextOf) -> Plugin:
     """Build one authorizer under its own name, with its own settings.
 
     Raises:

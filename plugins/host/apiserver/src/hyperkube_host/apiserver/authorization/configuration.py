@@ -23,7 +23,7 @@ _WEBHOOK = "Webhook"
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class AuthorizerConfiguration:
     """One authorizer: the plugin, what this one of it is called, its settings, and where the file has it."""
 
     plugin: str
@@ -32,7 +32,7 @@ class Chosen:
     path: Path = field(default=ROOT, compare=False)
 
 
-def authorizers_of(options: AuthorizationOptions) -> list[Chosen]:
+def authorizers_of(options: AuthorizationOptions) -> list[AuthorizerConfiguration]:
     """Return the authorizers in order.
 
     Raises:
@@ -46,7 +46,7 @@ def authorizers_of(options: AuthorizationOptions) -> list[Chosen]:
         )
     if path:
         return from_file(path)
-    chosen = [Chosen(mode, mode) for mode in modes or DEFAULT_MODES]
+    chosen = [AuthorizerConfiguration(mode, mode) for mode in modes or DEFAULT_MODES]
     names = [authorizer.name for authorizer in chosen]
     repeated = next((name for name in names if names.count(name) > 1), "")
     if repeated:
@@ -54,7 +54,7 @@ def authorizers_of(options: AuthorizationOptions) -> list[Chosen]:
     return chosen
 
 
-def from_file(path: str) -> list[Chosen]:
+def from_file(path: str) -> list[AuthorizerConfiguration]:
     """Return the authorizers of a file, in its order.
 
     Raises:
@@ -66,7 +66,7 @@ def from_file(path: str) -> list[Chosen]:
     if not rows:
         raise WrongFields([required(root, "at least one authorization mode must be defined")])
     errors: list[FieldError] = []
-    chosen: list[Chosen] = []
+    chosen: list[AuthorizerConfiguration] = []
     for index, row in enumerate(rows):
         wrong, authorizer = _chosen(row, root.index(index), chosen)
         errors += wrong
@@ -77,7 +77,9 @@ def from_file(path: str) -> list[Chosen]:
     return chosen
 
 
-def _chosen(row: Any, path: Path, before: Sequence[Chosen]) -> tuple[list[FieldError], Chosen | None]:
+def _chosen(
+    row: Any, path: Path, before: Sequence[AuthorizerConfiguration]
+) -> tuple[list[FieldError], AuthorizerConfiguration | None]:
     """Return what is wrong with one row, and the authorizer it names."""
     table = check_keys(row, ("type", "name", "webhook"), str(path))
     plugin, name = str(table.get("type") or ""), str(table.get("name") or "")
@@ -94,10 +96,10 @@ def _chosen(row: Any, path: Path, before: Sequence[Chosen]) -> tuple[list[FieldE
         errors.append(required(path.child("webhook"), "required when type=Webhook"))
     if plugin != _WEBHOOK and webhook is not None:
         errors.append(invalid(path.child("webhook"), "non-null", "may only be specified when type=Webhook"))
-    return errors, Chosen(plugin, name, check_keys(webhook, webhook or (), f"{path}.webhook"), path)
+    return errors, AuthorizerConfiguration(plugin, name, check_keys(webhook, webhook or (), f"{path}.webhook"), path)
 
 
-def _name_errors(name: str, path: Path, before: Sequence[Chosen]) -> list[FieldError]:
+def _name_errors(name: str, path: Path, before: Sequence[AuthorizerConfiguration]) -> list[FieldError]:
     if not name:
         return [required(path)]
     if any(other.name == name for other in before):

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 from hyperkube_host.apiserver.authorization.authorizers import build_authorizer
-from hyperkube_host.apiserver.authorization.configuration import Chosen, from_file
+from hyperkube_host.apiserver.authorization.configuration import AuthorizerConfiguration, from_file
 from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.plugins import ContextOf, hooks
 
@@ -28,7 +28,7 @@ _MADE_ANEW = frozenset({"Webhook", "AlwaysAllow", "AlwaysDeny"})
 _logger = logging.getLogger("hyperkube.apiserver")
 
 
-class AuthorizersOfFile:
+class AuthorizerReloader:
     """The authorizers of ``--authorization-config``; does nothing where there is no file.
 
     Args:
@@ -88,7 +88,7 @@ class AuthorizersOfFile:
             _logger.warning("keeping the authorizers there were: %s", error)
             return False
 
-    def _take_up(self, chosen: list[Chosen]) -> bool:
+    def _take_up(self, chosen: list[AuthorizerConfiguration]) -> bool:
         if chosen == self._chosen:
             return False
         before = {one.name: one for one in self._chosen}

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from hyperkube_host.apiserver.connect.pods import log, stream
 from hyperkube_host.apiserver.connect.proxy import proxy
-from hyperkube_host.apiserver.request.calls import ApiRequest, Raw, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.request.results import RawResult
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.hookspecs.api import Subresource
@@ -19,14 +20,14 @@ _STREAMS = frozenset({"exec", "attach", "portforward"})
 _FLAGS = ("stdin", "stdout", "stderr", "tty")
 
 
-def connect(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Raw:
+def connect(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> RawResult:
     """Answer a request to a subresource that connects.
 
     Raises:
         MethodNotAllowed: nothing is known of that subresource.
     """
     if sub.name == "log":
-        return Raw(log(services, request, target))
+        return RawResult(log(services, request, target))
     call = services.call(request, target, verb="connect")
     admission = services.admission_request(
         call, target, "CONNECT", obj=_options(request, sub), annotations=request.annotations
@@ -34,9 +35,9 @@ def connect(services: Services, request: ApiRequest, target: Target, sub: Subres
     services.admission.mutate(admission)
     services.admission.validate(admission)
     if sub.name in _STREAMS:
-        return Raw(stream(services, request, target, sub.name))
+        return RawResult(stream(services, request, target, sub.name))
     if sub.name == "proxy":
-        return Raw(proxy(services, request, target))
+        return RawResult(proxy(services, request, target))
     raise MethodNotAllowed.about(target.served.group_resource, request.info.verb)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.connect.kubelets import relay_to
-from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 

@@ -1,4 +1,4 @@
-"""What must exist before the first client can work: system namespaces, bootstrap roles, the kubernetes Service, API services.
+"""What must exist before the first client can work: system namespaces, roles, the kubernetes Service, API services.
 
 On the first start everything is written in a few transactions. On later ones it is compared in the background, and
 what is equal is not written again.
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from hyperkube_host.apiserver.controlplane.system_objects import SystemObjects
 from hyperkube_host.apiserver.options import Options
-from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.served import ServedResource

@@ -1,8 +1,8 @@
 """Keeps the endpoints of the Service ``kubernetes``: the addresses of all API servers that are alive.
 
-With the reconciler ``lease`` each server keeps a key in the store that ends by itself, and a server that finds
-that the endpoints are not those of the keys mends them. With ``master-count`` no server's entry ends: each server adds itself, and takes
-away others when there are more than were announced.
+With the reconciler ``lease`` each server keeps a key in the store that ends by itself, and a server that finds that the
+endpoints are not those of the keys mends them. With ``master-count`` no entry ends: each server adds itself, and takes
+others away when there are more than were announced.
 
 Source: kubernetes ``pkg/controlplane/reconcilers`` (lease.go, mastercount.go, endpointsadapter.go).
 """

@@ -24,7 +24,7 @@ from hyperkube.machinery.errors import Conflict, NotFound
 from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, name_of
 
 
-class Definitions:
+class DefinitionController:
     """One thread that keeps the registry equal to the definitions."""
 
     def __init__(

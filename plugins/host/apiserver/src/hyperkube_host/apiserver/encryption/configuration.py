@@ -18,7 +18,7 @@ from hyperkube.hookspecs.storage import ValueProvider
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource
 
-HelpedProvider = Callable[[str, Mapping[str, Any]], ValueProvider | None]
+ProviderFactory = Callable[[str, Mapping[str, Any]], ValueProvider | None]
 """Makes a provider that a plugin has of its name and settings."""
 
 KINDS = {("apiserver.config.k8s.io/v1", "EncryptionConfiguration"), ("v1", "EncryptionConfig")}
@@ -58,7 +58,7 @@ class EncryptionRules:
         return found
 
 
-def read_configuration(path: str, helped: HelpedProvider | None = None) -> EncryptionRules:
+def read_configuration(path: str, helped: ProviderFactory | None = None) -> EncryptionRules:
     """Return what the file of ``--encryption-provider-config`` says.
 
     Args:
@@ -86,7 +86,7 @@ class _Wrong(ValueError):
     """Something in the file; the text begins with its place."""
 
 
-def _rules(document: Any, helped: HelpedProvider | None) -> list[Rule]:
+def _rules(document: Any, helped: ProviderFactory | None) -> list[Rule]:
     if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) not in KINDS:
         raise _Wrong("must be an EncryptionConfiguration of apiserver.config.k8s.io/v1")
     rules = []
@@ -123,7 +123,7 @@ def _check_resource(name: Any, place: str) -> None:
         raise _Wrong(f"{place}: {name!r} names a subresource, which is stored with its resource")
 
 
-def _provider(item: Any, place: str, helped: HelpedProvider | None) -> Provider:
+def _provider(item: Any, place: str, helped: ProviderFactory | None) -> Provider:
     if not isinstance(item, dict) or len(item) != 1:
         raise _Wrong(f"{place}: exactly one provider is required ({', '.join([*CIPHERS, 'identity'])})")
     ((name, settings),) = item.items()
@@ -142,7 +142,7 @@ def _provider(item: Any, place: str, helped: HelpedProvider | None) -> Provider:
     return KeyedProvider(name, keys)
 
 
-def _helped(name: str, settings: Any, place: str, helped: HelpedProvider | None) -> Provider:
+def _helped(name: str, settings: Any, place: str, helped: ProviderFactory | None) -> Provider:
     if not isinstance(settings, Mapping):
         raise _Wrong(f"{place}.{name}: its settings are required")
     try:

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hyperkube_host.apiserver.encryption.configuration import HelpedProvider, read_configuration
+from hyperkube_host.apiserver.encryption.configuration import ProviderFactory, read_configuration
 from hyperkube_host.apiserver.encryption.providers import Provider
 from hyperkube_host.apiserver.options import StorageOptions
 
@@ -42,7 +42,7 @@ class LiveRules:
         UsageError: the file cannot be read or is wrong.
     """
 
-    def __init__(self, path: str, clock: Clock, *, reload: bool, helped: HelpedProvider | None = None) -> None:
+    def __init__(self, path: str, clock: Clock, *, reload: bool, helped: ProviderFactory | None = None) -> None:
         self._path = path
         self._clock = clock
         self._seen = _digest(path)
@@ -100,7 +100,7 @@ class LiveRules:
         self._wait()
 
 
-def live_rules(options: StorageOptions, clock: Clock, helped: HelpedProvider | None = None) -> LiveRules | None:
+def live_rules(options: StorageOptions, clock: Clock, helped: ProviderFactory | None = None) -> LiveRules | None:
     """Return the rules of ``--encryption-provider-config``, None without it.
 
     Raises:

@@ -21,7 +21,7 @@ from hyperkube_host.apiserver.flowcontrol.metrics import FlowMetrics, text
 from hyperkube_host.apiserver.flowcontrol.priority_levels import share_out
 from hyperkube_host.apiserver.flowcontrol.queueset import Queue, QueueSet, idle_seats
 from hyperkube_host.apiserver.flowcontrol.shuffle_sharding import deal, flow_hash
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 
 from hyperkube.machinery.clock import Clock, Timer
@@ -52,7 +52,7 @@ class Flow:
     hand: tuple[int, ...]
     generation: int
 
-    def lets_in(self) -> bool:
+    def has_free_seat(self) -> bool:
         """Tell whether a request that is over at once need not ask for a seat.
 
         Reads without the lock: the answer may be out of date by the time it is used. That is harmless, as such a

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 
 from hyperkube.machinery.users import PRIVILEGED_GROUP

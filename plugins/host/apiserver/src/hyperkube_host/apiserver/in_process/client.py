@@ -13,8 +13,9 @@ import orjson
 from hyperkube_host.apiserver.aggregation.fetch import fetch
 from hyperkube_host.apiserver.in_process.watch import InProcessWatch
 from hyperkube_host.apiserver.pipeline.request_path import RequestPath
-from hyperkube_host.apiserver.request.calls import ApiRequest, Page, Raw, Single, Watching
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import parse
+from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, RawResult
 from hyperkube_host.apiserver.serializer.encode import items_of
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
 
@@ -78,15 +79,15 @@ class InProcessClient:
             "continue": continue_token,
         }
         request = self._request("GET", resource.path(namespace), query)
-        outcome = self._run(request)
-        if isinstance(outcome, Raw) and isinstance(outcome.answer, Response) and outcome.answer.status < 300:
-            return _listed(orjson.loads(outcome.answer.body))
-        if isinstance(outcome, Raw) and isinstance(outcome.answer, Response):
-            raise from_status(_status_of(outcome.answer))
-        if not isinstance(outcome, Page):
-            raise InternalError(f"a list of {resource.resource!r} was answered with {type(outcome).__name__}")
-        items = items_of(outcome)
-        return ObjectList(items, str(outcome.revision), outcome.continue_token, outcome.remaining)
+        result = self._run(request)
+        if isinstance(result, RawResult) and isinstance(result.answer, Response) and result.answer.status < 300:
+            return _listed(orjson.loads(result.answer.body))
+        if isinstance(result, RawResult) and isinstance(result.answer, Response):
+            raise from_status(_status_of(result.answer))
+        if not isinstance(result, ListPage):
+            raise InternalError(f"a list of {resource.resource!r} was answered with {type(result).__name__}")
+        items = items_of(result)
+        return ObjectList(items, str(result.revision), result.continue_token, result.remaining)
 
     def watch(
         self,
@@ -108,10 +109,10 @@ class InProcessClient:
             "allowWatchBookmarks": "true" if bookmarks else "",
             "timeoutSeconds": str(timeout_seconds or ""),
         }
-        outcome = self._run(self._request("GET", resource.path(namespace), query))
-        if not isinstance(outcome, Watching):
-            raise InternalError(f"a watch of {resource.resource!r} was answered with {type(outcome).__name__}")
-        return InProcessWatch(outcome, self._clock)
+        result = self._run(self._request("GET", resource.path(namespace), query))
+        if not isinstance(result, OpenedWatch):
+            raise InternalError(f"a watch of {resource.resource!r} was answered with {type(result).__name__}")
+        return InProcessWatch(result, self._clock)
 
     def create(
         self,
@@ -229,7 +230,7 @@ class InProcessClient:
             audit_id=unique_id(self._path().pipeline.services.random),
         )
 
-    def _run(self, request: ApiRequest) -> Single | Page | Watching | Raw:
+    def _run(self, request: ApiRequest) -> ObjectResult | ListPage | OpenedWatch | RawResult:
         audit = self._path().handler.audit
         if audit is None:
             return self._answer(request)
@@ -237,12 +238,12 @@ class InProcessClient:
         uri = f"{request.path}?{query}" if query else request.path
         return audit.around(request, uri, lambda: self._answer(request))
 
-    def _answer(self, request: ApiRequest) -> Single | Page | Watching | Raw:
+    def _answer(self, request: ApiRequest) -> ObjectResult | ListPage | OpenedWatch | RawResult:
         self._path().pipeline.authorize(request)
-        outcome = self._path().pipeline.answer(request)
-        if isinstance(outcome, Raw) and isinstance(outcome.answer, RelayUpgrade):
-            return Raw(self._ask_elsewhere(request, outcome.answer))
-        return outcome
+        result = self._path().pipeline.answer(request)
+        if isinstance(result, RawResult) and isinstance(result.answer, RelayUpgrade):
+            return RawResult(self._ask_elsewhere(request, result.answer))
+        return result
 
     def _ask_elsewhere(self, request: ApiRequest, relay: RelayUpgrade) -> Response:
         """Return another server's answer; this process is no client behind the edge, so it asks by itself.
@@ -260,15 +261,15 @@ class InProcessClient:
             raise ServiceUnavailable(f"error trying to reach service: {error}") from error
 
     def _one(self, request: ApiRequest) -> Object:
-        outcome = self._run(request)
-        if isinstance(outcome, Single):
-            if outcome.cached is not None and outcome.served is not None:
-                return outcome.served.parsed(outcome.cached)
-            if outcome.obj is not None:
-                return copy_object(outcome.obj)
-        if isinstance(outcome, Page):
-            return {"items": items_of(outcome)}
-        answer = outcome.answer if isinstance(outcome, Raw) else None
+        result = self._run(request)
+        if isinstance(result, ObjectResult):
+            if result.cached is not None and result.served is not None:
+                return result.served.parsed(result.cached)
+            if result.obj is not None:
+                return copy_object(result.obj)
+        if isinstance(result, ListPage):
+            return {"items": items_of(result)}
+        answer = result.answer if isinstance(result, RawResult) else None
         if isinstance(answer, Response) and answer.status >= 400:
             raise from_status(_status_of(answer))
         if isinstance(answer, Response):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 
-from hyperkube_host.apiserver.request.calls import Watching
+from hyperkube_host.apiserver.request.results import OpenedWatch
 from hyperkube_host.apiserver.serializer.watch_stream import bookmark_object
 from hyperkube_lib.watch_cache.watchers import CacheEvent
 
@@ -27,7 +27,7 @@ _BATCH = 200
 class InProcessWatch:
     """A watch to iterate on one thread, or to look at in passing; `close` it from any."""
 
-    def __init__(self, watching: Watching, clock: Clock) -> None:
+    def __init__(self, watching: OpenedWatch, clock: Clock) -> None:
         self._watching = watching
         self._clock = clock
         self._rung = threading.Event()
@@ -37,7 +37,7 @@ class InProcessWatch:
 
     def __iter__(self) -> Iterator[WatchEvent]:
         """Yield events until the server ends the watch or `close` is called."""
-        self._watching.bell.connect(self._rung.set)
+        self._watching.signal.connect(self._rung.set)
         while not self._closed.is_set():
             self._rung.clear()
             taken = self.take()
@@ -54,7 +54,7 @@ class InProcessWatch:
 
     def connect(self, ring: Callable[[], None]) -> None:
         """Have `ring` called, from any thread, when there is something to take."""
-        self._watching.bell.connect(ring)
+        self._watching.signal.connect(ring)
 
     def take(self) -> Taken:
         """Return what there is by now, without waiting."""

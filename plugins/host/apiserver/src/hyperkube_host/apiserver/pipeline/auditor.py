@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TypeVar
 
 from hyperkube_host.apiserver.audit.backends import AuditFailed, Backend
+from hyperkube_host.apiserver.audit.event import AuditEvent
 from hyperkube_host.apiserver.audit.policy import Level, Policy
-from hyperkube_host.apiserver.audit.trail import Trail
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single
+from hyperkube_host.apiserver.request.api_request import ApiRequest
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_lib.serving.exchange import Answer, ChunkSource, ExecUpgrade, HttpRequest, Response, StreamResponse
 
 from hyperkube.hookspecs.authz import Attributes
@@ -21,7 +22,7 @@ from hyperkube.machinery.objects import Object
 _SWITCHING = 101
 _JSON = "application/json"
 
-Outcome = TypeVar("Outcome")
+Result = TypeVar("Result")
 
 
 class Auditor:
@@ -46,7 +47,7 @@ class Auditor:
         """Tell whether anything is recorded of such a request."""
         return self._policy.wanted(attributes).level > Level.None_
 
-    def begin(self, api: ApiRequest, *, uri: str, peer: str) -> Trail | None:
+    def begin(self, api: ApiRequest, *, uri: str, peer: str) -> AuditEvent | None:
         """Record that a request has come; None if nothing is recorded of it.
 
         Raises:
@@ -56,9 +57,9 @@ class Auditor:
         wanted = self._policy.wanted(attributes)
         if wanted.level is Level.None_:
             return None
-        trail = Trail(
+        audit_event = AuditEvent(
             audit_id=api.audit_id,
-            wanted=wanted,
+            config=wanted,
             verb=attributes.verb,
             uri=uri,
             user=api.user,
@@ -68,9 +69,9 @@ class Auditor:
             annotations=api.annotations,
             received_at=self._clock.now(),
         )
-        api.trail = trail
-        self._emit(trail, "RequestReceived", first=True)
-        return trail
+        api.audit_event = audit_event
+        self._emit(audit_event, "RequestReceived", first=True)
+        return audit_event
 
     def refused(self, request: HttpRequest, api: ApiRequest, answer: Answer) -> None:
         """Record a request whose credentials were wrong."""
@@ -78,27 +79,30 @@ class Auditor:
         wanted = replace(self._policy.wanted(attributes), level=Level.Metadata)
         if self._policy.wanted(attributes).level is Level.None_:
             return
-        trail = Trail(
-            audit_id=api.audit_id, wanted=wanted, verb=attributes.verb, uri=uri_of(request), user=api.user,
+        audit_event = AuditEvent(
+            audit_id=api.audit_id, config=wanted, verb=attributes.verb, uri=uri_of(request), user=api.user,
             addresses=_addresses(api, request.peer[0]), agent=api.headers.get("user-agent", ""),
             reference=_reference(attributes), annotations=api.annotations, received_at=self._clock.now(),
         )  # fmt: skip
         if isinstance(answer, Response):
-            trail.answered(answer.status, answer.body, _media_type(answer))
-        self._emit(trail, "ResponseStarted")
+            audit_event.log_response(answer.status, answer.body, _media_type(answer))
+        self._emit(audit_event, "ResponseStarted")
 
-    def complete(self, trail: Trail, api: ApiRequest, answer: Answer, *, crashed: bool = False) -> None:
+    def complete(self, audit_event: AuditEvent, api: ApiRequest, answer: Answer, *, crashed: bool = False) -> None:
         """Record the answer; of one that takes its time its beginning now, and its end when it ends."""
-        trail.took_bytes(api.body, api.headers.get("content-type") or _JSON)
+        audit_event.log_request_bytes(api.body, api.headers.get("content-type") or _JSON)
         if isinstance(answer, Response):
-            trail.answered(answer.status, answer.body, _media_type(answer))
-            self._emit(trail, "Panic" if crashed else "ResponseComplete")
+            audit_event.log_response(answer.status, answer.body, _media_type(answer))
+            self._emit(audit_event, "Panic" if crashed else "ResponseComplete")
             return
-        trail.status = {"metadata": {}, "code": answer.status if isinstance(answer, StreamResponse) else _SWITCHING}
-        self._emit(trail, "ResponseStarted")
+        audit_event.status = {
+            "metadata": {},
+            "code": answer.status if isinstance(answer, StreamResponse) else _SWITCHING,
+        }
+        self._emit(audit_event, "ResponseStarted")
 
         def finish() -> None:
-            self._emit(trail, "ResponseComplete")
+            self._emit(audit_event, "ResponseComplete")
 
         if isinstance(answer, StreamResponse):
             answer.source = _WatchedSource(answer.source, finish)
@@ -107,35 +111,35 @@ class Auditor:
         else:
             finish()  # the edge relays these by itself and does not tell when they end
 
-    def around(self, api: ApiRequest, uri: str, call: Callable[[], Outcome]) -> Outcome:
+    def around(self, api: ApiRequest, uri: str, call: Callable[[], Result]) -> Result:
         """Record a request of this process while `call` answers it.
 
         Raises:
             ApiError: what `call` raises.
         """
-        trail = self.begin(api, uri=uri, peer="127.0.0.1")
-        if trail is None:
+        audit_event = self.begin(api, uri=uri, peer="127.0.0.1")
+        if audit_event is None:
             return call()
-        if api.content is not None and trail.wanted.level >= Level.Request:
-            trail.request_object = api.content
+        if api.content is not None and audit_event.config.level >= Level.Request:
+            audit_event.request_object = api.content
         try:
-            outcome = call()
+            result = call()
         except ApiError as error:
             status = error.status()
-            trail.status = {key: value for key, value in status.items() if key not in {"kind", "apiVersion"}}
-            self._emit(trail, "ResponseComplete")
+            audit_event.status = {key: value for key, value in status.items() if key not in {"kind", "apiVersion"}}
+            self._emit(audit_event, "ResponseComplete")
             raise
-        if isinstance(outcome, Single) and outcome.obj is not None:
-            trail.gave(outcome.obj, outcome.status)
+        if isinstance(result, ObjectResult) and result.obj is not None:
+            audit_event.log_response_object(result.obj, result.status)
         else:
-            trail.status = {"metadata": {}, "code": getattr(outcome, "status", 200)}
-        self._emit(trail, "ResponseComplete")
-        return outcome
+            audit_event.status = {"metadata": {}, "code": getattr(result, "status", 200)}
+        self._emit(audit_event, "ResponseComplete")
+        return result
 
-    def _emit(self, trail: Trail, stage: str, *, first: bool = False) -> None:
-        if stage in trail.wanted.omitted_stages:
+    def _emit(self, audit_event: AuditEvent, stage: str, *, first: bool = False) -> None:
+        if stage in audit_event.config.omitted_stages:
             return
-        event: Object = trail.event(stage, self._clock.now())
+        event: Object = audit_event.at_stage(stage, self._clock.now())
         for backend, insists in self._backends:
             try:
                 backend.keep([event])

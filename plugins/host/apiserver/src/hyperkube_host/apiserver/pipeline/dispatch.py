@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hyperkube_host.apiserver.connect.connect import connect
-from hyperkube_host.apiserver.request.calls import ApiRequest, Outcome, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo
+from hyperkube_host.apiserver.request.results import Result
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest import create, delete, delete_collection, patch, read, subresource, update
 from hyperkube_host.apiserver.rest.services import Services
@@ -52,7 +53,7 @@ def locate(registry: Registry, info: RequestInfo) -> Target:
     return Target(served, target.namespace, target.name, sub)
 
 
-def serve(services: Services, request: ApiRequest, target: Target) -> Outcome:
+def serve(services: Services, request: ApiRequest, target: Target) -> Result:
     """Answer a request for a resource.
 
     Raises:
@@ -84,7 +85,7 @@ def _warn(request: ApiRequest, target: Target) -> None:
         request.warn(target.served.spec.deprecated)
 
 
-def _virtual(services: Services, request: ApiRequest, target: Target, *, on_item: bool) -> Outcome:
+def _virtual(services: Services, request: ApiRequest, target: Target, *, on_item: bool) -> Result:
     if on_item:
         raise not_found()
     if request.info.verb != "create":
@@ -92,7 +93,7 @@ def _virtual(services: Services, request: ApiRequest, target: Target, *, on_item
     return subresource.create_virtual(services, request, target)
 
 
-def _part(services: Services, request: ApiRequest, target: Target) -> Outcome:
+def _part(services: Services, request: ApiRequest, target: Target) -> Result:
     sub, verb = target.sub, request.info.verb
     if sub is None or verb not in sub.verbs:
         if target.served.custom:
@@ -107,7 +108,7 @@ def _part(services: Services, request: ApiRequest, target: Target) -> Outcome:
     return update.update(services, request, target) if verb == "update" else patch.patch(services, request, target)
 
 
-_VERBS: dict[str, Callable[[Services, ApiRequest, Target], Outcome]] = {
+_VERBS: dict[str, Callable[[Services, ApiRequest, Target], Result]] = {
     "create": create.create,
     "get": read.get,
     "list": read.list_objects,

@@ -20,7 +20,7 @@ from hyperkube_host.apiserver.pipeline.auditor import Auditor, uri_of
 from hyperkube_host.apiserver.pipeline.hot_reads import HotReads
 from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
 from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
@@ -137,8 +137,8 @@ class ApiHandler:
             self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
         acting = self._impersonation.act_as(request.headers, user, lambda: api.info.attributes(user))
         api.user = acting.user
-        if api.trail is not None and api.user is not user:
-            api.trail.acting_as, api.trail.constraint = acting.user, acting.constraint
+        if api.audit_event is not None and api.user is not user:
+            api.audit_event.acting_as, api.audit_event.constraint = acting.user, acting.constraint
         if api.query.get("timeout") and not self._runs_long(api.info):
             check_timeout(api.param("timeout"))
         return None
@@ -191,8 +191,8 @@ class ApiHandler:
         """Record the answer of a request, also of one whose user is unknown."""
         if api is None:
             audit.refused(request, self._read(request, UNKNOWN_USER, audit_id), answer)
-        elif api.trail is not None:
-            audit.complete(api.trail, api, answer, crashed=crashed)
+        elif api.audit_event is not None:
+            audit.complete(api.audit_event, api, answer, crashed=crashed)
 
     def _read(self, request: HttpRequest, user: UserInfo, audit_id: str) -> ApiRequest:
         query = request.query() if request.query_string else {}

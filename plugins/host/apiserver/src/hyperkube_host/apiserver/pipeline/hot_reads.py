@@ -13,7 +13,7 @@ from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.flowcontrol.flow_control import Flow, FlowControl
 from hyperkube_host.apiserver.pipeline.auditor import Auditor
 from hyperkube_host.apiserver.pipeline.dispatch import locate
-from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
 from hyperkube_host.apiserver.rest import read
 from hyperkube_host.apiserver.rest.services import Services
@@ -96,7 +96,7 @@ class HotReads:
         if (place.user is not user or place.epoch != self._authorization.epoch()) and not self._allows(place, user):
             return None
         flow = place.flow
-        if flow is not None and not (flow := self._current(flow, place, user)).lets_in():
+        if flow is not None and not (flow := self._current(flow, place, user)).has_free_seat():
             return None
         started = self._clock.monotonic()
         answer = self._object(request, place) or self._through_the_verb(request, place, user)
@@ -137,8 +137,8 @@ class HotReads:
             return None
         api = ApiRequest(method="GET", path=request.path, info=place.info, headers=request.headers, user=user)
         try:
-            outcome = (read.list_objects if is_list else read.get)(self._services, api, place.target)
-            answer = self._encoder.encode(api, outcome, PLAIN)
+            result = (read.list_objects if is_list else read.get)(self._services, api, place.target)
+            answer = self._encoder.encode(api, result, PLAIN)
         except ApiError as error:
             answer = self._encoder.error(api, error, request.headers.get("accept", ""))
         return answer if isinstance(answer, Response) else None

@@ -14,7 +14,8 @@ from hyperkube_host.apiserver.aggregation.route import Elsewhere
 from hyperkube_host.apiserver.authorization.union import Authorization, refusal
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.pipeline.dispatch import locate, serve
-from hyperkube_host.apiserver.request.calls import ApiRequest, Outcome, Raw
+from hyperkube_host.apiserver.request.api_request import ApiRequest
+from hyperkube_host.apiserver.request.results import RawResult, Result
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.routes.paths import Paths
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
@@ -62,7 +63,7 @@ class Pipeline:
         """
         attributes = request.info.attributes(request.user)
         decision = self._authorization.authorize(attributes)
-        if request.trail is not None:
+        if request.audit_event is not None:
             request.annotations["authorization.k8s.io/decision"] = "allow" if decision.allowed else "forbid"
             request.annotations["authorization.k8s.io/reason"] = decision.reason
         if not decision.allowed:
@@ -71,8 +72,8 @@ class Pipeline:
                 error = self._explanations.forbidden(attributes, request.audit_id, error)
             raise error
 
-    def answer(self, request: ApiRequest) -> Outcome:
-        """Return the outcome of an authorized request.
+    def answer(self, request: ApiRequest) -> Result:
+        """Return the result of an authorized request.
 
         Raises:
             ApiError: it is refused or fails; a bug becomes an `InternalError` and is logged.
@@ -80,13 +81,13 @@ class Pipeline:
         try:
             answer = self.elsewhere(request)
             if answer is not None:
-                return Raw(answer)
+                return RawResult(answer)
             if not request.info.is_resource:
-                return Raw(self._paths.answer(request))
+                return RawResult(self._paths.answer(request))
             try:
                 target = locate(self.services.registry, request.info)
             except PathNotFound:
-                return Raw(self._paths.missing(request))
+                return RawResult(self._paths.missing(request))
             if request.info.verb not in _WRITES:
                 return serve(self.services, request, target)
             with self._expecting():

@@ -5,8 +5,9 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/patch.go`` (applyPatcher).
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import place, store_new
@@ -23,7 +24,7 @@ from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 
 
-def apply(services: Services, request: ApiRequest, target: Target) -> Single:
+def apply(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer an apply patch of an object or of a part of it."""
     options = create_options(request, "PatchOptions")
     force = flag(request.query, "force")
@@ -133,7 +134,9 @@ def _text(obj: Object) -> str:
     return json.dumps(obj, separators=(",", ":"))
 
 
-def _create(services: Services, request: ApiRequest, target: Target, document: Document, options: Object) -> Single:
+def _create(
+    services: Services, request: ApiRequest, target: Target, document: Document, options: Object
+) -> ObjectResult:
     served = target.served
     meta = document.value["metadata"]
     meta.setdefault("name", target.name)

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from hyperkube_host.apiserver.admission.chain import undo
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.stored import Current
@@ -56,7 +57,7 @@ class Change:
     track: bool = True
 
 
-def change(services: Services, write: Change, current: Current | None = None) -> Single:
+def change(services: Services, write: Change, current: Current | None = None) -> ObjectResult:
     """Carry out a write.
 
     Args:
@@ -73,9 +74,9 @@ def change(services: Services, write: Change, current: Current | None = None) ->
         current = current or stored.read(services.store, target.served, target.namespace, target.name)
         if current is None:
             raise NotFound.about(target.served.group_resource, target.name)
-        outcome = _attempt(services, write, current)
-        if outcome is not None:
-            return outcome
+        result = _attempt(services, write, current)
+        if result is not None:
+            return result
         current = None
     raise ServerTimeout(
         f"The {write.call.verb} operation against {target.served.group_resource} could not be completed at this "
@@ -83,8 +84,8 @@ def change(services: Services, write: Change, current: Current | None = None) ->
     )
 
 
-def _attempt(services: Services, write: Change, current: Current) -> Single | None:
-    """Return the outcome, or None when another request changed the object meanwhile."""
+def _attempt(services: Services, write: Change, current: Current) -> ObjectResult | None:
+    """Return the result, or None when another request changed the object meanwhile."""
     old, target = current.obj, write.target
     new = write.produce(old if write.keeps else copy_object(old))
     check_version(write, new, old)
@@ -107,13 +108,13 @@ def _attempt(services: Services, write: Change, current: Current) -> Single | No
         if write.admit:
             admission.object = new
             services.admission.validate(admission)
-        outcome = _store(services, write, current, new)
+        result = _store(services, write, current, new)
     except ApiError:
         undo(admission)
         raise
-    if outcome is None or write.call.dry_run:
+    if result is None or write.call.dry_run:
         undo(admission)
-    return outcome
+    return result
 
 
 def check_version(write: Change, new: Object, old: Object) -> None:
@@ -218,15 +219,15 @@ def _is_written_anyway(services: Services, target: Target) -> bool:
     return item is not None and item.version == 1
 
 
-def _store(services: Services, write: Change, current: Current, new: Object) -> Single | None:
+def _store(services: Services, write: Change, current: Current, new: Object) -> ObjectResult | None:
     target = write.target
     served, old = target.served, current.obj
     managed_fields.keep_times_of(old, new)
     gone = ends(served.strategy, new)
     if new == old and not gone and not current.stale and not _is_written_anyway(services, target):
-        return Single(served, stored.with_version(new, current.revision) if new is not old else old)
+        return ObjectResult(served, stored.with_version(new, current.revision) if new is not old else old)
     if write.call.dry_run:
-        return Single(served, new)
+        return ObjectResult(served, new)
     key = served.stored().key(target.namespace, target.name)
     finish = served.strategy.begin_update(write.call, new, old)
     written = False
@@ -242,6 +243,6 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
         return None
     if gone:
         served.strategy.after_delete(write.call, new)
-        return Single(served, new)
+        return ObjectResult(served, new)
     body = stored.answer_bytes(served, value, result.revision)
-    return Single(served, stored.answered(served, new, value, result.revision), body=body)
+    return ObjectResult(served, stored.answered(served, new, value, result.revision), body=body)

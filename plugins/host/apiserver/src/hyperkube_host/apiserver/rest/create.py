@@ -7,7 +7,8 @@ Source of the order: kubernetes apiserver ``pkg/endpoints/handlers/create.go``,
 from __future__ import annotations
 
 from hyperkube_host.apiserver.admission.chain import undo
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import metadata, stored
 from hyperkube_host.apiserver.rest.options import create_options
 from hyperkube_host.apiserver.rest.services import Services
@@ -24,7 +25,7 @@ from hyperkube.storage.store import Compare, LeaseNotFound, Put
 _NAME_ATTEMPTS = 8
 
 
-def create(services: Services, request: ApiRequest, target: Target) -> Single:
+def create(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a POST to a collection."""
     options = create_options(request, "CreateOptions")
     served = target.served
@@ -61,7 +62,7 @@ def store_new(
     *,
     options: Object,
     admit: bool = True,
-) -> Single:
+) -> ObjectResult:
     """Admit (unless told not to), complete, validate and store a new object; retry when a generated name is taken."""
     template = obj if obj["metadata"].get("name") else None
     for attempt in range(1, _NAME_ATTEMPTS + 1):
@@ -76,7 +77,7 @@ def store_new(
 
 def _attempt(
     services: Services, request: ApiRequest, target: Target, call: Call, obj: Object, *, options: Object, admit: bool
-) -> Single:
+) -> ObjectResult:
     served = target.served
     admission = services.admission_request(
         call,
@@ -141,7 +142,7 @@ def _unattended(services: Services, target: Target) -> list[str]:
     return [f"no controller for {resource.resource} is installed: nothing will act on this object"]
 
 
-def _store(services: Services, target: Target, call: Call, obj: Object) -> Single:
+def _store(services: Services, target: Target, call: Call, obj: Object) -> ObjectResult:
     served = target.served
     storage = served.stored()
     name = obj["metadata"]["name"]
@@ -149,7 +150,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Singl
     if call.dry_run:
         if services.store.get(key) is not None:
             raise _taken(services, target, name)
-        return Single(served, obj, status=201)
+        return ObjectResult(served, obj, status=201)
     finish = served.strategy.begin_create(call, obj)
     written = False
     try:
@@ -165,7 +166,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Singl
         if finish is not None:
             finish(written)
     body = stored.answer_bytes(served, value, result.revision)
-    return Single(served, stored.answered(served, obj, value, result.revision), status=201, body=body)
+    return ObjectResult(served, stored.answered(served, obj, value, result.revision), status=201, body=body)
 
 
 def _lease(services: Services, target: Target) -> int:

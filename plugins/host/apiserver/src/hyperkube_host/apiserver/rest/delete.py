@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.delete_options import delete_options
 from hyperkube_host.apiserver.rest.services import Services
@@ -41,7 +42,7 @@ class Marked:
     written: bool
 
 
-def delete(services: Services, request: ApiRequest, target: Target) -> Single:
+def delete(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a DELETE of an object."""
     options = delete_options(services, request)
     call = services.call(request, target, body=options)
@@ -51,7 +52,7 @@ def delete(services: Services, request: ApiRequest, target: Target) -> Single:
 
 def delete_one(
     services: Services, request: ApiRequest, target: Target, call: Call, options: Object, *, admit: bool = True
-) -> Single:
+) -> ObjectResult:
     """Delete one object as the options say.
 
     Raises:
@@ -71,9 +72,9 @@ def delete_one(
             services.admission.validate(admission)
         target.served.strategy.before_delete(call, current.obj)
         marked = mark(services, call, target, current.obj, options)
-        outcome = _carry_out(services, call, target, current, marked)
-        if outcome is not None:
-            return outcome
+        result = _carry_out(services, call, target, current, marked)
+        if result is not None:
+            return result
     resource = target.served.group_resource
     raise ServerTimeout(
         f"The delete operation against {resource} could not be completed at this time, please try again."
@@ -186,7 +187,7 @@ def gc_finalizers(strategy: Strategy, finalizers: list[str], options: Object) ->
     return [*kept, wanted] if wanted else kept
 
 
-def _carry_out(services: Services, call: Call, target: Target, current: Current, marked: Marked) -> Single | None:
+def _carry_out(services: Services, call: Call, target: Target, current: Current, marked: Marked) -> ObjectResult | None:
     """Store the mark or remove the object; None when another request changed it meanwhile."""
     served = target.served
     key = served.stored().key(target.namespace, target.name)
@@ -209,14 +210,14 @@ def _carry_out(services: Services, call: Call, target: Target, current: Current,
     return _answer(target, marked, revision)
 
 
-def _answer(target: Target, marked: Marked, revision: int) -> Single:
+def _answer(target: Target, marked: Marked, revision: int) -> ObjectResult:
     served = target.served
     if not marked.gone or served.strategy.returns_deleted_object:
-        return Single(served, stored.with_version(marked.obj, revision))
+        return ObjectResult(served, stored.with_version(marked.obj, revision))
     resource = served.group_resource
     details: Object = {"name": target.name}
     if resource.group:
         details["group"] = resource.group
     details |= {"kind": resource.resource, "uid": marked.obj["metadata"]["uid"]}
     status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-    return Single(None, status)
+    return ObjectResult(None, status)

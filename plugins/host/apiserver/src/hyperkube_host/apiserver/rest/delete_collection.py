@@ -5,7 +5,8 @@ Source: kubernetes apiserver ``pkg/registry/generic/registry/store.go`` (DeleteC
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Page, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.results import ListPage
 from hyperkube_host.apiserver.rest.delete import delete_one
 from hyperkube_host.apiserver.rest.delete_options import delete_options
 from hyperkube_host.apiserver.rest.read import list_objects
@@ -14,7 +15,7 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube.machinery.errors import NotFound
 
 
-def delete_collection(services: Services, request: ApiRequest, target: Target) -> Page:
+def delete_collection(services: Services, request: ApiRequest, target: Target) -> ListPage:
     """Answer a DELETE of a collection."""
     options = delete_options(services, request)
     page = list_objects(services, request, target)

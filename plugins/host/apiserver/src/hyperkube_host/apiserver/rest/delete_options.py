@@ -5,7 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/delete.go``, apimachinery 
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.resources.meta_types import META_GROUP, meta_schema
 from hyperkube_host.apiserver.rest.options import dry_run_errors, integer, refuse

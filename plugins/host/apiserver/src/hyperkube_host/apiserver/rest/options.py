@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.meta_types import META_GROUP
 from hyperkube_host.apiserver.rest.ownership import MANAGER_MAX
 

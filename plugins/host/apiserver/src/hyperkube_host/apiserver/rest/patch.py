@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.apply import apply
@@ -37,7 +38,7 @@ _CUSTOM_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
 _OPERATION_MEMBERS = frozenset({"op", "path", "from", "value"})
 
 
-def patch(services: Services, request: ApiRequest, target: Target) -> Single:
+def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a PATCH of an object or of a part of it."""
     patch_type = type_of(request, target)
     if patch_type == APPLY_PATCH:

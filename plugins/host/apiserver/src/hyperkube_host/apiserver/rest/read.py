@@ -5,8 +5,9 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/get.go``, ``pkg/storage/ca
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Doorbell, Page, Single, Target, Watching
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, WatchSignal
 from hyperkube_host.apiserver.rest.list_options import (
     check,
     encode_token,
@@ -25,7 +26,7 @@ from hyperkube.machinery.objects import Object
 _MIN_WATCH_SECONDS = 1800
 
 
-def get(services: Services, request: ApiRequest, target: Target) -> Single:
+def get(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a GET of an object.
 
     Raises:
@@ -34,20 +35,20 @@ def get(services: Services, request: ApiRequest, target: Target) -> Single:
     served = target.served
     if served.spec.read is not None:
         call = services.call(request, target, verb="get")
-        return Single(served, served.spec.read(call))
+        return ObjectResult(served, served.spec.read(call))
     version = resource_version(request)
     cached = served.stored().cache.get(target.namespace, target.name, resource_version=version)
     if cached is None:
         raise NotFound.about(served.group_resource, target.name)
-    return Single(served, cached=cached)
+    return ObjectResult(served, cached=cached)
 
 
-def list_objects(services: Services, request: ApiRequest, target: Target) -> Page:
+def list_objects(services: Services, request: ApiRequest, target: Target) -> ListPage:
     """Answer a GET of a collection."""
     served = target.served
     if served.spec.read is not None:
         answer: Object = served.spec.read(services.call(request, target, verb="list"))
-        return Page(served, (), 0, computed=answer.get("items") or [])
+        return ListPage(served, (), 0, computed=answer.get("items") or [])
     selection = select(request, target)
     prefix = f"{selection.namespace}/" if selection.namespace else ""
     options = list_options(request, prefix)
@@ -65,7 +66,7 @@ def list_objects(services: Services, request: ApiRequest, target: Target) -> Pag
     except Expired as error:
         raise _expired(error, request, options.start, prefix) from error
     token = encode_token(result.next_start, prefix, result.revision) if result.next_start else ""
-    return Page(served, result.objects, result.revision, token, result.remaining if selection.is_whole else None)
+    return ListPage(served, result.objects, result.revision, token, result.remaining if selection.is_whole else None)
 
 
 class ExpiredPage(Expired):
@@ -92,7 +93,7 @@ def _expired(error: Expired, request: ApiRequest, start: str, prefix: str) -> Ex
     return ExpiredPage(encode_token(start, prefix, -1))
 
 
-def watch(services: Services, request: ApiRequest, target: Target) -> Watching:
+def watch(services: Services, request: ApiRequest, target: Target) -> OpenedWatch:
     """Answer a watch of a collection."""
     check(request, watch=True)
     selection = select(request, target)
@@ -103,7 +104,7 @@ def watch(services: Services, request: ApiRequest, target: Target) -> Watching:
         seconds = int(least * (1 + services.random.random()))
     initial = wants_initial_events(request)
     name = selection.name or (target.name if target.name and not request.param("fieldSelector") else "")
-    bell, bookmarks = Doorbell(), flag(request.query, "allowWatchBookmarks")
+    signal, bookmarks = WatchSignal(), flag(request.query, "allowWatchBookmarks")
     try:
         opened = target.served.stored().cache.watch(
             namespace=selection.namespace,
@@ -112,8 +113,8 @@ def watch(services: Services, request: ApiRequest, target: Target) -> Watching:
             matches=selection.matches,
             resource_version=version,
             initial_events=initial,
-            notify=bell,
+            notify=signal,
         )
     except Expired as error:
-        return Watching(target.served, None, bell, bookmarks, float(seconds), error)
-    return Watching(target.served, opened, bell, bookmarks, float(seconds))
+        return OpenedWatch(target.served, None, signal, bookmarks, float(seconds), error)
+    return OpenedWatch(target.served, opened, signal, bookmarks, float(seconds))

@@ -1,7 +1,8 @@
 """Who owns the replicas: ``/scale`` writes one field of another object, and its owners follow.
 
 A Scale shows the owners of the workload's replicas as owners of its own ``spec.replicas``. What a write to it makes of
-them goes back to the workload: the manager that set the replicas through ``/scale`` takes them from their former owners.
+them goes back to the workload: the manager that set the replicas through ``/scale`` takes them from their former
+owners.
 Source: kubernetes apimachinery ``pkg/util/managedfields/scalehandler.go``.
 """
 
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.ownership import manager_of

@@ -11,7 +11,7 @@ from typing import Any
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
 from hyperkube_host.apiserver.options import Options
-from hyperkube_host.apiserver.request.calls import ApiRequest, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.equivalents import ServedVersions
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership

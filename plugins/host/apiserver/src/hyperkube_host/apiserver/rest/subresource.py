@@ -5,7 +5,8 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{create,update,patch}.go``
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest.apply import read_applied
 from hyperkube_host.apiserver.rest.create import admit_virtual, place
 from hyperkube_host.apiserver.rest.options import create_options
@@ -20,7 +21,7 @@ from hyperkube.machinery.errors import BadRequest, InternalError, MethodNotAllow
 from hyperkube.machinery.objects import Object
 
 
-def create_virtual(services: Services, request: ApiRequest, target: Target) -> Single:
+def create_virtual(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a POST to a resource that is not stored.
 
     Raises:
@@ -39,14 +40,14 @@ def create_virtual(services: Services, request: ApiRequest, target: Target) -> S
     return _created(target, handler(call))
 
 
-def serve(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Single:
+def serve(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> ObjectResult:
     """Answer a request to a subresource that has a handler."""
     handler = sub.handler
     if handler is None:
         raise MethodNotAllowed.about(target.served.group_resource, request.info.verb)
     verb = request.info.verb
     if verb == "get":
-        return Single(target.served, handler(services.call(request, target)))
+        return ObjectResult(target.served, handler(services.call(request, target)))
     if verb == "create":
         return _post(services, request, target, sub, handler)
     if verb == "update":
@@ -59,7 +60,7 @@ def serve(services: Services, request: ApiRequest, target: Target, sub: Subresou
 
 def _post(
     services: Services, request: ApiRequest, target: Target, sub: Subresource, handler: SubresourceHandler
-) -> Single:
+) -> ObjectResult:
     options = create_options(request, "CreateOptions")
     body = services.decoder.decode(request, sub.kind, target.served.codec_of(sub), also=sub.also_accepts)
     place(body, target)
@@ -72,10 +73,10 @@ def _post(
     return _created(target, handler(call))
 
 
-def _created(target: Target, answer: Object) -> Single:
+def _created(target: Target, answer: Object) -> ObjectResult:
     if answer.get("kind") == "Status" and "code" not in answer:
         answer = {**answer, "code": 201}
-    return Single(target.served, answer, status=201)
+    return ObjectResult(target.served, answer, status=201)
 
 
 def _put(
@@ -86,7 +87,7 @@ def _put(
     body: Object,
     kind: str,
     owners: Managed | None = None,
-) -> Single:
+) -> ObjectResult:
     options = create_options(request, kind)
     call = services.call(request, target, body=body, verb="update")
     if target.sub is not None and target.sub.name == "scale":
@@ -96,7 +97,7 @@ def _put(
     services.admission.mutate(admission)
     services.admission.validate(admission)
     call.body = admission.written()
-    return Single(target.served, handler(call))
+    return ObjectResult(target.served, handler(call))
 
 
 def _current(services: Services, request: ApiRequest, target: Target, handler: SubresourceHandler) -> Object | None:
@@ -109,7 +110,7 @@ def _current(services: Services, request: ApiRequest, target: Target, handler: S
 
 def _patch(
     services: Services, request: ApiRequest, target: Target, sub: Subresource, handler: SubresourceHandler
-) -> Single:
+) -> ObjectResult:
     patch_type = type_of(request, target)
     codec = target.served.codec_of(sub)
     old = _current(services, request, target, handler)

@@ -5,7 +5,8 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/update.go``.
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.request.calls import ApiRequest, Single, Target
+from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import place, store_new
@@ -16,7 +17,7 @@ from hyperkube.machinery.errors import BadRequest, Conflict, NotFound
 from hyperkube.machinery.objects import Object
 
 
-def update(services: Services, request: ApiRequest, target: Target) -> Single:
+def update(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a PUT to an object or to a part of it."""
     options = create_options(request, "UpdateOptions")
     served = target.served
@@ -45,7 +46,7 @@ def _placed(services: Services, request: ApiRequest, target: Target) -> Object:
     return obj
 
 
-def _create(services: Services, request: ApiRequest, target: Target, new: Object, options: Object) -> Single:
+def _create(services: Services, request: ApiRequest, target: Target, new: Object, options: Object) -> ObjectResult:
     """Create the object instead: it is not there.
 
     Raises:

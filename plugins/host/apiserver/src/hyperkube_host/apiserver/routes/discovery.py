@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry, ServedVersion, in_order
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer import negotiation

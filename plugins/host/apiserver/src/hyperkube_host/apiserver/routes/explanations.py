@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import orjson
 from hyperkube_host.apiserver.explain.records import Change, Explanations, Refusal
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.routes.paths import Page
 from hyperkube_host.apiserver.serializer.encode import NO_CACHE
 from hyperkube_host.apiserver.serializer.path_errors import not_allowed

@@ -11,7 +11,7 @@ from datetime import timedelta
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl, FlowRequest
 from hyperkube_host.apiserver.flowcontrol.queueset import QueueSet
 from hyperkube_host.apiserver.health.health import text
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.routes.paths import Page
 from hyperkube_lib.serving.exchange import Answer
 

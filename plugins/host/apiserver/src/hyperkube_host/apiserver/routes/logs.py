@@ -13,7 +13,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from hyperkube_host.apiserver.health.health import text
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.serializer.path_errors import not_allowed
 from hyperkube_host.apiserver.serializer.waiting_stream import WaitingStream
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse

@@ -9,7 +9,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
 

@@ -14,7 +14,7 @@ import orjson
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube_host.apiserver.openapi import Document, OpenApi, gnostic_v3
 from hyperkube_host.apiserver.openapi.gnostic import ASKED_AS, MEDIA_TYPE
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.path_errors import not_allowed

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 from hyperkube_host.apiserver.options import ServiceAccountOptions
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_lib.service_account_tokens import key_id
 from hyperkube_lib.serving.exchange import Answer, Response

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hyperkube_host.apiserver.health.health import Health, text
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.routes.discovery import Discovery
 from hyperkube_host.apiserver.routes.logs import ROOT, MachineLogs
 from hyperkube_host.apiserver.serializer import negotiation

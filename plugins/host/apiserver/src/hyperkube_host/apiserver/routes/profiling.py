@@ -9,7 +9,7 @@ import logging
 from urllib.parse import urlencode
 
 from hyperkube_host.apiserver.options import Options
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_lib.serving.endpoints import ServerEndpoints
 from hyperkube_lib.serving.exchange import Answer, HttpRequest
 from hyperkube_lib.serving.wire import plain

@@ -15,7 +15,7 @@ from hyperkube_host.apiserver.flowcontrol.max_in_flight import Limits
 from hyperkube_host.apiserver.health.health import Health
 from hyperkube_host.apiserver.options import AddressOptions, Options
 from hyperkube_host.apiserver.promise import Promise
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.routes.discovery import Discovery
 from hyperkube_host.apiserver.routes.explanations import ExplanationPages

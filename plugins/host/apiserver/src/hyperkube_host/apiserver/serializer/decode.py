@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hyperkube_host.apiserver.request.calls import ApiRequest
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.serializer import negotiation
 
@@ -90,8 +90,8 @@ class BodyDecoder:
             UnsupportedMediaType: its content type is not read here.
         """
         obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
-        if request.trail is not None:
-            request.trail.took(obj)
+        if request.audit_event is not None:
+            request.audit_event.log_request_object(obj)
         return obj
 
     def decode_shared(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Object:

@@ -1,4 +1,4 @@
-"""From an outcome to bytes: objects, lists, tables, partial objects and streams, in the format the client accepts.
+"""From an result to bytes: objects, lists, tables, partial objects and streams, in the format the client accepts.
 
 Source: kubernetes apiserver ``pkg/endpoints/handlers/{response,responsewriters/writers}.go``.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import orjson
-from hyperkube_host.apiserver.request.calls import ApiRequest, Outcome, Page, Raw, Single, Watching
+from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, RawResult, Result
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.decode import internal_package
@@ -75,44 +76,44 @@ class Encoder:
         transforms = verb in _TRANSFORMED_VERBS or not request.info.subresource
         return negotiation.negotiate(accept, transforms=transforms, binary=True)
 
-    def encode(self, request: ApiRequest, outcome: Outcome, wanted: Format) -> Answer:
+    def encode(self, request: ApiRequest, result: Result, wanted: Format) -> Answer:
         """Return the answer.
 
         Raises:
-            NotAcceptable: the wanted form does not fit the outcome.
+            NotAcceptable: the wanted form does not fit the result.
         """
-        if isinstance(outcome, Raw):
-            return outcome.answer
-        if wanted.media_type == PROTOBUF and outcome.served is not None and outcome.served.custom:
+        if isinstance(result, RawResult):
+            return result.answer
+        if wanted.media_type == PROTOBUF and result.served is not None and result.served.custom:
             wanted = negotiation.negotiate_custom(request.headers.get("accept", ""), transforms=True)
-        if isinstance(outcome, Watching):
-            return self._watch(request, outcome, wanted)
-        if isinstance(outcome, Page):
-            return self._page(request, outcome, wanted)
-        return self._single(request, outcome, wanted)
+        if isinstance(result, OpenedWatch):
+            return self._watch(request, result, wanted)
+        if isinstance(result, ListPage):
+            return self._page(request, result, wanted)
+        return self._single(request, result, wanted)
 
-    def _single(self, request: ApiRequest, outcome: Single, wanted: Format) -> Answer:
-        served = outcome.served
+    def _single(self, request: ApiRequest, result: ObjectResult, wanted: Format) -> Answer:
+        served = result.served
         if wanted is negotiation.PLAIN and not wants_pretty(request):
-            if outcome.cached is not None and served is not None:
-                return ok(served.body(outcome.cached), status=outcome.status)
-            if outcome.body:
-                return ok(outcome.body, status=outcome.status)
-        obj = outcome.obj
-        if obj is None and outcome.cached is not None and served is not None:
-            obj = served.parsed(outcome.cached)
-        assert obj is not None  # noqa: S101 -- an outcome has one or the other
+            if result.cached is not None and served is not None:
+                return ok(served.body(result.cached), status=result.status)
+            if result.body:
+                return ok(result.body, status=result.status)
+        obj = result.obj
+        if obj is None and result.cached is not None and served is not None:
+            obj = served.parsed(result.cached)
+        assert obj is not None  # noqa: S101 -- an result has one or the other
         is_status = obj.get("kind") == "Status" and obj.get("apiVersion") == "v1"
         if served is not None and not is_status:
             obj = served.blanks.shown(obj)
-            obj = self._shaped(request, outcome, obj, wanted)
+            obj = self._shaped(request, result, obj, wanted)
         if wanted.media_type == PROTOBUF:
-            return self._binary(obj, outcome, wanted)
+            return self._binary(obj, result, wanted)
         body = write(obj, wanted.media_type, pretty=wants_pretty(request))
-        return ok(body, status=outcome.status, media_type=wanted.media_type)
+        return ok(body, status=result.status, media_type=wanted.media_type)
 
-    def _shaped(self, request: ApiRequest, outcome: Single, obj: Object, wanted: Format) -> Object:
-        served = outcome.served
+    def _shaped(self, request: ApiRequest, result: ObjectResult, obj: Object, wanted: Format) -> Object:
+        served = result.served
         if wanted.kind == "Table" and served is not None:
             meta = {"resourceVersion": (obj.get("metadata") or {}).get("resourceVersion", "")}
             include = request.param("includeObject")
@@ -126,20 +127,20 @@ class Encoder:
             raise NotAcceptable(f"you requested {wanted.kind}, but the requested object is not a list ({shown})")
         return obj
 
-    def _binary(self, obj: Object, outcome: Single, wanted: Format) -> Answer:
+    def _binary(self, obj: Object, result: ObjectResult, wanted: Format) -> Answer:
         """Return the object as protobuf, or as JSON where it has no such form."""
         if wanted.kind and obj.get("kind") == wanted.kind:
             body = self.protobuf.encode(obj, partial_schema(wanted))
-            return ok(body, status=outcome.status, media_type=PROTOBUF)
-        codec = outcome.served.codec if outcome.served is not None else None
+            return ok(body, status=result.status, media_type=PROTOBUF)
+        codec = result.served.codec if result.served is not None else None
         schema = codec if isinstance(codec, CompiledSchema) else None
-        if schema is None or wanted.kind or outcome.served is None or obj.get("kind") != outcome.served.kind.kind:
+        if schema is None or wanted.kind or result.served is None or obj.get("kind") != result.served.kind.kind:
             if obj.get("kind") != "Status":
-                return ok(json.dumps(obj), status=outcome.status)
-            return ok(self._status(obj, PROTOBUF), status=outcome.status, media_type=PROTOBUF)
-        return ok(self.protobuf.encode(obj, schema), status=outcome.status, media_type=PROTOBUF)
+                return ok(json.dumps(obj), status=result.status)
+            return ok(self._status(obj, PROTOBUF), status=result.status, media_type=PROTOBUF)
+        return ok(self.protobuf.encode(obj, schema), status=result.status, media_type=PROTOBUF)
 
-    def _page(self, request: ApiRequest, page: Page, wanted: Format) -> Answer:
+    def _page(self, request: ApiRequest, page: ListPage, wanted: Format) -> Answer:
         served, meta = page.served, page_metadata(page)
         if wanted.kind == "Table":
             include = request.param("includeObject")
@@ -162,13 +163,13 @@ class Encoder:
             body = orjson.loads(page_bytes(page, meta))
         return ok(write(body, wanted.media_type, pretty=wants_pretty(request)), media_type=wanted.media_type)
 
-    def _binary_page(self, page: Page, schema: CompiledSchema, meta: Object) -> Answer:
+    def _binary_page(self, page: ListPage, schema: CompiledSchema, meta: Object) -> Answer:
         kind = page.served.list_kind()
         head = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
         items = (self.protobuf.write_message(obj, schema) for obj in items_of(page))
         return ok(self.protobuf.encode_list(head, items, meta_schema("ListMeta")), media_type=PROTOBUF)
 
-    def _watch(self, request: ApiRequest, watching: Watching, wanted: Format) -> Answer:
+    def _watch(self, request: ApiRequest, watching: OpenedWatch, wanted: Format) -> Answer:
         include = request.param("includeObject")
         if wanted.kind == "PartialObjectMetadataList":
             return _unwritable(watching)
@@ -193,7 +194,7 @@ class Encoder:
         return self.protobuf.encode(status, meta_schema("Status"))
 
 
-def _unwritable(watching: Watching) -> Response:
+def _unwritable(watching: OpenedWatch) -> Response:
     """Return the answer to a watch whose events have no such form: it ends before its first event."""
     if watching.watch is not None:
         watching.watch.close()
@@ -207,7 +208,7 @@ def ok(body: bytes, *, status: int = 200, media_type: str = JSON) -> Response:
     return Response(status=status, headers=[("Content-Type", media_type), NO_CACHE], body=body)
 
 
-def page_metadata(page: Page) -> Object:
+def page_metadata(page: ListPage) -> Object:
     """Return the metadata of a list."""
     meta: Object = {} if page.computed is not None else {"resourceVersion": str(page.revision)}
     if page.continue_token or page.served.custom:
@@ -217,7 +218,7 @@ def page_metadata(page: Page) -> Object:
     return meta
 
 
-def items_of(page: Page) -> list[Object]:
+def items_of(page: ListPage) -> list[Object]:
     """Return the objects of a list, parsed."""
     if page.computed is not None:
         return list(page.computed)
@@ -229,7 +230,7 @@ def without_type(obj: Object) -> Object:
     return {name: value for name, value in obj.items() if name not in {"kind", "apiVersion"}}
 
 
-def page_bytes(page: Page, meta: Object) -> bytes:
+def page_bytes(page: ListPage, meta: Object) -> bytes:
     """Return the JSON of a list: the cache's fragments, joined."""
     kind = page.served.list_kind()
     head = orjson.dumps({"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta})
@@ -240,7 +241,7 @@ def page_bytes(page: Page, meta: Object) -> bytes:
     return b'%s,"items":[%s]}\n' % (head[:-1], items)
 
 
-def _joined(page: Page, head: bytes) -> bytes:
+def _joined(page: ListPage, head: bytes) -> bytes:
     """Return a list of the cache's objects in one pass: megabytes are copied once."""
     served = page.served
     if served.waits:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import orjson
-from hyperkube_host.apiserver.request.calls import Watching
+from hyperkube_host.apiserver.request.results import OpenedWatch
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, YAML, Format
@@ -152,7 +152,7 @@ class PartialProtobufFrames(ProtobufFrames):
 class WatchStream:
     """The `ChunkSource` of one watch: drains its buffer, adds bookmarks, ends it at its deadline."""
 
-    def __init__(self, watching: Watching, frames: FrameWriter, clock: Clock) -> None:
+    def __init__(self, watching: OpenedWatch, frames: FrameWriter, clock: Clock) -> None:
         self._watching = watching
         self._frames = frames
         self._clock = clock
@@ -167,7 +167,7 @@ class WatchStream:
         self._timers.append(self._clock.call_later(self._watching.seconds, self._end))
         if self._watching.bookmarks:
             self._next_bookmark()
-        self._watching.bell.connect(notify)
+        self._watching.signal.connect(notify)
 
     def drain(self) -> Sequence[bytes] | None:
         """Return the frames that are ready, or None at the end."""

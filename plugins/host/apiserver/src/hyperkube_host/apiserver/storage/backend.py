@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hyperkube_host.apiserver.encryption.configuration import HelpedProvider
+from hyperkube_host.apiserver.encryption.configuration import ProviderFactory
 from hyperkube_host.apiserver.plugins import ContextOf, PluginHosts
 
 from hyperkube.hookspecs import storage
@@ -20,7 +20,7 @@ def load_storage(backend: str, context: ContextOf) -> PluginHost:
     return load("storage", [_BACKENDS.get(backend, backend)], storage, lambda plugin: context("storage", plugin))
 
 
-def helped_provider(context: ContextOf, hosts: PluginHosts) -> HelpedProvider:
+def provider_factory(context: ContextOf, hosts: PluginHosts) -> ProviderFactory:
     """Return what makes the encryption providers that plugins have: the storage plugin of the provider's name does.
 
     Each is loaded when it is first needed, and its host added to `hosts`.

@@ -1,7 +1,7 @@
 """How an API server is found: every ten seconds it renews its Lease and its place behind the Service kubernetes.
 
-Only servers with a socket do so; one within a test or a simulation is known to the program that made it. A server on loopback
-has a Lease alone: pods cannot reach it there, and endpoints may not say so.
+Only servers with a socket do so; one within a test or a simulation is known to the program that made it. A server on
+loopback has a Lease alone: pods cannot reach it there, and endpoints may not say so.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECONDS = 10.0
 """Source: kubernetes ``pkg/controlplane/instance.go`` (IdentityLeaseRenewIntervalPeriod, the Service's interval)."""
 
 
-def presence_of(options: Options, store: Store, root: str, client: Client, clock: Clock) -> Presence | None:
+def identity_of(options: Options, store: Store, root: str, client: Client, clock: Clock) -> ApiServerIdentity | None:
     """Return how a server with these flags keeps itself known, None for one that does not."""
     if not options.is_announced:
         return None
@@ -37,10 +37,10 @@ def presence_of(options: Options, store: Store, root: str, client: Client, clock
         count = options.control_plane.apiserver_count if kind == "master-count" else 0
         port = options.address.secure_port or HTTPS_PORT
         endpoints = KubernetesEndpoints(store, root, client, address=address, port=port, count=count)
-    return Presence(identity, endpoints, clock)
+    return ApiServerIdentity(identity, endpoints, clock)
 
 
-class Presence:
+class ApiServerIdentity:
     """A thread that keeps the Lease, if there is one, and the endpoints."""
 
     def __init__(self, identity: IdentityLease | None, endpoints: KubernetesEndpoints | None, clock: Clock) -> None:
@@ -54,7 +54,7 @@ class Presence:
 
     def start(self) -> None:
         """Begin."""
-        self._thread = threading.Thread(target=self._work, name="presence", daemon=True)
+        self._thread = threading.Thread(target=self._work, name="identity", daemon=True)
         self._thread.start()
 
     def close(self) -> None:

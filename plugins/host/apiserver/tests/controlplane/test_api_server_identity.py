@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
+from hyperkube_host.apiserver.controlplane.api_server_identity import identity_of
 from hyperkube_host.apiserver.controlplane.endpoint_reconciler import LEASE_SECONDS, KubernetesEndpoints
-from hyperkube_host.apiserver.controlplane.presence import presence_of
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.server import ApiServer
 
@@ -164,39 +164,39 @@ def test_as_many_as_were_announced_are_kept(store, client):
 @pytest.mark.parametrize(("kind", "there"), [("lease", True), ("master-count", False), ("none", False)])
 def test_the_flag_chooses_the_reconciler(store, client, clock, kind, there):
     options = announced(**{"endpoint-reconciler-type": kind, "advertise-address": "10.0.0.1"})
-    presence = presence_of(options, store, ROOT, client, clock)
+    identity = identity_of(options, store, ROOT, client, clock)
 
-    presence.renew(first=True)
+    identity.renew(first=True)
 
-    assert presence.begun()
+    assert identity.begun()
     assert (store.get(f"{ROOT}masterleases/10.0.0.1") is not None) is there
 
 
 def test_a_server_on_loopback_is_behind_no_service(store, client, clock):
-    presence = presence_of(announced(**{"advertise-address": "127.0.0.1"}), store, ROOT, client, clock)
+    identity = identity_of(announced(**{"advertise-address": "127.0.0.1"}), store, ROOT, client, clock)
 
-    presence.renew()
+    identity.renew()
 
     assert store.get(f"{ROOT}masterleases/127.0.0.1") is None
     assert len(client.list(LEASES, "kube-system").items) == 1
 
 
 def test_a_lease_that_is_refused_is_tried_again_and_keeps_nobody_out(store, client, clock, caplog):
-    presence = presence_of(announced(**OPTIONS), store, ROOT, Refusing(client), clock)
-    before = presence.begun()
+    identity = identity_of(announced(**OPTIONS), store, ROOT, Refusing(client), clock)
+    before = identity.begun()
 
-    presence.renew()
+    identity.renew()
 
-    assert (before, presence.begun()) == (False, True)
+    assert (before, identity.begun()) == (False, True)
     assert "the server could not make known whether it is there: no" in caplog.text
     assert store.get(f"{ROOT}masterleases/10.0.0.1") is not None
 
 
 def test_the_gate_takes_the_lease_away(store, client, clock):
     options = announced(**OPTIONS, **{"feature-gates": {"APIServerIdentity": False}})
-    presence = presence_of(options, store, ROOT, client, clock)
+    identity = identity_of(options, store, ROOT, client, clock)
 
-    presence.renew()
+    identity.renew()
 
     assert client.list(LEASES, "kube-system").items == []
 

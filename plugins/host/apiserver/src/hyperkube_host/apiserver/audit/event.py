@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from hyperkube_host.apiserver.audit.policy import Level, Wanted
+from hyperkube_host.apiserver.audit.policy import Level, RequestAuditConfig
 
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.times import format_micro_time
@@ -21,7 +21,7 @@ _JSON = "application/json"
 
 
 @dataclass(slots=True, kw_only=True)
-class Trail:
+class AuditEvent:
     """What is known of a request so far.
 
     Attributes:
@@ -37,7 +37,7 @@ class Trail:
     """
 
     audit_id: str
-    wanted: Wanted
+    config: RequestAuditConfig
     verb: str
     uri: str
     user: UserInfo
@@ -52,52 +52,52 @@ class Trail:
     request_object: Any = None
     response_object: Any = None
 
-    def took(self, obj: Object) -> None:
+    def log_request_object(self, obj: Object) -> None:
         """Note the decoded body: what it is called, and from level Request on what it says."""
         reference, meta = self.reference, obj.get("metadata") or {}
         if reference is not None:
             for key in ("name", "namespace", "uid", "resourceVersion"):
                 if not reference.get(key) and meta.get(key):
                     reference[key] = meta[key]
-        if self.wanted.level >= Level.Request:
+        if self.config.level >= Level.Request:
             self.request_object = self._shown(copy_object(obj))
 
-    def took_bytes(self, body: bytes, content_type: str) -> None:
+    def log_request_bytes(self, body: bytes, content_type: str) -> None:
         """Note a body that was not decoded, such as a patch, if it is JSON."""
-        if self.wanted.level >= Level.Request and self.request_object is None and body and "json" in content_type:
+        if self.config.level >= Level.Request and self.request_object is None and body and "json" in content_type:
             self.request_object = _parsed(body)
 
-    def answered(self, code: int, body: bytes, content_type: str) -> None:
+    def log_response(self, code: int, body: bytes, content_type: str) -> None:
         """Note the answer."""
         self.status = {"metadata": {}, "code": code}
         failed = code >= 400
-        if not failed and self.wanted.level < Level.RequestResponse:
+        if not failed and self.config.level < Level.RequestResponse:
             return
         found = _parsed(body) if _JSON in content_type else None
         if failed and isinstance(found, dict) and found.get("kind") == "Status":
             kept = ("metadata", "status", "message", "reason", "details", "code")
             self.status = {key: found[key] for key in kept if key in found}
-        if self.wanted.level >= Level.RequestResponse and found is not None:
+        if self.config.level >= Level.RequestResponse and found is not None:
             self.response_object = self._shown(found)
 
-    def gave(self, obj: Object, code: int) -> None:
+    def log_response_object(self, obj: Object, code: int) -> None:
         """Note an answer that never became bytes."""
         self.status = {"metadata": {}, "code": code}
-        if self.wanted.level >= Level.RequestResponse:
+        if self.config.level >= Level.RequestResponse:
             self.response_object = self._shown(copy_object(obj))
 
     def _shown(self, obj: Any) -> Any:
-        if self.wanted.omits_managed_fields and isinstance(obj, dict):
+        if self.config.omits_managed_fields and isinstance(obj, dict):
             for part in (obj, *(obj.get("items") or ())):
                 (part.get("metadata") or {}).pop("managedFields", None)
         return obj
 
-    def event(self, stage: str, now: datetime) -> Object:
+    def at_stage(self, stage: str, now: datetime) -> Object:
         """Return the event of a stage."""
         made: Object = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
-            "level": self.wanted.level.word,
+            "level": self.config.level.word,
             "auditID": self.audit_id,
             "stage": stage,
             "requestURI": self.uri,

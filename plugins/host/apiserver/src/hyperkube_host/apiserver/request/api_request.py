@@ -1,0 +1,70 @@
+"""The record of one request on its way through the pipeline, and of what it addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from hyperkube_host.apiserver.request.request_info import RequestInfo
+from hyperkube_host.apiserver.resources.served import ServedResource
+
+from hyperkube.hookspecs.api import Subresource
+from hyperkube.machinery.groups import GroupVersionKind
+from hyperkube.machinery.users import UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.audit.event import AuditEvent
+
+
+@dataclass(slots=True, kw_only=True)
+class ApiRequest:
+    """One request on its way through the pipeline, from HTTP or from this process.
+
+    Attributes:
+        headers: lower-case names.
+        body: as sent; empty for in-process requests that carry `content`.
+        content: the parsed body of an in-process request; the caller's, so copied before it is changed.
+        inside: whether the request comes from this process, so that no bytes are needed.
+        annotations: for the audit log.
+        audit_event: its record in the audit log, None when nothing of it is recorded.
+    """
+
+    method: str
+    path: str
+    info: RequestInfo
+    query: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    content: Any = None
+    inside: bool = False
+    user: UserInfo
+    audit_id: str = ""
+    warnings: list[str] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+    audit_event: AuditEvent | None = None
+
+    def param(self, name: str) -> str:
+        """Return the first value of a query parameter, or the empty string."""
+        values = self.query.get(name)
+        return values[0] if values else ""
+
+    def warn(self, text: str) -> None:
+        """Add a warning for the client, once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a resource request addresses."""
+
+    served: ServedResource
+    namespace: str
+    name: str
+    sub: Subresource | None = None
+
+    @property
+    def kind(self) -> GroupVersionKind:
+        """The kind of the request's object: the subresource's where it has one of its own."""
+        return self.sub.kind if self.sub is not None else self.served.kind

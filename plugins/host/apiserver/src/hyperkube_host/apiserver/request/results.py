@@ -1,0 +1,91 @@
+"""What comes out of the pipeline: an object, a page of a list, a watch, or an answer that is complete as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_lib.serving.exchange import Answer
+from hyperkube_lib.watch_cache.cached_object import CachedObject
+from hyperkube_lib.watch_cache.watchers import CacheWatch
+
+from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.objects import Object
+
+
+@dataclass(slots=True)
+class ObjectResult:
+    """One object as the answer: parsed, or as the cache's bytes."""
+
+    served: ServedResource | None
+    obj: Object | None = None
+    cached: CachedObject | None = None
+    status: int = 200
+    body: bytes = b""
+    """The JSON of `obj`, where it was made already."""
+
+
+@dataclass(slots=True)
+class ListPage:
+    """A list as the answer; the objects are the cache's, or computed ones."""
+
+    served: ServedResource
+    objects: Sequence[CachedObject]
+    revision: int
+    continue_token: str = ""
+    remaining: int | None = None
+    computed: Sequence[Object] | None = None
+
+
+class WatchSignal:
+    """Tells the reader of a watch that there is something; a signal that comes before the reader is kept."""
+
+    __slots__ = ("_reader", "_sent")
+
+    def __init__(self) -> None:
+        self._reader: Callable[[], None] | None = None
+        self._sent = False
+
+    def __call__(self, _watch: CacheWatch) -> None:
+        """Tell the reader; called by the cache, on the thread of the write."""
+        # No lock: this sets before it looks, and so does `connect`. Whichever comes second finds what the first has
+        # set, so a signal is never lost; the reader may be told twice, and then finds nothing to drain.
+        self._sent = True
+        reader = self._reader
+        if reader is not None:
+            reader()
+
+    def connect(self, reader: Callable[[], None]) -> None:
+        """Call `reader` from now on, at once if there was a signal before."""
+        self._reader = reader
+        if self._sent:
+            reader()
+
+
+@dataclass(slots=True)
+class OpenedWatch:
+    """A watch as the answer; the encoder, or the client in this process, closes it.
+
+    Attributes:
+        watch: None when it could not begin; `error` says why and is its only event.
+        signal: sent when the watch has something to drain.
+    """
+
+    served: ServedResource
+    watch: CacheWatch | None
+    signal: WatchSignal
+    bookmarks: bool
+    seconds: float
+    error: ApiError | None = None
+
+
+@dataclass(slots=True)
+class RawResult:
+    """An answer that is complete as it is: bytes, a stream, or an upgrade."""
+
+    answer: Answer
+
+
+Result: TypeAlias = ObjectResult | ListPage | OpenedWatch | RawResult
