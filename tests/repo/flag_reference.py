@@ -6,8 +6,8 @@ import sys
 
 from workspace import ROOT
 
-from hyperkube.command.flag import BOOL, Flag
 from hyperkube.command.main import server_command, servers
+from hyperkube.plugin.flags import BOOL, Flag
 
 PATH = ROOT / "docs" / "reference" / "flags.md"
 HEAD = """# Flags

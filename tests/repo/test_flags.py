@@ -20,7 +20,7 @@ def test_it_has_help_in_the_houses_style(flag):
 
 @pytest.mark.parametrize("flag", FLAGS)
 def test_its_default_can_be_read(flag):
-    flag.kind.convert(flag.default, None, None)
+    flag.kind.convert(flag.default)
 
 
 @pytest.mark.parametrize("word", SERVERS)

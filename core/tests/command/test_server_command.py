@@ -2,9 +2,9 @@
 
 import pytest
 
-from hyperkube.command.flag import ADDRESS, BOOL, CIDRS, DURATION, GATES, INT, LIST, PORT_RANGE, STRING, Flag, section
 from hyperkube.command.server_command import ServerCommand, parse
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import ADDRESS, BOOL, CIDRS, DURATION, GATES, INT, LIST, PORT_RANGE, STRING, Flag, section
 
 FLAGS = section(
     "Test",

@@ -1,6 +1,7 @@
 """Plugins are found, chosen and wired; whatever is wrong with one is wrong at start."""
 
 import sys
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import pytest
@@ -102,9 +103,9 @@ def test_settings_become_a_dataclass_and_unknown_keys_are_refused():
         wrong.settings(Limits)
 
 
+@dataclass(frozen=True)
 class Limits:
-    def __init__(self, limit=1):
-        self.limit = limit
+    limit: int = 1
 
 
 def test_a_plugin_that_needs_the_api_says_so_where_there_is_none():

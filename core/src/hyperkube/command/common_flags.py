@@ -1,6 +1,6 @@
 """Options that every server has."""
 
-from hyperkube.command.flag import BOOL, DURATION, GATES, INT, LIST, STRING, Flag, section, unbuilt
+from hyperkube.plugin.flags import BOOL, DURATION, GATES, INT, LIST, STRING, Flag, section, unbuilt
 
 GLOBAL = section(
     "Global",

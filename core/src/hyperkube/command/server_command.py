@@ -14,26 +14,52 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import click
-
-from hyperkube.command.flag import BOOL, LIST, REPEATED, Flag, by_name
 from hyperkube.command.lifecycle import end_with_parent
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.release import GIT_VERSION
+from hyperkube.plugin.flags import (
+    ADDS_UP,
+    BOOL,
+    Flag,
+    FlagValues,
+    by_name,
+    merged,
+    plugin_flags,
+    read_value,
+    unknown_flag,
+)
 
 Options = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
-    """One of the five servers: its names, its text, its options and what runs it."""
+    """A server: its names, its text, its own flags, what runs it, and the families of the plugins that it loads."""
 
     word: str
     name: str
     long: str
     example: str
     flags: tuple[Flag, ...]
-    run: Callable[[Options], None]
+    run: Callable[[FlagValues], None]
+    families: tuple[str, ...] = ()
+
+    def all_flags(self) -> tuple[Flag, ...]:
+        """Return the server's own flags and those that the installed plugins of its families bring, by section.
+
+        Raises:
+            PluginConflict: two plugins, or a plugin and the server, claim one flag.
+        """
+        return merged(self.name, self.flags, plugin_flags(self.name, self.families))
+
+    def parse(self, args: Sequence[str]) -> FlagValues:
+        """Return every flag's value by name, defaults filled in; warnings are printed.
+
+        Raises:
+            UsageError: one line that says what is wrong.
+        """
+        flags = self.all_flags()
+        return FlagValues.of(flags, _given(self, flags, args))
 
     def main(self, args: Sequence[str]) -> None:
         """Parse `args`, then print help or the version, or run the server until it ends.
@@ -41,12 +67,12 @@ class ServerCommand:
         Raises:
             UsageError: an unknown flag, a bad value, or whatever the server finds wrong with its options.
         """
-        options = parse(self, args)
+        options = self.parse(args)
         if options["help"]:
-            click.echo(self.help())
+            print(self.help())
             return
         if options["version"]:
-            click.echo(version_line())
+            print(version_line())
             return
         set_up_logging(int(options["v"]))
         end_with_parent()
@@ -57,9 +83,10 @@ class ServerCommand:
         width = max(60, min(shutil.get_terminal_size((100, 24)).columns, 120))
         lines = [*textwrap.wrap(self.long, width), "", "Usage:", f"  {self.name} [flags]", "", "Example:"]
         lines += [f"  {self.example}"]
-        for title in dict.fromkeys(flag.section for flag in self.flags):
+        flags = self.all_flags()
+        for title in dict.fromkeys(flag.section for flag in flags):
             lines += ["", f"{title} flags:", ""]
-            for flag in (flag for flag in self.flags if flag.section == title):
+            for flag in (flag for flag in flags if flag.section == title):
                 lines += _flag_help(flag, width)
         return "\n".join(lines)
 
@@ -85,14 +112,22 @@ def _shown(value: object) -> str:
 
 
 def parse(command: ServerCommand, args: Sequence[str]) -> Options:
-    """Return every flag's value by name, defaults filled in, warnings printed.
-
-    The key ``given`` holds the set of names that were on the command line.
+    """Return every flag's value by name in a dict that may be changed, with the given names under ``given``.
 
     Raises:
         UsageError: one line that says what is wrong.
     """
-    known = by_name(command.flags)
+    return as_options(command.parse(args))
+
+
+def as_options(values: FlagValues) -> Options:
+    """Return the values in a dict that may be changed, with the given names under ``given``."""
+    return {**values, "given": values.given}
+
+
+def _given(command: ServerCommand, flags: Sequence[Flag], args: Sequence[str]) -> dict[str, Any]:
+    """Return the values of the flags that are in `args`, by name."""
+    known = by_name(flags)
     given: dict[str, Any] = {}
     rest = list(args)
     while rest:
@@ -100,7 +135,7 @@ def parse(command: ServerCommand, args: Sequence[str]) -> Options:
         name, equals, text = _split(command, word)
         flag = known.get(name)
         if flag is None:
-            raise UsageError(f"unknown flag: --{name} (see {command.name} --help)")
+            raise unknown_flag(name, known, f"see {command.name} --help")
         if not equals:
             if flag.kind is BOOL:
                 text = "true"
@@ -108,14 +143,11 @@ def parse(command: ServerCommand, args: Sequence[str]) -> Options:
                 text = rest.pop(0)
             else:
                 raise UsageError(f"flag needs an argument: --{name}")
-        value = _convert(flag, name, text)
-        adds = flag.kind in (LIST, REPEATED) and flag.name in given
+        value = read_value(flag, name, text)
+        adds = flag.kind in ADDS_UP and flag.name in given
         given[flag.name] = (*given[flag.name], *value) if adds else value
         _comment(flag, name)
-    options = {flag.name: flag.kind.convert(flag.default, None, None) for flag in command.flags}
-    options.update(given)
-    options["given"] = frozenset(given)
-    return options
+    return given
 
 
 def _split(command: ServerCommand, word: str) -> tuple[str, str, str]:
@@ -127,21 +159,14 @@ def _split(command: ServerCommand, word: str) -> tuple[str, str, str]:
     return name.replace("_", "-"), equals, text
 
 
-def _convert(flag: Flag, name: str, text: str) -> Any:
-    try:
-        return flag.kind.convert(text, None, None)
-    except click.BadParameter as error:
-        raise UsageError(f"invalid argument {text!r} for --{name}: {error.message}") from error
-
-
 def _comment(flag: Flag, name: str) -> None:
     if flag.refused:
         raise UsageError(f"--{name} is a security option that is not built yet, and ignoring it would be unsafe")
     if flag.accepted:
         why = f"has {flag.help}" if flag.idle == "no effect" else "its behaviour is not built yet"
-        click.echo(f"warning: --{name} is accepted, but {why}", err=True)
+        print(f"warning: --{name} is accepted, but {why}", file=sys.stderr)
     elif flag.deprecated:
-        click.echo(f"warning: --{name} is deprecated: {flag.deprecated}", err=True)
+        print(f"warning: --{name} is deprecated: {flag.deprecated}", file=sys.stderr)
 
 
 def version_line() -> str:

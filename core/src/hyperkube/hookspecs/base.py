@@ -8,10 +8,11 @@ plugins are built, `ready` before the host reports itself ready, `close` at the 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from hyperkube.hookspecs.settings import parse_settings
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import UsageError
 
@@ -29,6 +30,10 @@ def _no_gates() -> Mapping[str, bool]:
     return {}
 
 
+def _no_settings(_family: str, _name: str) -> Mapping[str, Any]:
+    return {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PluginContext:
     """What a host gives each of its plugins.
@@ -38,7 +43,9 @@ class PluginContext:
         clock: the cluster's time; use nothing else.
         logger: a logger of this plugin's own.
         gates: feature gate → on or off; ask for known names only.
-        settings: this plugin's table of the configuration file or flags, as plain data; see `parse_settings`.
+        settings: what this plugin is configured with, as plain data: its flags and its tables in configuration files;
+            read it with `Plugin.settings`.
+        settings_of: the same of another plugin, by family and name, for a plugin that loads others: see `of_plugin`.
         options: the host's own command-line options by flag name (``"service-cluster-ip-range"``), for plugins that
             a classic Kubernetes flag configures.
         client: acts as the plugin's own identity; None in hosts that have no API access (a storage tool).
@@ -53,11 +60,16 @@ class PluginContext:
     logger: logging.Logger = field(default_factory=lambda: logging.getLogger("hyperkube.plugin"))
     gates: Mapping[str, bool] = field(default_factory=_no_gates)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    settings_of: Callable[[str, str], Mapping[str, Any]] = _no_settings
     options: Mapping[str, Any] = field(default_factory=dict)
     client: Client | None = None
     informers: InformerFactory | None = None
     authorizer: Authorizer | None = None
     metrics: CollectorRegistry | None = None
+
+    def of_plugin(self, family: str, name: str) -> PluginContext:
+        """Return the context of another plugin that this one loads: the same, with settings of its own."""
+        return replace(self, name=name, settings=self.settings_of(family, name))
 
 
 class Plugin:
@@ -92,12 +104,9 @@ class Plugin:
         """Return the plugin's settings as the frozen dataclass `shape`.
 
         Raises:
-            UsageError: a key that `shape` does not have, or a missing one that has no default.
+            UsageError: a key that `shape` does not have, a missing one that has no default, or a value of another type.
         """
-        try:
-            return shape(**self.context.settings)
-        except TypeError as error:
-            raise UsageError(f"settings of plugin {self.context.name!r}: {error}") from error
+        return parse_settings(self.context.name, shape, self.context.settings)
 
     def start(self) -> None:
         """Begin background work; called once, after all plugins of the host were built."""

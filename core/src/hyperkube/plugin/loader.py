@@ -26,7 +26,10 @@ from hyperkube.machinery.errors import UsageError
 
 PROJECT = "hyperkube"
 
-_seen_path: ContextVar[tuple[tuple[str, int], ...] | None] = ContextVar("seen_path", default=None)
+SeenPath: TypeAlias = tuple[tuple[str, int], ...]
+"""The folders of the import path and when each changed last."""
+
+_seen_path: ContextVar[SeenPath | None] = ContextVar("seen_path", default=None)
 
 
 class PluginNotFound(UsageError):
@@ -52,28 +55,33 @@ def installed(family: str) -> dict[str, EntryPoint]:
         PluginConflict: two distributions offer the same name.
     """
     found: dict[str, EntryPoint] = {}
-    for entry in _scan(_seen_path.get() or _state_of_path()).get(f"{PROJECT}.{family}", ()):
+    for entry in _scan(state_of_path()).get(f"{PROJECT}.{family}", ()):
         other = found.get(entry.name)
         if other is not None and other.value != entry.value:
-            names = sorted({_distribution(entry), _distribution(other)})
+            names = sorted({distribution_of(entry), distribution_of(other)})
             raise PluginConflict(f"{family} plugin {entry.name!r} is offered twice, by {' and '.join(names)}")
         found[entry.name] = entry
     return found
 
 
+def installed_families() -> frozenset[str]:
+    """Return the families of which a plugin is installed."""
+    return frozenset(group.removeprefix(f"{PROJECT}.") for group in _scan(state_of_path()))
+
+
 @contextmanager
 def one_look() -> Iterator[None]:
     """Take it that nothing is installed or removed in the context: who starts a host asks a dozen times."""
-    token = _seen_path.set(_state_of_path())
+    token = _seen_path.set(state_of_path())
     try:
         yield
     finally:
         _seen_path.reset(token)
 
 
-def _state_of_path() -> tuple[tuple[str, int], ...]:
+def state_of_path() -> SeenPath:
     """Return what changes when a distribution comes or goes: the folders of the import path and their times."""
-    return tuple((folder, _changed_at(folder)) for folder in sys.path)
+    return _seen_path.get() or tuple((folder, _changed_at(folder)) for folder in sys.path)
 
 
 def _changed_at(folder: str) -> int:
@@ -84,7 +92,7 @@ def _changed_at(folder: str) -> int:
 
 
 @lru_cache(maxsize=1)
-def _scan(_state: tuple[tuple[str, int], ...]) -> dict[str, tuple[EntryPoint, ...]]:
+def _scan(_state: SeenPath) -> dict[str, tuple[EntryPoint, ...]]:
     """Return all our entry points by group: reading hundreds of distributions takes 30 ms, and hosts ask often."""
     found: dict[str, list[EntryPoint]] = {}
     seen: set[str] = set()
@@ -105,7 +113,8 @@ def _name_of(distribution: Distribution) -> str:
     return head.partition("\nName: ")[2].partition("\n")[0] or distribution.name
 
 
-def _distribution(entry: EntryPoint) -> str:
+def distribution_of(entry: EntryPoint) -> str:
+    """Return the name of the distribution that brings an entry point; its value if that is not known."""
     return entry.dist.name if entry.dist is not None else entry.value
 
 
@@ -280,7 +289,7 @@ def load_entry(family: str, entry: EntryPoint) -> Any:
     except UsageError:
         raise
     except Exception as error:
-        raise PluginLoadFailed(f"{family} {entry.name!r} of {_distribution(entry)}: {error}") from error
+        raise PluginLoadFailed(f"{family} {entry.name!r} of {distribution_of(entry)}: {error}") from error
 
 
 def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
@@ -297,7 +306,7 @@ def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
     known = installed(family)
 
     def fail(_manager: object, entry: EntryPoint, error: BaseException) -> None:
-        raise PluginLoadFailed(f"{family} plugin {entry.name!r} of {_distribution(entry)}: {error}") from error
+        raise PluginLoadFailed(f"{family} plugin {entry.name!r} of {distribution_of(entry)}: {error}") from error
 
     manager: Any = Chosen(
         namespace=f"{PROJECT}.{family}",

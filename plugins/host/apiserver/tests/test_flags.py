@@ -6,9 +6,9 @@ from hyperkube_host.apiserver.completion import complete
 from hyperkube_host.apiserver.flags import FLAGS
 from hyperkube_host.apiserver.options import Options
 
-from hyperkube.command.flag import by_name, typed
 from hyperkube.command.server_command import parse
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import by_name, typed
 
 OF_1_0 = """
     insecure-bind-address address insecure-port port bind-address public-address-override advertise-address secure-port

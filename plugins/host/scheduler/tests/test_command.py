@@ -6,13 +6,12 @@ pytest.importorskip("hyperkube_scheduler.cluster_autoscaler_provider")
 
 from hyperkube_host.scheduler.command import COMMAND
 
-from hyperkube.command.server_command import parse
 from hyperkube.machinery.codecs.yaml import loads
 from hyperkube.machinery.errors import UsageError
 
 
 def run(arguments):
-    COMMAND.run(parse(COMMAND, arguments))
+    COMMAND.run(COMMAND.parse(arguments))
 
 
 def test_a_provider_is_written_and_reads_as_itself(tmp_path):

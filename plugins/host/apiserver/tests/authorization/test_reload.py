@@ -48,8 +48,8 @@ class World:
         }
         return {"type": "Webhook", "name": name, "webhook": table}
 
-    def context(self, _family, name):
-        return PluginContext(name=name, clock=self.clock)
+    def context(self, _family, name, table=None):
+        return PluginContext(name=name, clock=self.clock, settings=table or {})
 
     def start(self):
         host = load_authz(self.options, self.context)

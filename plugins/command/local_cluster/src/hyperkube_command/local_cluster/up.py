@@ -151,15 +151,15 @@ def validate(cluster: ClusterOptions) -> None:
     Raises:
         UsageError: one line that says what is wrong.
     """
-    from hyperkube.command.flag import CIDRS
     from hyperkube.machinery.names import dns1123_subdomain
+    from hyperkube.plugin.flags import CIDRS
 
     for error in dns1123_subdomain(cluster.node_name):
         raise UsageError(f"{cluster.node_name!r} cannot be a node's name: {error} (choose another with --node-name)")
     try:
-        CIDRS.convert(cluster.service_range, None, None)
-    except click.BadParameter as error:
-        raise UsageError(f"invalid argument for --service-cluster-ip-range: {error.message}") from error
+        CIDRS.convert(cluster.service_range)
+    except ValueError as error:
+        raise UsageError(f"invalid argument for --service-cluster-ip-range: {error}") from error
 
 
 def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:

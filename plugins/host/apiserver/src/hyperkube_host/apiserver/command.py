@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.flags import FLAGS
+from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand
+from hyperkube.command.server_command import ServerCommand, as_options
+from hyperkube.plugin.flags import FlagValues
 
 
-def run(values: Options) -> None:
+def run(values: FlagValues) -> None:
     """Serve until a signal."""
     # Imported once there is something to serve: help and version need none of it.
     from hyperkube_host.apiserver.completion import complete
@@ -16,13 +17,13 @@ def run(values: Options) -> None:
 
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
-            start(life, complete(values))
+            start(life, complete(as_options(values)))
         stopped.wait()
 
 
 COMMAND = ServerCommand(
     word="apiserver",
-    name="kube-apiserver",
+    name=NAME,
     long=(
         "The Kubernetes API server validates and configures data for the API objects, which include pods, services and"
         " others, keeps them in its store, and is the shared state through which all other components interact."
@@ -31,4 +32,5 @@ COMMAND = ServerCommand(
     " --token-auth-file=tokens.csv",
     flags=FLAGS,
     run=run,
+    families=FAMILIES,
 )

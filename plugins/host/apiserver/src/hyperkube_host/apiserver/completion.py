@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hyperkube_host.apiserver.flags import FLAGS
+from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.options import Options, given_flags
 from hyperkube_host.apiserver.storage.storage_options import decoded_objects, etcd_options
 from hyperkube_lib.serving.serving_certificates import ensure_key, ensure_pair, service_address
 
-from hyperkube.command.flag import typed
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import merged, plugin_flags, typed
 
 _log = logging.getLogger("hyperkube.apiserver")
 
@@ -79,7 +79,9 @@ def complete(values: Values) -> Options:
         options.address.secure_port,
         options.storage.storage_backend,
     )
-    return Options.of(completed, is_announced=True, flagz=typed(FLAGS, completed))
+    return Options.of(
+        completed, is_announced=True, flagz=typed(merged(NAME, FLAGS, plugin_flags(NAME, FAMILIES)), completed)
+    )
 
 
 def _check(options: Options) -> None:

@@ -1,7 +1,7 @@
 """Options of the API server: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
 from hyperkube.command.common_flags import GLOBAL, TLS_FILES
-from hyperkube.command.flag import (
+from hyperkube.plugin.flags import (
     ADDRESS,
     BOOL,
     CIDRS,
@@ -21,6 +21,10 @@ from hyperkube.command.flag import (
 LONG_RUNNING = (
     r"(/|^)((watch|proxy)(/|$)|(logs?|portforward|exec|attach)/?$)"  # kubernetes pkg/genericapiserver/options
 )
+
+NAME = "kube-apiserver"
+FAMILIES = ("storage", "api", "authn", "authz", "admission")
+"""Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (
     *section(

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 from hyperkube_host.apiserver.flags import FLAGS
 
-from hyperkube.command.flag import CIDRS, Flag, by_name
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import CIDRS, Flag, by_name
 
 _WITHOUT_COMMAND_LINE: Mapping[str, Any] = {"bind-address": "", "service-account-issuer": ()}
 """Defaults of a server within another program: it listens nowhere, and issues no tokens under a name that is public."""
@@ -311,7 +311,7 @@ def _default(name: str) -> Any:
 def _converted(flag: Flag, value: Any) -> Any:
     if flag.kind is CIDRS and not isinstance(value, str):
         value = ",".join(value)
-    return flag.kind.convert(value, None, None)
+    return flag.kind.convert(value)
 
 
 def given_flags(values: Mapping[str, Any]) -> Collection[str]:

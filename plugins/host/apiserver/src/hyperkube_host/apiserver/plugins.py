@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 from hyperkube.plugin import PluginContext, PluginHost
 
-ContextOf = Callable[[str, str], PluginContext]
-"""Makes the context of a plugin: (family, name)."""
+
+class ContextOf(Protocol):
+    """Makes the contexts of plugins."""
+
+    def __call__(self, family: str, name: str, table: Mapping[str, Any] | None = None) -> PluginContext:
+        """Return the context of one plugin; `table` is what the configuration file of its family says of it."""
 
 
 def hooks(host: PluginHost, name: str) -> Sequence[Callable[..., Any]]:

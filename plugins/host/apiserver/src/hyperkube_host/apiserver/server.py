@@ -11,7 +11,7 @@ from typing import Any
 
 from hyperkube_host.apiserver.assembly.access import build_access
 from hyperkube_host.apiserver.assembly.controllers import build_controllers
-from hyperkube_host.apiserver.assembly.foundation import lay_foundation
+from hyperkube_host.apiserver.assembly.foundation import LOGGER, lay_foundation
 from hyperkube_host.apiserver.assembly.model import build_model
 from hyperkube_host.apiserver.assembly.serving import build_serving
 from hyperkube_host.apiserver.assembly.stores import open_stores
@@ -74,6 +74,8 @@ class ApiServer:
         self.handler = self._serving.handler
         self.insecure_handler = InsecureHandler(self.handler)
         self._closed = threading.Event()
+        for line in foundation.plugin_settings.without_effect():
+            LOGGER.warning("%s", line)
 
     def client(self, user: UserInfo) -> Client:
         """Return the API as `user` sees it, without a socket."""

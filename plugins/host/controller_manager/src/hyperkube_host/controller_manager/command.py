@@ -6,14 +6,14 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from hyperkube_host.controller_manager.flags import FLAGS
+from hyperkube_host.controller_manager.flags import FAMILIES, FLAGS, NAME
 
 from hyperkube.client.client import Client
-from hyperkube.command.flag import typed
 from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand
+from hyperkube.command.server_command import Options, ServerCommand, as_options
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import UserInfo
+from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
     from hyperkube_host.controller_manager.manager import ControllerManager
@@ -45,12 +45,14 @@ def handler(manager: ControllerManager, options: Options, counts: RequestCounts)
     from hyperkube.machinery.clock import SystemClock
 
     endpoints = manager_endpoints(manager, options, [counts])
-    zpages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+    flagz = typed(COMMAND.all_flags(), options)
+    zpages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options["feature-gates"])
     return ComponentHandler(endpoints, zpages)
 
 
-def run(options: Options) -> None:
+def run(values: FlagValues) -> None:
     """Run the controllers until a signal, or until the leader's lease is lost."""
+    options = as_options(values)
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.secure_port import serve_secure
 
@@ -73,7 +75,7 @@ def run(options: Options) -> None:
 
 COMMAND = ServerCommand(
     word="controller-manager",
-    name="kube-controller-manager",
+    name=NAME,
     long=(
         "The Kubernetes controller manager runs the core control loops. A control loop watches the shared state of the"
         " cluster through the API server and makes changes to move the current state towards the desired one."
@@ -81,4 +83,5 @@ COMMAND = ServerCommand(
     example="kube-controller-manager --kubeconfig=controller-manager.kubeconfig --controllers='*,-job'",
     flags=FLAGS,
     run=run,
+    families=FAMILIES,
 )

@@ -8,7 +8,11 @@ from hyperkube.command.common_flags import (
     SECURE_SERVING,
     delegated_auth,
 )
-from hyperkube.command.flag import ADDRESS, BOOL, CIDRS, DURATION, FLOAT, INT, LIST, STRING, Flag, section, unbuilt
+from hyperkube.plugin.flags import ADDRESS, BOOL, CIDRS, DURATION, FLOAT, INT, LIST, STRING, Flag, section, unbuilt
+
+NAME = "kube-controller-manager"
+FAMILIES = ("controller", "cloud", "volume")
+"""Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (
     *section(

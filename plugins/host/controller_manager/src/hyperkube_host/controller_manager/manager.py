@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
+from hyperkube_host.controller_manager.flags import FAMILIES, NAME
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -25,6 +26,7 @@ from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.users import UserInfo, component, service_account
 from hyperkube.plugin import PluginContext, PluginHost, load
 from hyperkube.plugin.loader import installed
+from hyperkube.plugin.settings import PluginSettings
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -72,6 +74,7 @@ class ControllerManager:
         """
         self._client_for = client_for
         self._options = options
+        self._settings = PluginSettings(NAME, FAMILIES, options)
         self._clock = clock or SystemClock()
         self._metrics = metrics
         self._on_lost = on_lost
@@ -164,6 +167,8 @@ class ControllerManager:
             clock=self._clock,
             logger=logging.getLogger(f"hyperkube.controller.{name}"),
             gates=self._options.get("feature-gates") or {},
+            settings=self._settings.of("controller", name),
+            settings_of=self._settings.of,
             options=self._options,
             client=self._client_of(name),
             informers=self._informers,
@@ -188,6 +193,8 @@ class ControllerManager:
                 for name, plugin in zip(host.names, host.plugins, strict=True):
                     built = plugin.controller_build()  # type: ignore[attr-defined]  # the family's only hook
                     self._running.append(_Running(name, built, plugin.informers))
+            for line in self._settings.without_effect():
+                self._logger.warning("%s", line)
             self._host = host
             self._informers.start()
             for entry in self._running:

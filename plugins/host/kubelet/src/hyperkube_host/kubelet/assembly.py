@@ -5,6 +5,7 @@ Source of the order: kubernetes ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.flags import FAMILIES, NAME
 from hyperkube_host.kubelet.housekeeping import Housekeeping
 from hyperkube_host.kubelet.images.image_manager import ImageManager
 from hyperkube_host.kubelet.images.pull_secrets import credentials_for
@@ -56,8 +58,11 @@ from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin.loader import PluginHost, installed, load
+from hyperkube.plugin.settings import PluginSettings
 
 COMPONENT = "kubelet"
+
+_log = logging.getLogger("hyperkube.kubelet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +118,20 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     """
     hosts: list[PluginHost] = []
 
-    def context(name: str) -> PluginContext:
-        return PluginContext(name=name, clock=clock, options=options.raw, client=client)
+    settings = PluginSettings(NAME, FAMILIES, options.raw)
+
+    def context(family: str, name: str) -> PluginContext:
+        return PluginContext(
+            name=name,
+            clock=clock,
+            settings=settings.of(family, name),
+            settings_of=settings.of,
+            options=options.raw,
+            client=client,
+        )
 
     def hooks(family: str, names: list[str], specs: ModuleType) -> Any:
-        hosts.append(load(family, names, specs, context))
+        hosts.append(load(family, names, specs, partial(context, family)))
         return hosts[-1].hook
 
     runtime: Runtime = hooks("runtime", [options.runtime], runtime_specs).runtime_build()
@@ -131,6 +145,8 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     if not isinstance(runtime, Simulated):
         names = sorted(installed("volume"))
         volumes = tuple(zip(names, hooks("volume", names, volume_specs).volume_kinds(), strict=True))
+    for line in settings.without_effect():
+        _log.warning("%s", line)
     return KubeletPlugins(runtime, network, volumes, tuple(hosts))
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hyperkube_host.kubelet.flags import FLAGS
+from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_lib.serving.serving_certificates import ensure_pair
 
 from hyperkube.client.client import Client
-from hyperkube.command.flag import typed
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand
+from hyperkube.command.server_command import Options, ServerCommand, as_options
+from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
     from hyperkube_host.kubelet.kubelet import Kubelet
@@ -32,7 +32,7 @@ def complete(options: Options) -> None:
     if options["enable-server"] and options["port"]:
         addresses = [options[name] for name in ("address", "node-ip") if options[name]]
         ensure_pair(options, "kubelet", [options["hostname-override"], "localhost"], ["127.0.0.1", *addresses])
-    options["flagz"] = typed(FLAGS, options)
+    options["flagz"] = typed(COMMAND.all_flags(), options)
 
 
 def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLoop | None = None) -> Kubelet:
@@ -94,8 +94,9 @@ def join(options: Options, node: str, pause: Callable[[], bool]) -> None:
     )
 
 
-def run(options: Options) -> None:
+def run(values: FlagValues) -> None:
     """Run pods until a signal."""
+    options = as_options(values)
     from hyperkube.command.remote import remote_client
 
     complete(options)
@@ -112,7 +113,7 @@ def run(options: Options) -> None:
 
 COMMAND = ServerCommand(
     word="kubelet",
-    name="kubelet",
+    name=NAME,
     long=(
         "The kubelet is the node agent: it registers the node, makes sure that the containers of the pods assigned to"
         " it run and are healthy, and reports their state. Without an API server it runs static pods only."
@@ -120,4 +121,5 @@ COMMAND = ServerCommand(
     example="kubelet --kubeconfig=kubelet.kubeconfig --container-runtime=process --root-dir=./kubelet",
     flags=FLAGS,
     run=run,
+    families=FAMILIES,
 )

@@ -1,7 +1,7 @@
 """Options of the kubelet: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
 from hyperkube.command.common_flags import API_CLIENT, DEBUGGING, GLOBAL, SECURE_SERVING
-from hyperkube.command.flag import (
+from hyperkube.plugin.flags import (
     ADDRESS,
     BOOL,
     CIDRS,
@@ -15,6 +15,10 @@ from hyperkube.command.flag import (
     section,
     unbuilt,
 )
+
+NAME = "kubelet"
+FAMILIES = ("runtime", "network", "volume")
+"""Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (
     *section(

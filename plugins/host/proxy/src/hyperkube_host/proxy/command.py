@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hyperkube_host.proxy.flags import FLAGS
+from hyperkube_host.proxy.flags import FAMILIES, FLAGS, NAME
 
 from hyperkube.client.client import Client
-from hyperkube.command.flag import typed
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand
+from hyperkube.command.server_command import Options, ServerCommand, as_options
+from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
     from hyperkube_host.proxy.server import Proxy
@@ -55,13 +55,15 @@ def serve(life: Lifecycle, options: Options, proxy: Proxy, counts: RequestCounts
     metrics = listener(options["metrics-bind-address"], options["metrics-port"])
     if metrics is not None:
         endpoints = proxy_endpoints(proxy, options, [counts])
-        zpages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+        flagz = typed(COMMAND.all_flags(), options)
+        zpages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options["feature-gates"])
         handler = proxy_handler(proxy, endpoints, zpages)
         life.start("the metrics port", Edge(handler, host=metrics[0], port=metrics[1]))
 
 
-def run(options: Options) -> None:
+def run(values: FlagValues) -> None:
     """Proxy until a signal; or remove all traces and end."""
+    options = as_options(values)
     from hyperkube.client.request_counts import RequestCounts
     from hyperkube.command.remote import remote_client
 
@@ -80,7 +82,7 @@ def run(options: Options) -> None:
 
 COMMAND = ServerCommand(
     word="proxy",
-    name="kube-proxy",
+    name=NAME,
     long=(
         "The Kubernetes network proxy runs on each node and makes its Services reachable there: it forwards connections"
         " to their cluster IPs and node ports to one of the pods behind them."
@@ -88,4 +90,5 @@ COMMAND = ServerCommand(
     example="kube-proxy --kubeconfig=proxy.kubeconfig --proxy-mode=userspace",
     flags=FLAGS,
     run=run,
+    families=FAMILIES,
 )

@@ -1,7 +1,7 @@
 """Options of the proxy: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
 from hyperkube.command.common_flags import API_CLIENT, GLOBAL
-from hyperkube.command.flag import (
+from hyperkube.plugin.flags import (
     ADDRESS,
     BOOL,
     CIDRS,
@@ -14,6 +14,10 @@ from hyperkube.command.flag import (
     section,
     unbuilt,
 )
+
+NAME = "kube-proxy"
+FAMILIES = ("proxier",)
+"""Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (
     *section(

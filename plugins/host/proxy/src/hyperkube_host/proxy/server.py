@@ -11,6 +11,7 @@ import threading
 from functools import partial
 from typing import Any
 
+from hyperkube_host.proxy.flags import FAMILIES, NAME
 from hyperkube_host.proxy.health import ProxyHealth
 from hyperkube_host.proxy.metrics import Change, ProxyMetrics
 from hyperkube_host.proxy.service_map import SLICE_SELECTOR, age_key, changed_services, node_port_hint, service_map
@@ -25,6 +26,7 @@ from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, SERVICES
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import PluginHost, load
+from hyperkube.plugin.settings import PluginSettings
 
 _log = logging.getLogger("hyperkube.proxy")
 
@@ -158,9 +160,16 @@ def build_host(options: dict[str, Any], clock: Clock) -> PluginHost:
     """
     name = proxy_mode(options)
     logger = logging.getLogger(f"hyperkube.proxier.{name}")
-    return load(
-        "proxier", [name], specs, lambda plugin: PluginContext(name=plugin, clock=clock, logger=logger, options=options)
-    )
+    settings = PluginSettings(NAME, FAMILIES, options)
+
+    def context(plugin: str) -> PluginContext:
+        given = settings.of("proxier", plugin)
+        return PluginContext(name=plugin, clock=clock, logger=logger, settings=given, options=options)
+
+    host = load("proxier", [name], specs, context)
+    for line in settings.without_effect():
+        _log.warning("%s", line)
+    return host
 
 
 def cleanup(options: dict[str, Any]) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hyperkube_host.scheduler.flags import FLAGS
+from hyperkube_host.scheduler.flags import FAMILIES, FLAGS, NAME
 
 from hyperkube.client.client import Client
-from hyperkube.command.flag import typed
 from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand
+from hyperkube.command.server_command import Options, ServerCommand, as_options
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.scheduler import Scheduler
@@ -39,12 +39,14 @@ def handler(scheduler: Scheduler, options: Options, counts: RequestCounts) -> Ha
     from hyperkube.machinery.clock import SystemClock
 
     endpoints = scheduler_endpoints(scheduler, options, [counts])
-    pages = Zpages(COMMAND.name, SystemClock(), typed(FLAGS, options), endpoints.paths, options["feature-gates"])
+    flagz = typed(COMMAND.all_flags(), options)
+    pages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options["feature-gates"])
     return with_explanations(scheduler, endpoints, pages)
 
 
-def run(options: Options) -> None:
+def run(values: FlagValues) -> None:
     """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
+    options = as_options(values)
     if options["write-config-to"]:
         write_configuration(options)
         return
@@ -92,7 +94,7 @@ def write_configuration(options: Options) -> None:
 
 COMMAND = ServerCommand(
     word="scheduler",
-    name="kube-scheduler",
+    name=NAME,
     long=(
         "The Kubernetes scheduler assigns pods to nodes: it keeps the nodes that can run a pod, ranks them by the"
         " enabled scoring plugins, and binds the pod to the best one."
@@ -100,4 +102,5 @@ COMMAND = ServerCommand(
     example="kube-scheduler --kubeconfig=scheduler.kubeconfig --algorithm-provider=ClusterAutoscalerProvider",
     flags=FLAGS,
     run=run,
+    families=FAMILIES,
 )

@@ -8,7 +8,11 @@ from hyperkube.command.common_flags import (
     SECURE_SERVING,
     delegated_auth,
 )
-from hyperkube.command.flag import ADDRESS, BOOL, DURATION, FLOAT, INT, STRING, Flag, section
+from hyperkube.plugin.flags import ADDRESS, BOOL, DURATION, FLOAT, INT, STRING, Flag, section
+
+NAME = "kube-scheduler"
+FAMILIES = ("scheduler",)
+"""Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (
     *section(

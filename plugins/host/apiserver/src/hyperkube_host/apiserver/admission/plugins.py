@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
 from hyperkube_host.apiserver.admission.configuration import settings_of
 from hyperkube_host.apiserver.options import AdmissionOptions
@@ -12,7 +11,7 @@ from hyperkube_host.apiserver.plugins import ContextOf
 
 from hyperkube.hookspecs import admission
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin import PluginContext, PluginHost, load
+from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.defaults import arranged, enabled_by_default
 from hyperkube.plugin.loader import installed
 
@@ -25,11 +24,7 @@ def load_admission(options: AdmissionOptions, context: ContextOf, logger: loggin
     names = admission_names(options, logger)
     settings = settings_of(options.admission_control_config_file, names)
 
-    def own(name: str) -> PluginContext:
-        given = context("admission", name)
-        return replace(given, settings={**given.settings, **settings.get(name, {})})
-
-    return load("admission", names, admission, own)
+    return load("admission", names, admission, lambda name: context("admission", name, settings.get(name)))
 
 
 def admission_names(options: AdmissionOptions, logger: logging.Logger) -> Sequence[str]:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from hyperkube_host.apiserver.flags import FAMILIES, NAME
 from hyperkube_host.apiserver.in_process.client import InProcessClient
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.request_path import RequestPath
@@ -17,6 +20,7 @@ from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.users import LOOPBACK, UserInfo
 from hyperkube.plugin import PluginContext
+from hyperkube.plugin.settings import PluginSettings
 
 LOGGER = logging.getLogger("hyperkube.apiserver")
 _STORAGE = "storage"
@@ -50,6 +54,7 @@ class Foundation:
     """
 
     options: Options
+    plugin_settings: PluginSettings
     clock: Clock
     root: str
     informers: InformerFactory
@@ -62,15 +67,16 @@ class Foundation:
         """Return the API as `user` sees it, without a socket."""
         return InProcessClient(self.request_path.get, user, self.clock)
 
-    def context(self, family: str, name: str) -> PluginContext:
-        """Return what a plugin is given; storage is below the API, and gets nothing of it."""
+    def context(self, family: str, name: str, table: Mapping[str, Any] | None = None) -> PluginContext:
+        """Return what a plugin is given; storage is below the API, and gets nothing of it; see `ContextOf`."""
         is_storage = family == _STORAGE
         return PluginContext(
             name=name,
             clock=self.clock,
             logger=logging.getLogger(f"hyperkube.{family}.{name}"),
             gates=self.options.gates,
-            settings=(self.options.values.get("plugin-settings") or {}).get(family, {}).get(name, {}),
+            settings=self.plugin_settings.of(family, name, table),
+            settings_of=self.plugin_settings.of,
             options=self.options.values,
             client=None if is_storage else self.loopback,
             informers=None if is_storage else self.informers,
@@ -84,6 +90,7 @@ def lay_foundation(options: Options, clock: Clock) -> Foundation:
     loopback = InProcessClient(request_path.get, LOOPBACK, clock)
     return Foundation(
         options=options,
+        plugin_settings=PluginSettings(NAME, FAMILIES, options.values),
         clock=clock,
         root=options.storage.etcd_prefix.rstrip("/") + "/",
         informers=InformerFactory(loopback, clock),

@@ -9,6 +9,7 @@ from typing import Any
 from hyperkube_host.apiserver.assembly.foundation import Foundation
 from hyperkube_host.apiserver.encryption import EncryptedValues, live_rules
 from hyperkube_host.apiserver.encryption.live import LiveRules
+from hyperkube_host.apiserver.flags import FAMILIES, NAME
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.storage.backend import load_storage, provider_factory
@@ -16,6 +17,7 @@ from hyperkube_host.apiserver.storage.storage_options import check_media_type, s
 from hyperkube_host.apiserver.storage.stored_values import StoredValues
 
 from hyperkube.plugin import PluginContext
+from hyperkube.plugin.settings import PluginSettings
 from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.store import Store
 from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
@@ -68,8 +70,11 @@ def open_stores(foundation: Foundation, given: Store | None) -> Stores:
 def _open(
     foundation: Foundation, values: Mapping[str, Any], encryption: LiveRules | None, registry: Promise[Registry]
 ) -> OpenedStore:
-    def context(family: str, name: str) -> PluginContext:
-        return replace(foundation.context(family, name), options=values)
+    settings = PluginSettings(NAME, FAMILIES, values)
+
+    def context(family: str, name: str, table: Mapping[str, Any] | None = None) -> PluginContext:
+        given = foundation.context(family, name, table)
+        return replace(given, settings=settings.of(family, name, table), options=values)
 
     host = load_storage(foundation.options.storage.storage_backend, context)
     foundation.hosts.add(host)

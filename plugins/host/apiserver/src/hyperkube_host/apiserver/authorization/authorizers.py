@@ -27,8 +27,7 @@ def build_authorizer(wanted: AuthorizerConfiguration, context: ContextOf) -> Plu
     """
 
     def own(plugin: str) -> PluginContext:
-        given = context("authz", plugin)
-        return replace(given, name=wanted.name, settings={**given.settings, **wanted.settings})
+        return replace(context("authz", plugin, wanted.settings), name=wanted.name)
 
     try:
         return load("authz", [wanted.plugin], authz, own).plugins[0]

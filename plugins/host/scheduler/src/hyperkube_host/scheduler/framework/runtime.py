@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from hyperkube_host.scheduler.flags import FAMILIES, NAME
+
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import scheduling as specs
@@ -35,6 +37,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginHost, PluginNotFound, load
 from hyperkube.plugin.loader import installed, load_entry
+from hyperkube.plugin.settings import PluginSettings
 
 Point = TypeVar("Point")
 FAMILY = "scheduler"
@@ -118,6 +121,7 @@ def build_profile(
         PluginNotFound: the set names a plugin that is not installed.
         UsageError: a plugin is named for an extension point that it does not implement.
     """
+    settings = PluginSettings(NAME, FAMILIES, options)
 
     def context(name: str) -> PluginContext:
         return PluginContext(
@@ -125,7 +129,7 @@ def build_profile(
             clock=clock,
             logger=logging.getLogger(f"hyperkube.scheduler.{name}"),
             gates=gates,
-            settings=provider.settings.get(name, {}),
+            settings=settings.of(FAMILY, name, provider.settings.get(name)),
             options=options,
             client=client,
             informers=informers,
