@@ -22,7 +22,7 @@ from hyperkube.plugin import (
     load,
     loader,
 )
-from hyperkube.plugin.loader import installed, one_look
+from hyperkube.plugin.loader import WrongHookApi, installed, one_look
 
 
 class Recorder(Plugin):
@@ -64,9 +64,37 @@ def test_plugins_close_in_reverse():
     assert calls == ["close B", "close A"]
 
 
-def test_a_misspelt_hook_fails_at_start():
-    with pytest.raises(PluginLoadFailed, match="admission_validates"):
-        PluginHost("admission", specs, [("Misspelt", Misspelt(PluginContext(name="Misspelt")))])
+class Unmarked(Plugin):
+    def admission_validate(self, request):
+        raise AssertionError
+
+
+class Greedy(Plugin):
+    @hookimpl
+    def admission_validate(self, request, store):
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("plugin", "text"),
+    [
+        (
+            Misspelt,
+            "Misspelt): no hook 'admission_validates' (hooks of this family: admission_mutate, admission_validate)",
+        ),
+        (Unmarked, "Unmarked): 'admission_validate' has the name of a hook but is not marked with @hookimpl"),
+        (Greedy, "{'store'} are declared in the hookimpl but can not be found in the hookspec"),
+    ],
+    ids=["misspelt", "not marked", "asks for more"],
+)
+def test_a_hook_that_would_never_be_called_fails_at_start(plugin, text):
+    with pytest.raises(PluginLoadFailed) as error:
+        PluginHost("admission", specs, [("Wrong", plugin(PluginContext(name="Wrong")))])
+
+    line = str(error.value)
+    assert line.startswith(f"admission plugin 'Wrong' ({__name__}.{plugin.__name__}): ")
+    assert text in line
+    assert "\n" not in line
 
 
 def test_a_missing_plugin_names_the_installed_ones():
@@ -126,6 +154,43 @@ def test_what_is_installed_is_read_again_when_the_path_changes(monkeypatch, tmp_
 
     assert before == {}
     assert list(installed("no-such-family")) == ["Late"]
+
+
+def put_distribution(folder, name, entry_points):
+    """Write what an installed wheel leaves of itself."""
+    info = folder / f"{name}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(entry_points)
+
+
+@pytest.mark.parametrize(
+    ("declared", "refused"),
+    [
+        ("", ""),
+        ("[hyperkube.hook_api]\n1 = acme_a\n", ""),
+        ("[hyperkube.hook_api]\n1 = acme_a\n2 = acme_a\n", ""),
+        ("[hyperkube.hook_api]\n2 = acme_a\n", "hook API 2"),
+        ("[hyperkube.hook_api]\n2 = acme_a\n3 = acme_a\n", "hook API 2 or 3"),
+    ],
+    ids=["says nothing", "this one", "this one and the next", "the next", "later ones"],
+)
+def test_a_plugin_that_was_written_for_other_hooks_is_refused(monkeypatch, tmp_path, declared, refused):
+    put_distribution(tmp_path, "acme", f"[hyperkube.admission]\nAcme = acme_a:Acme\n{declared}")
+    put_distribution(tmp_path, "other", "[hyperkube.hook_api]\n9 = other\n")
+    source = "from hyperkube.plugin import Plugin\nclass Acme(Plugin): ...\n"
+    (tmp_path / "acme_a.py").write_text(source if not refused else "raise AssertionError('imported')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "acme_a", raising=False)
+
+    if not refused:
+        assert load("admission", ["Acme"], specs, lambda name: PluginContext(name=name)).names == ("Acme",)
+        return
+    with pytest.raises(WrongHookApi) as error:
+        load("admission", ["Acme"], specs, lambda name: PluginContext(name=name))
+    assert str(error.value) == (
+        f"admission plugin 'Acme' of acme was written for {refused}, this hyperkube-core has hook API 1"
+    )
 
 
 def test_a_distribution_in_an_earlier_folder_hides_its_namesake(monkeypatch, tmp_path):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
-from hyperkube.hookspecs.cloud import Cloud, Volumes
+from hyperkube.hookspecs.cloud import Cloud, CloudHooks, Volumes
 from hyperkube.machinery.errors import Forbidden, HyperkubeError, UsageError
 from hyperkube.machinery.objects import Object, annotations_of, labels_of
 from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
@@ -101,7 +101,7 @@ class PersistentVolumeLabel(Plugin):
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._lock = threading.Lock()
-        self._clouds: dict[str, tuple[PluginHost, Cloud]] = {}
+        self._clouds: dict[str, tuple[PluginHost[CloudHooks], Cloud]] = {}
         context.logger.warning(
             "PersistentVolumeLabel admission controller is deprecated. "
             "Please remove this controller from your configuration files and scripts."

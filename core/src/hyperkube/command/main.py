@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.loader import installed, load_entry
+from hyperkube.plugin.loader import PluginLoadFailed, installed, load_entry
 
 if TYPE_CHECKING:
     import click
@@ -87,7 +87,11 @@ def usage() -> str:
 
 
 def _short_help(word: str) -> str:
-    return subcommand(word).get_short_help_str(limit=100)
+    try:
+        command = subcommand(word)
+    except PluginLoadFailed as error:
+        return f"(cannot be loaded: {' '.join(str(error).split())})"
+    return command.get_short_help_str(limit=100)
 
 
 def _examples() -> list[str]:

@@ -8,7 +8,11 @@ in the family's contract class under `hyperkube.testing.contracts`.
 import pluggy
 
 HOOK_API = 1
-"""Raised when a hook changes in a way that breaks plugins written for the number before."""
+"""Grows by one when a hook changes in a way that breaks plugins written for the number before.
+
+A distribution says in its metadata which hook APIs it was written for (see `hyperkube.plugin.loader.hook_apis`); the
+loader refuses one that does not name this number.
+"""
 
 hookspec = pluggy.HookspecMarker("hyperkube")
 hookimpl = pluggy.HookimplMarker("hyperkube")

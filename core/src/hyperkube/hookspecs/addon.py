@@ -6,6 +6,7 @@ An addon is installed as objects, or served from within the cluster's process, o
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.objects import Object
@@ -28,3 +29,13 @@ def addon_start() -> None:
     Called: once the API is ready, on a thread of the addon's own; `close` of the plugin ends it.
     Must: return when closed; use the context's client, clock and informers only.
     """
+
+
+class AddonHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def addon_objects(self) -> list[Sequence[Object]]:
+        """Call `addon_objects` of all plugins."""
+
+    def addon_start(self) -> None:
+        """Call `addon_start` of all plugins."""

@@ -186,3 +186,13 @@ def admission_validate(request: AdmissionRequest) -> None:
     Raises: an `ApiError`, usually `Forbidden` with a bare message: the host adds resource and name.
     Must: not change the object; make no side effect when ``dry_run`` is set; undo charges through ``on_failure``.
     """
+
+
+class AdmissionHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def admission_mutate(self, *, request: AdmissionRequest) -> None:
+        """Call `admission_mutate` of all plugins."""
+
+    def admission_validate(self, *, request: AdmissionRequest) -> None:
+        """Call `admission_validate` of all plugins."""

@@ -406,3 +406,19 @@ def api_descriptions() -> Descriptions | None:
     Returns: something to ask; None leaves it to another plugin, and the schemas' own texts stay where nobody knows.
     Must: answer at once; read in the methods alone, and keep little of it, since they are asked once per document.
     """
+
+
+class ApiHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def api_group_versions(self) -> list[Iterable[ApiGroupVersion]]:
+        """Call `api_group_versions` of all plugins."""
+
+    def api_bootstrap_objects(self) -> list[Sequence[Object]]:
+        """Call `api_bootstrap_objects` of all plugins."""
+
+    def api_object_rules(self, *, schema: Mapping[str, Any]) -> ObjectRules | None:
+        """Call `api_object_rules` of all plugins until one answers."""
+
+    def api_descriptions(self) -> Descriptions | None:
+        """Call `api_descriptions` of all plugins until one answers."""

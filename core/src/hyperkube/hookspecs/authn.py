@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.users import UserInfo
@@ -54,3 +55,10 @@ def authn_authenticate(credentials: Credentials) -> Authenticated | None:
     Raises: `Unauthorized` if it is present and wrong, expired or revoked.
     Must: compare secrets in constant time; never log a credential; never return a user for an empty token.
     """
+
+
+class AuthnHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def authn_authenticate(self, *, credentials: Credentials) -> list[Authenticated]:
+        """Call `authn_authenticate` of all plugins."""

@@ -124,3 +124,19 @@ def authz_bootstrap_objects() -> Sequence[Object]:
         ``rbac.authorization.kubernetes.io/autoupdate: false``.
     Must: return complete objects with apiVersion, kind and name; the same ones on each call.
     """
+
+
+class AuthzHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def authz_authorize(self, *, attributes: Attributes) -> list[Decision]:
+        """Call `authz_authorize` of all plugins."""
+
+    def authz_epoch(self) -> list[int]:
+        """Call `authz_epoch` of all plugins."""
+
+    def authz_rules(self, *, user: UserInfo, namespace: str) -> list[Rules]:
+        """Call `authz_rules` of all plugins."""
+
+    def authz_bootstrap_objects(self) -> list[Sequence[Object]]:
+        """Call `authz_bootstrap_objects` of all plugins."""

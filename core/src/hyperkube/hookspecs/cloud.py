@@ -112,3 +112,10 @@ def cloud_provider() -> Cloud:
     Called: once per host that names it by ``--cloud-provider``.
     Must: make no network call yet; every operation is idempotent and safe to repeat after a crash.
     """
+
+
+class CloudHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def cloud_provider(self) -> Cloud:
+        """Call `cloud_provider` of all plugins until one answers."""

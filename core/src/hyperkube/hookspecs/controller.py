@@ -41,3 +41,10 @@ def controller_build() -> Controller:
     Must: keep every decision pure (`decide(observed) -> actions`), act through the plugin's own client, use only the
         context's clock; survive conflicts and lost watches; do nothing when the world is as wanted.
     """
+
+
+class ControllerHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def controller_build(self) -> list[Controller]:
+        """Call `controller_build` of all plugins."""

@@ -60,3 +60,10 @@ def network_build() -> Network:
     Called: once by the kubelet, before any pod starts.
     Must: reuse no address while its pod lives, also across a restart of the kubelet.
     """
+
+
+class NetworkHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def network_build(self) -> Network:
+        """Call `network_build` of all plugins until one answers."""

@@ -79,3 +79,10 @@ def proxier_build() -> Proxier:
     Raises: `UsageError` if this node cannot run it (missing rights or programs), in one line that says which.
     Must: serve nothing before the first `sync`.
     """
+
+
+class ProxierHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def proxier_build(self) -> Proxier:
+        """Call `proxier_build` of all plugins until one answers."""

@@ -318,3 +318,10 @@ def runtime_build() -> Runtime:
     Must: find the containers of an earlier run again; keep exit codes and logs of containers that ended while no
         kubelet ran.
     """
+
+
+class RuntimeHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def runtime_build(self) -> Runtime:
+        """Call `runtime_build` of all plugins until one answers."""

@@ -385,3 +385,13 @@ def scheduling_providers() -> Sequence[AlgorithmProvider]:
     Called: once, at the scheduler's start, for plugins of group ``hyperkube.scheduler`` that are named as provider.
     Must: name only plugins by their entry-point names; unknown ones stop the scheduler with one line.
     """
+
+
+class SchedulingHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def scheduling_plugins(self) -> list[Sequence[SchedulingPlugin]]:
+        """Call `scheduling_plugins` of all plugins."""
+
+    def scheduling_providers(self) -> list[Sequence[AlgorithmProvider]]:
+        """Call `scheduling_providers` of all plugins."""

@@ -120,3 +120,16 @@ def storage_encrypt(provider: str, settings: Mapping[str, Any]) -> ValueProvider
     Raises: `UsageError` in one line that begins with the place in the table.
     Must: answer at once; nobody needs to be there yet who helps with the encryption.
     """
+
+
+class StorageHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def storage_open(self) -> Store:
+        """Call `storage_open` of all plugins until one answers."""
+
+    def storage_upkeep(self) -> Upkeep | None:
+        """Call `storage_upkeep` of all plugins until one answers."""
+
+    def storage_encrypt(self, *, provider: str, settings: Mapping[str, Any]) -> ValueProvider | None:
+        """Call `storage_encrypt` of all plugins until one answers."""

@@ -102,3 +102,10 @@ def volume_kinds() -> Volumes:
     Order: the first that `supports` a volume handles it.
     Must: keep secret content out of logs and readable by the pod's user only.
     """
+
+
+class VolumeHooks(Protocol):
+    """How a host calls the hooks of this family: by keyword, all plugins at once."""
+
+    def volume_kinds(self) -> list[Volumes]:
+        """Call `volume_kinds` of all plugins."""

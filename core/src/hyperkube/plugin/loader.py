@@ -2,7 +2,8 @@
 
 Each host owns its own `PluginHost`: there is no process-wide manager, so two clusters in one process share nothing.
 Only what is enabled is imported. Everything that can be wrong with a plugin is wrong at start, never later: a missing
-name, two distributions claiming one name, a module that fails to import, a hook that no spec knows.
+name, two distributions claiming one name, a module that fails to import, a distribution written for another hook API,
+a hook that no spec knows.
 """
 
 from __future__ import annotations
@@ -16,15 +17,21 @@ from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import Distribution, EntryPoint, distributions
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 import pluggy
 
+from hyperkube.hookspecs import HOOK_API
 from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.errors import UsageError
 
 PROJECT = "hyperkube"
+HOOK_API_GROUP = f"{PROJECT}.hook_api"
+"""Entry points whose names are the hook APIs that a distribution was written for; without one it is the first."""
+
+Hooks = TypeVar("Hooks")
+"""The protocol of a family's hooks, e.g. `hyperkube.hookspecs.admission.AdmissionHooks`."""
 
 SeenPath: TypeAlias = tuple[tuple[str, int], ...]
 """The folders of the import path and when each changed last."""
@@ -48,6 +55,10 @@ class PluginLoadFailed(UsageError):
     """The plugin's module could not be imported, or the plugin could not be built."""
 
 
+class WrongHookApi(PluginLoadFailed):
+    """The plugin was written for hooks that differ from those of this core: install the release that fits it."""
+
+
 def installed(family: str) -> dict[str, EntryPoint]:
     """Return the installed plugins of a family by name, importing none.
 
@@ -66,7 +77,40 @@ def installed(family: str) -> dict[str, EntryPoint]:
 
 def installed_families() -> frozenset[str]:
     """Return the families of which a plugin is installed."""
-    return frozenset(group.removeprefix(f"{PROJECT}.") for group in _scan(state_of_path()))
+    return frozenset(group.removeprefix(f"{PROJECT}.") for group in _scan(state_of_path()) if group != HOOK_API_GROUP)
+
+
+def hook_apis(distribution: str) -> frozenset[int]:
+    """Return the hook APIs that an installed distribution was written for, as its metadata say.
+
+    A distribution declares them as names of entry points in the group ``hyperkube.hook_api``::
+
+        [project.entry-points."hyperkube.hook_api"]
+        2 = "hyperkube_acme"
+
+    One that declares none was written for the first.
+    """
+    declared = (
+        entry.name for entry in _scan(state_of_path()).get(HOOK_API_GROUP, ()) if distribution_of(entry) == distribution
+    )
+    return frozenset(int(name) for name in declared if name.isdecimal()) or frozenset({1})
+
+
+def check_hook_api(family: str, entry: EntryPoint) -> None:
+    """Refuse a plugin whose distribution was written for another hook API.
+
+    Pip does that when the distribution pins core; this holds for what was installed without its dependencies, too.
+
+    Raises:
+        WrongHookApi: it was; the message names both numbers.
+    """
+    written_for = hook_apis(distribution_of(entry))
+    if HOOK_API not in written_for:
+        numbers = " or ".join(map(str, sorted(written_for)))
+        raise WrongHookApi(
+            f"{family} plugin {entry.name!r} of {distribution_of(entry)} was written for hook API {numbers},"
+            f" this hyperkube-core has hook API {HOOK_API}"
+        )
 
 
 @contextmanager
@@ -127,10 +171,28 @@ _specs_of: WeakKeyDictionary[object, dict[str, _SpecOptions]] = WeakKeyDictionar
 class _Manager(pluggy.PluginManager):
     """Looks at each class and each module of specs once: a process may start hundreds of hosts with the same ones."""
 
+    def __init__(self, specs: ModuleType) -> None:
+        super().__init__(PROJECT)
+        self.add_hookspecs(specs)
+        self.known = frozenset(vars(self.hook))
+
     def parse_hookimpl_opts(self, plugin: object, name: str) -> _HookOptions:
-        """Return how an attribute of a plugin is marked as a hook, None if it is not."""
+        """Return how an attribute of a plugin is marked as a hook, None if it is not.
+
+        Raises:
+            ValueError: it is marked as a hook that there is not, or named like one and not marked: it would never be
+                called.
+        """
         if name.startswith("__"):
             return None
+        options = self._options_of(plugin, name)
+        if options is not None and name not in self.known:
+            raise ValueError(f"no hook {name!r} (hooks of this family: {', '.join(sorted(self.known))})")
+        if options is None and name in self.known:
+            raise ValueError(f"{name!r} has the name of a hook but is not marked with @hookimpl")
+        return options
+
+    def _options_of(self, plugin: object, name: str) -> _HookOptions:
         if name in getattr(plugin, "__dict__", ()):  # its own and not its class's
             return super().parse_hookimpl_opts(plugin, name)
         known = _hooks_of.get(type(plugin))
@@ -152,14 +214,18 @@ class _Manager(pluggy.PluginManager):
         return found and found.copy()
 
 
-class PluginHost:
-    """The plugins that one host has enabled for one family, in order, and the hooks to call them by."""
+class PluginHost(Generic[Hooks]):
+    """The plugins that one host has enabled for one family, in order, and the hooks to call them by.
+
+    The parameter is the protocol of the family's hooks: ``host: PluginHost[AdmissionHooks] = load("admission", ...)``.
+    """
 
     def __init__(self, family: str, specs: ModuleType, plugins: Sequence[tuple[str, Plugin]]) -> None:
         """Register the plugins so that hooks call them in the order given.
 
         Raises:
-            PluginLoadFailed: a plugin implements a hook that the family's specs do not have.
+            PluginLoadFailed: a plugin implements a hook that the family's specs do not have, or with other arguments,
+                or has a method of a hook's name without the mark.
         """
         self.family = family
         self._plugins = tuple(plugins)
@@ -169,19 +235,18 @@ class PluginHost:
             if plugin.context.informers is not None
             for informer in plugin.context.informers.asked
         ]
-        self._manager = _Manager(PROJECT)
-        self._manager.add_hookspecs(specs)
-        try:
-            for name, plugin in reversed(self._plugins):  # pluggy calls the last registered first
+        self._manager = _Manager(specs)
+        for name, plugin in reversed(self._plugins):  # pluggy calls the last registered first
+            try:
                 self._manager.register(plugin, name)
-            self._manager.check_pending()
-        except (pluggy.PluginValidationError, ValueError) as error:
-            raise PluginLoadFailed(f"{family} plugins: {error}") from error
+            except (pluggy.PluginValidationError, ValueError) as error:
+                where = f"{type(plugin).__module__}.{type(plugin).__qualname__}"
+                raise PluginLoadFailed(f"{family} plugin {name!r} ({where}): {' '.join(str(error).split())}") from error
 
     @property
-    def hook(self) -> Any:
+    def hook(self) -> Hooks:
         """The hooks of the family, as pluggy callers."""
-        return self._manager.hook
+        return cast("Hooks", self._manager.hook)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -237,7 +302,7 @@ def load(
     names: Sequence[str],
     specs: ModuleType,
     context: Callable[[str], PluginContext],
-) -> PluginHost:
+) -> PluginHost[Any]:
     """Build the named plugins, in this order, each with the context that `context(name)` returns.
 
     The informers of the context are scoped, so that the host knows which ones each plugin asks for.
@@ -251,6 +316,7 @@ def load(
     Raises:
         PluginNotFound: a name that no installed distribution offers; the message lists the installed ones.
         PluginConflict: two distributions offer the same name, or a name is given twice.
+        WrongHookApi: a plugin was written for other hooks than those of this core.
         PluginLoadFailed: a module fails to import, a plugin fails to build, or has a hook no spec knows.
     """
     if len(set(names)) != len(names):
@@ -282,8 +348,10 @@ def load_entry(family: str, entry: EntryPoint) -> Any:
     """Return what an entry point names, for families that are no hooks: servers, subcommands.
 
     Raises:
+        WrongHookApi: it was written for another core.
         PluginLoadFailed: its module cannot be imported, or holds no such thing.
     """
+    check_hook_api(family, entry)
     try:
         return entry.load()
     except UsageError:
@@ -304,6 +372,8 @@ def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
             return [known[name] for name in names]
 
     known = installed(family)
+    for name in names:
+        check_hook_api(family, known[name])
 
     def fail(_manager: object, entry: EntryPoint, error: BaseException) -> None:
         raise PluginLoadFailed(f"{family} plugin {entry.name!r} of {distribution_of(entry)}: {error}") from error

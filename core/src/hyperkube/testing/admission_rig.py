@@ -11,7 +11,7 @@ from typing import Any
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import admission as specs
-from hyperkube.hookspecs.admission import AdmissionRequest, Operation
+from hyperkube.hookspecs.admission import AdmissionHooks, AdmissionRequest, Operation
 from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object, copy_object, name_of, namespace_of
@@ -50,7 +50,7 @@ class AdmissionRig:
             gates=gates or {},
         )
         self.plugin = plugin(context)
-        self._host = PluginHost("admission", specs, [(plugin.__name__, self.plugin)])
+        self._host: PluginHost[AdmissionHooks] = PluginHost("admission", specs, [(plugin.__name__, self.plugin)])
         self._host.start()
 
     def seed(self, resource: GroupVersionResource, *objects: Object) -> list[Object]:

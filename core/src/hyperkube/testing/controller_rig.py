@@ -10,21 +10,21 @@ from typing import Any, Protocol, runtime_checkable
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.informer import InformerFactory
+from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.base import Plugin, PluginContext
+from hyperkube.hookspecs.controller import Controller, ControllerHooks
 from hyperkube.machinery.clock import FakeClock
+from hyperkube.plugin.loader import PluginHost
 
 _MOMENT = 0.05
 
 
 @runtime_checkable
-class Drainable(Protocol):
+class Drainable(Controller, Protocol):
     """A controller that can be driven without threads."""
 
     def drain(self) -> int:
         """Do what is to be done now; return how many keys were looked at."""
-
-    def stop(self) -> None:
-        """End."""
 
 
 class ControllerRig:
@@ -46,7 +46,10 @@ class ControllerRig:
             )
             built = plugin(context)
             self.plugins.append(built)
-            self.controllers.append(built.controller_build())  # type: ignore[attr-defined]  # what the family's hook is
+            host: PluginHost[ControllerHooks] = PluginHost("controller", specs, [(context.name, built)])
+            (controller,) = host.hook.controller_build()
+            assert isinstance(controller, Drainable), f"{plugin.__name__} is not driven by queues"
+            self.controllers.append(controller)
 
     def settle(self, rounds: int = 200) -> None:
         """Let caches and controllers catch up with each other until nothing changes any more.

@@ -36,3 +36,13 @@ def test_json_is_for_programs(monkeypatch):
 
     assert row["name"] == "AlwaysDeny"
     assert row["enabled"] is False
+
+
+def test_a_plugin_that_cannot_be_loaded_is_a_line_like_the_others(monkeypatch):
+    broken = catalog_module.InstalledPlugin("authn", "Acme", "acme", "1", False, problem="no module named 'x'")
+    offered(monkeypatch, [broken, ROW])
+
+    lines = CliRunner().invoke(command, ["list"]).output.splitlines()
+
+    assert lines[1].endswith("(cannot be loaded: no module named 'x')")
+    assert lines[2].endswith("a_b")

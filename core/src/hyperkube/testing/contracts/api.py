@@ -12,11 +12,13 @@ import sys
 from collections import Counter
 from typing import ClassVar
 
-from hyperkube.hookspecs.api import ApiGroupVersion, Descriptions, ResourceSpec
+from hyperkube.hookspecs import api as specs
+from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, Descriptions, ResourceSpec
 from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.schema import resolve
 from hyperkube.machinery.schema.fields import List, Map, Struct
 from hyperkube.machinery.schema.structs import members
+from hyperkube.plugin.loader import PluginHost
 
 VERBS = {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"}
 
@@ -36,7 +38,8 @@ class ApiContract:
 
     def versions(self) -> list[ApiGroupVersion]:
         """Return what it serves."""
-        return list(self.build().api_group_versions())  # type: ignore[attr-defined]  # the family's hook
+        host: PluginHost[ApiHooks] = PluginHost("api", specs, [("built", self.build())])
+        return [version for versions in host.hook.api_group_versions() for version in versions]
 
     def specs(self) -> list[ResourceSpec]:
         """Return the resources of all its versions."""
@@ -136,7 +139,9 @@ class DescriptionsContract:
     def build(self) -> Descriptions:
         """Return its descriptions."""
         plugin = self.plugin(PluginContext(name=self.plugin.__name__))
-        found: Descriptions = plugin.api_descriptions()  # type: ignore[attr-defined]  # the family's hook
+        host: PluginHost[ApiHooks] = PluginHost("api", specs, [("built", plugin)])
+        found = host.hook.api_descriptions()
+        assert found is not None
         return found
 
     def test_it_names_its_source_and_always_the_same(self) -> None:

@@ -6,13 +6,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import pytest
-
-from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.hookspecs import authn as specs
+from hyperkube.hookspecs.authn import Authenticated, AuthnHooks, Credentials
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.machinery.errors import Unauthorized
+from hyperkube.plugin.loader import PluginHost
+from hyperkube.testing.harness import raises
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class _Secret(str):
@@ -31,18 +35,13 @@ class _Secret(str):
 
 
 class AuthnContract:
-    """The promises of `hyperkube.hookspecs.authn`, as tests.
+    """The promises of `hyperkube.hookspecs.authn`, as tests; a subclass gives the plugin as pytest fixture ``built``.
 
     Attributes:
         names_the_nameless: whether showing nothing at all is an identity to it (anonymous).
     """
 
     names_the_nameless: ClassVar[bool] = False
-
-    @pytest.fixture
-    def built(self) -> Plugin:
-        """Return the plugin under test; override it."""
-        raise NotImplementedError("a subclass provides the fixture `built`")
 
     def good(self, built: Plugin) -> Sequence[Credentials]:
         """Return credentials that it recognises; at least one."""
@@ -54,12 +53,12 @@ class AuthnContract:
 
     def foreign(self, built: Plugin) -> Sequence[Credentials]:
         """Return credentials that say nothing to it."""
-        return [Credentials(token="a-token-of-somebody-else")]  # noqa: S106  nobody's token
+        return [Credentials(token="a-token-of-another-family")]  # noqa: S106  no real token
 
     def ask(self, built: Plugin, credentials: Credentials) -> Authenticated | None:
         """Call the hook."""
-        answer: Authenticated | None = built.authn_authenticate(credentials=credentials)  # type: ignore[attr-defined]  # the family's hook
-        return answer
+        host: PluginHost[AuthnHooks] = PluginHost("authn", specs, [(built.context.name, built)])
+        return next(iter(host.hook.authn_authenticate(credentials=credentials)), None)
 
     def test_good_credentials_name_a_user(self, built: Plugin) -> None:
         good = self.good(built)
@@ -79,14 +78,14 @@ class AuthnContract:
 
     def test_bad_credentials_are_refused(self, built: Plugin) -> None:
         for credentials in self.bad(built):
-            with pytest.raises(Unauthorized):
+            with raises(Unauthorized):
                 self.ask(built, credentials)
 
     def test_foreign_credentials_are_left_to_others(self, built: Plugin) -> None:
         for credentials in self.foreign(built):
             assert self.ask(built, credentials) is None
 
-    def test_an_empty_token_names_nobody(self, built: Plugin) -> None:
+    def test_an_empty_token_names_no_user(self, built: Plugin) -> None:
         if self.names_the_nameless:
             return
 

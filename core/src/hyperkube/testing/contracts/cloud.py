@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import socket
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-import pytest
-
+from hyperkube.hookspecs import cloud as specs
 from hyperkube.hookspecs.base import Plugin
-from hyperkube.hookspecs.cloud import Cloud, InstanceNotFound, Instances, LoadBalancers, Route, Routes
+from hyperkube.hookspecs.cloud import Cloud, CloudHooks, InstanceNotFound, Instances, LoadBalancers, Route, Routes
 from hyperkube.machinery.objects import NodeName, Object, copy_object
+from hyperkube.plugin.loader import PluginHost
+from hyperkube.testing.harness import SkipTest, raises
+
+if TYPE_CHECKING:
+    import pytest
 
 CLUSTER = "contract"
 Capability = TypeVar("Capability")
@@ -32,12 +36,10 @@ def service(name: str, status: Object | None = None) -> Object:
 
 
 class CloudContract:
-    """The promises of `hyperkube.hookspecs.cloud`, as tests; those of a capability it has not are skipped."""
+    """The promises of `hyperkube.hookspecs.cloud`, as tests; those of a capability it has not are skipped.
 
-    @pytest.fixture
-    def built(self) -> Plugin:
-        """Return the plugin; override it, with a fixture of your own for what it needs."""
-        raise NotImplementedError("a subclass provides the fixture `built`")
+    A subclass gives the plugin as pytest fixture ``built``, with fixtures of its own for what that needs.
+    """
 
     def after_crash(self, built: Plugin) -> Plugin:
         """Return a new instance of the plugin with the same configuration, as after a crash of its host."""
@@ -53,8 +55,8 @@ class CloudContract:
 
     def cloud(self, built: Plugin) -> Cloud:
         """Call the hook."""
-        cloud: Cloud = built.cloud_provider()  # type: ignore[attr-defined]  # the family's hook
-        return cloud
+        host: PluginHost[CloudHooks] = PluginHost("cloud", specs, [(built.context.name, built)])
+        return host.hook.cloud_provider()
 
     def balancers(self, built: Plugin) -> LoadBalancers:
         """Return the capability, or skip the test."""
@@ -145,7 +147,7 @@ class CloudContract:
         instances = self.instances(built)
 
         assert not instances.exists(stranger)
-        with pytest.raises(InstanceNotFound):
+        with raises(InstanceNotFound):
             instances.metadata(stranger)
 
     def test_routes_may_be_made_and_removed_repeatedly(self, built: Plugin) -> None:
@@ -164,5 +166,5 @@ class CloudContract:
 
 def _needed(capability: Capability | None, name: str) -> Capability:
     if capability is None:
-        pytest.skip(f"this provider has no {name}")
+        raise SkipTest(f"this provider has no {name}")
     return capability

@@ -87,10 +87,7 @@ class ControllerContract:
     def test_stop_ends_run(self) -> None:
         """`stop` makes `run` return within a second."""
         rig = self.rig()
-        threads = [
-            threading.Thread(target=controller.run, daemon=True)  # type: ignore[attr-defined]  # the family's protocol
-            for controller in rig.controllers
-        ]
+        threads = [threading.Thread(target=controller.run, daemon=True) for controller in rig.controllers]
         for thread in threads:
             thread.start()
 

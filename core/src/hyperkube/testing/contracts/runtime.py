@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
-import pytest
-
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
     ContainerSpec,
@@ -19,6 +17,7 @@ from hyperkube.hookspecs.runtime import (
     SandboxSpec,
 )
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.testing.harness import SkipTest, raises
 
 SOON_SECONDS = 5.0
 
@@ -108,9 +107,9 @@ class RuntimeContract:
     def test_an_unknown_container_is_not_found(self, tmp_path: Path) -> None:
         runtime = self.build(tmp_path / "state")
 
-        with pytest.raises(ContainerNotFound):
+        with raises(ContainerNotFound):
             runtime.container("nosuch")
-        with pytest.raises(RuntimeFailed):
+        with raises(RuntimeFailed):
             runtime.exec("nosuch", ["true"], stdin=False, tty=False)
         runtime.close()
 
@@ -128,7 +127,7 @@ class RuntimeContract:
 
     def test_containers_of_an_earlier_run_are_found_again(self, tmp_path: Path) -> None:
         if not self.survives:
-            pytest.skip("nothing of this runtime outlives the kubelet")
+            raise SkipTest("nothing of this runtime outlives the kubelet")
         before = self.build(tmp_path / "state")
         sandbox, container = self._container(before, tmp_path / "logs")
         before.start_container(container)

@@ -13,11 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import pytest
-
 from hyperkube.machinery.clock import Clock, FakeClock
 from hyperkube.storage.store import Compacted, Forkable, Put, Store, StoreEvent
 from hyperkube.testing.contracts.storage_steps import END, PREFIX, StoreFixtures, collect, names, put, remove
+from hyperkube.testing.harness import fixture, raises
 
 
 def contents(store: Store) -> list[tuple[str, bytes, int, int, int]]:
@@ -42,7 +41,7 @@ def seen(events: list[StoreEvent]) -> list[tuple[str, int, bytes | None, bytes |
 class ForkPromises(StoreFixtures):
     """A fork begins as its seed is and then goes its own way."""
 
-    @pytest.fixture
+    @fixture
     def fork(self, tmp_path: Path) -> Iterator[Callable[..., Store]]:
         """Return what forks a store (by a clock of its own, if one is given); all forks are closed in the end."""
         forks: list[Store] = []
@@ -126,9 +125,9 @@ class ForkPromises(StoreFixtures):
 
         other = fork(store)
 
-        with pytest.raises(Compacted) as caught:
+        with raises(Compacted) as caught:
             other.get(PREFIX + "a", revision=first)
-        assert caught.value.compact_revision == last
+        assert caught.exception.compact_revision == last
 
     def test_each_forgets_for_itself(self, store: Store, fork: Callable[[Store], Store]) -> None:
         first = put(store, "a", b"one")
@@ -140,7 +139,7 @@ class ForkPromises(StoreFixtures):
 
         assert names(store, revision=first) == ["a"]
         assert names(other) == ["a"]
-        with pytest.raises(Compacted):
+        with raises(Compacted):
             other.range(PREFIX, END, revision=first)
 
     def test_watches_stay_behind(self, store: Store, fork: Callable[[Store], Store]) -> None:

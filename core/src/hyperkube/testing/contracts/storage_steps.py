@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-import pytest
-
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.storage.store import (
     Delete,
@@ -16,6 +14,7 @@ from hyperkube.storage.store import (
     StoreWatch,
     prefix_end,
 )
+from hyperkube.testing.harness import fixture
 
 StoreFactory: TypeAlias = Callable[[], Store]
 
@@ -56,17 +55,17 @@ def collect(watch: StoreWatch, until: int) -> list[StoreEvent]:
 class StoreFixtures:
     """A store to try, and its time; subclasses provide `open_store`."""
 
-    @pytest.fixture
+    @fixture
     def open_store(self) -> StoreFactory:
         """Return a factory of stores; override it."""
         raise NotImplementedError("a subclass provides the fixture `open_store`")
 
-    @pytest.fixture
+    @fixture
     def pass_time(self) -> Callable[[float], None]:
         """Return what lets the store's clock go on; override it where the clock is a fake."""
         return SystemClock().sleep
 
-    @pytest.fixture
+    @fixture
     def store(self, open_store: StoreFactory) -> Iterator[Store]:
         """Open one store."""
         store = open_store()

@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from hyperkube.storage.store import (
     Compacted,
     LeaseNotFound,
@@ -29,6 +27,7 @@ from hyperkube.testing.contracts.storage_steps import (
     put,
     remove,
 )
+from hyperkube.testing.harness import raises
 
 
 class WatchPromises(StoreFixtures):
@@ -70,7 +69,7 @@ class WatchPromises(StoreFixtures):
             last = put(store, "a")
         store.compact(last)
 
-        with pytest.raises(Compacted):
+        with raises(Compacted):
             collect(store.watch(PREFIX, END, revision=first), last)
 
     def test_a_watch_lives_through_a_compaction(self, store: Store) -> None:
@@ -151,9 +150,9 @@ class WatchPromises(StoreFixtures):
         store = open_store()
         store.close()
 
-        with pytest.raises(StoreUnavailable):
+        with raises(StoreUnavailable):
             put(store, "a")
-        with pytest.raises(StoreUnavailable):
+        with raises(StoreUnavailable):
             store.get(PREFIX + "a")
 
     def test_a_lease_takes_its_keys_along(self, store: Store, pass_time: Callable[[float], None]) -> None:
@@ -176,7 +175,7 @@ class WatchPromises(StoreFixtures):
         assert [event.key[-1] for event in collect(watch, store.revision()) if event.current is None] == ["a"]
 
     def test_an_unknown_lease_is_refused_and_nothing_written(self, store: Store) -> None:
-        with pytest.raises(LeaseNotFound):
+        with raises(LeaseNotFound):
             store.txn([], [Put(PREFIX + "b", b"v"), Put(PREFIX + "a", b"v", UNKNOWN_LEASE)])
 
         assert names(store) == []

@@ -32,7 +32,11 @@ def list_plugins(family: str | None, hooks: bool, output: str) -> None:
     for row in rows:
         enabled = "yes" if row.enabled else "no"
         shown = (row.family, row.name, row.distribution, row.version, enabled)
-        table.append((*shown, *([", ".join(row.hooks)] if hooks else [])))
+        table.append((*shown, *([", ".join(row.hooks) or _said(row.problem)] if hooks else [])))
     widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
     for line in table:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+
+
+def _said(problem: str) -> str:
+    return f"(cannot be loaded: {problem})" if problem else ""

@@ -13,7 +13,7 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.cloud import Cloud, InstanceMetadata, InstanceNotFound, Instances
+from hyperkube.hookspecs.cloud import Cloud, CloudHooks, InstanceMetadata, InstanceNotFound, Instances
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
@@ -71,7 +71,7 @@ class CloudNode(Plugin):
         Raises:
             PluginNotFound: the cloud provider is not installed.
         """
-        self._host: PluginHost | None = None
+        self._host: PluginHost[CloudHooks] | None = None
         self._recorder = EventRecorder(self.client, self.context.clock, "cloud-node-controller")
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         name = str(self.context.options.get("cloud-provider") or "")

@@ -15,7 +15,7 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.cloud import Cloud, LoadBalancers
+from hyperkube.hookspecs.cloud import Cloud, CloudHooks, LoadBalancers
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import is_ready
 from hyperkube.kinds.resources import NODES, SERVICES
@@ -105,7 +105,7 @@ class Service(Plugin):
             PluginNotFound: the cloud provider is not installed.
         """
         options = self.context.options
-        self._host: PluginHost | None = None
+        self._host: PluginHost[CloudHooks] | None = None
         self._cluster = str(options.get("cluster-name") or "kubernetes")
         self._recorder = EventRecorder(self.client, self.context.clock, "service-controller")
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)

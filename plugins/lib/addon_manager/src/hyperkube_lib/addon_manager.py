@@ -19,6 +19,7 @@ from hyperkube.client.client import APPLY_PATCH, Client
 from hyperkube.client.discovery import discover
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import addon
+from hyperkube.hookspecs.addon import AddonHooks
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError
 from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionResource
@@ -59,7 +60,7 @@ class AddonManager:
         self._informers = InformerFactory(client, clock)
         self._stopped = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._host: PluginHost | None = None
+        self._host: PluginHost[AddonHooks] | None = None
 
     def start(self) -> None:
         """Load the addons, apply their objects, and start what they serve.

@@ -12,12 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject, SearchStrategy
 
-from hyperkube.hookspecs.api import ResourceSpec
+from hyperkube.hookspecs import api as specs
+from hyperkube.hookspecs.api import ApiHooks, ResourceSpec
 from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import KubeSchema, compile_schema, fields, resolve
+from hyperkube.plugin.loader import PluginHost
 from hyperkube.testing.contracts.api import ApiContract
 
 _DEPTH = 6
@@ -94,13 +96,14 @@ def canonical(schema: str, kind: GroupVersionKind, obj: Object) -> Object:
     return {**compile_schema(schema).canonical(copy_object(obj)), "kind": kind.kind, "apiVersion": kind.api_version}
 
 
+def _hooks(plugin: type[Plugin]) -> ApiHooks:
+    host: PluginHost[ApiHooks] = PluginHost("api", specs, [("test", plugin(PluginContext(name="test")))])
+    return host.hook
+
+
 def spec_named(name: str, *plugins: type[Plugin]) -> ResourceSpec:
     """Return the resource ``plural.version.group`` of the first of some API plugins that has it."""
-    versions = (
-        version
-        for plugin in plugins
-        for version in plugin(PluginContext(name="test")).api_group_versions()  # type: ignore[attr-defined]  # the family's hook
-    )
+    versions = (version for plugin in plugins for offered in _hooks(plugin).api_group_versions() for version in offered)
     found: ResourceSpec = next(
         spec
         for version in versions

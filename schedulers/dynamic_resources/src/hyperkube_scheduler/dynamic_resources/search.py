@@ -62,7 +62,10 @@ class DeviceTable(Protocol):
 
     usage: Usage
     features: Features
-    late: Callable[[], bool]
+
+    @property
+    def late(self) -> Callable[[], bool]:
+        """What tells that time is up."""
 
     def left(self, pool: Pool) -> Counters:
         """Return what the devices in use leave of a pool's shared counters."""

@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 
 from hyperkube_api.meta.specs import Version
 
+from hyperkube.hookspecs import api as specs
 from hyperkube.hookspecs.api import (
     ApiGroupVersion,
+    ApiHooks,
     Call,
     Cells,
     Finish,
@@ -26,7 +28,7 @@ from hyperkube.hookspecs.api import (
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
-from hyperkube.plugin import Plugin, PluginContext
+from hyperkube.plugin import Plugin, PluginContext, PluginHost
 
 Convert = Callable[[Object], Object]
 """Returns an object of one version in the shape of another; leaves what it gets alone, and apiVersion to the caller."""
@@ -195,8 +197,8 @@ class ConvertingStrategy(Strategy):
 
 def newest_resources(plugin: type[Plugin], context: PluginContext) -> dict[str, ResourceSpec]:
     """Return the resources of a group's newest version, by plural name."""
-    hook: Callable[[], Iterable[ApiGroupVersion]] = plugin(context).api_group_versions  # type: ignore[attr-defined]  # the family's hook
-    newest = next(iter(hook()))
+    host: PluginHost[ApiHooks] = PluginHost("api", specs, [(context.name, plugin(context))])
+    newest = next(iter(host.hook.api_group_versions()[0]))
     return {spec.resource.resource: spec for spec in newest.resources}
 
 

@@ -25,7 +25,7 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.hookspecs.volume import Provisions, VolumeFailed
+from hyperkube.hookspecs.volume import Provisions, VolumeFailed, VolumeHooks
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from hyperkube.kinds.volumes import claim_keys, class_name, is_default_class, newest
@@ -55,7 +55,7 @@ class PersistentvolumeBinder(Plugin):
         """Build the loop; it has one worker, so that no two claims are after the same volume."""
         self._recorder = EventRecorder(self.client, self.context.clock, "persistentvolume-controller")
         self._installed = frozenset(installed("volume"))
-        self._hosts: list[PluginHost] = []
+        self._hosts: list[PluginHost[VolumeHooks]] = []
         self._provisioners: dict[str, Provisions | None] = {}
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)

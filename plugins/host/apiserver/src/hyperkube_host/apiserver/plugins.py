@@ -15,7 +15,7 @@ class ContextOf(Protocol):
         """Return the context of one plugin; `table` is what the configuration file of its family says of it."""
 
 
-def hooks(host: PluginHost, name: str) -> Sequence[Callable[..., Any]]:
+def hooks(host: PluginHost[Any], name: str) -> Sequence[Callable[..., Any]]:
     """Return one hook's functions of a host's plugins, in calling order, for direct calls on the hot path."""
     return [getattr(plugin, name) for plugin in host.plugins if hasattr(plugin, name)]
 
@@ -24,13 +24,13 @@ class PluginHosts:
     """The plugins of one server, by family, in the order in which they were loaded."""
 
     def __init__(self) -> None:
-        self._hosts: list[PluginHost] = []
+        self._hosts: list[PluginHost[Any]] = []
 
-    def add(self, host: PluginHost) -> None:
+    def add(self, host: PluginHost[Any]) -> None:
         """Have plugins started and closed with the server."""
         self._hosts.append(host)
 
-    def __iter__(self) -> Iterator[PluginHost]:
+    def __iter__(self) -> Iterator[PluginHost[Any]]:
         return iter(self._hosts)
 
     def ready(self, family: str = "") -> bool:

@@ -21,7 +21,7 @@ from hyperkube.client.informer import InformerFactory
 from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
 from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
-from hyperkube.hookspecs.controller import Controller, RestingController
+from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.users import UserInfo, component, service_account
 from hyperkube.plugin import PluginContext, PluginHost, load
@@ -83,7 +83,7 @@ class ControllerManager:
         self._lock = threading.Lock()
         self._closed = False
         self._informers: InformerFactory | None = None
-        self._host: PluginHost | None = None
+        self._host: PluginHost[ControllerHooks] | None = None
         self._running: list[_Running] = []
         self._elector: LeaderElector | None = None
         self.descriptors = descriptors(installed("controller"))
@@ -188,10 +188,9 @@ class ControllerManager:
                 return
             self._informers = InformerFactory(self._client, self._clock)
             with measuring(self.queues):
-                host = load("controller", self.names, specs, self._context)
+                host: PluginHost[ControllerHooks] = load("controller", self.names, specs, self._context)
                 host.start()
-                for name, plugin in zip(host.names, host.plugins, strict=True):
-                    built = plugin.controller_build()  # type: ignore[attr-defined]  # the family's only hook
+                for name, plugin, built in zip(host.names, host.plugins, host.hook.controller_build(), strict=True):
                     self._running.append(_Running(name, built, plugin.informers))
             for line in self._settings.without_effect():
                 self._logger.warning("%s", line)

@@ -72,7 +72,7 @@ class KubeletPlugins:
     runtime: Runtime
     network: Network | None
     volumes: tuple[tuple[str, Volumes], ...]
-    hosts: tuple[PluginHost, ...]
+    hosts: tuple[PluginHost[Any], ...]
 
     def problems(self) -> list[str]:
         """Return why the node cannot run pods; empty when it can."""
@@ -116,7 +116,7 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     Raises:
         UsageError: a plugin is not installed, or cannot be used here.
     """
-    hosts: list[PluginHost] = []
+    hosts: list[PluginHost[Any]] = []
 
     settings = PluginSettings(NAME, FAMILIES, options.raw)
 

@@ -21,7 +21,7 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import proxier as specs
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.proxier import Proxier, ServicePort, ServicePortName, UnservedPort
+from hyperkube.hookspecs.proxier import Proxier, ProxierHooks, ServicePort, ServicePortName, UnservedPort
 from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, SERVICES
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.objects import Object
@@ -152,7 +152,7 @@ def proxy_mode(options: dict[str, Any]) -> str:
     return str(options.get("proxy-mode") or "userspace")
 
 
-def build_host(options: dict[str, Any], clock: Clock) -> PluginHost:
+def build_host(options: dict[str, Any], clock: Clock) -> PluginHost[ProxierHooks]:
     """Load the proxier that ``--proxy-mode`` names.
 
     Raises:

@@ -39,7 +39,7 @@ def hyperkube_cluster(hyperkube_cluster_factory: ClusterFactory) -> ControlPlane
 
 
 @pytest.fixture(scope="session")
-def hyperkube_seed() -> ClusterSnapshot:
+def hyperkube_seed() -> ClusterSnapshot[ControlPlane]:
     """Take the snapshot that every `hyperkube_fork` of the run begins with: one simulated node, nothing else.
 
     Define a fixture of the same name and scope to begin with more: fill a cluster and return its ``snapshot()``.
@@ -51,7 +51,7 @@ def hyperkube_seed() -> ClusterSnapshot:
 
 
 @pytest.fixture
-def hyperkube_fork(hyperkube_seed: ClusterSnapshot) -> Iterator[ControlPlane]:
+def hyperkube_fork(hyperkube_seed: ClusterSnapshot[ControlPlane]) -> Iterator[ControlPlane]:
     """Start a cluster that begins as `hyperkube_seed` is; what the test does in it no other test sees."""
     with hyperkube_seed.cluster() as cluster:
         yield cluster

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 from hyperkube_testing.scheduling.tables import table
 
+from hyperkube.hookspecs import scheduling as specs
 from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.hookspecs.pod_groups import (
     MAX_SCORE,
@@ -20,7 +21,9 @@ from hyperkube.hookspecs.pod_groups import (
     PlacementScorePlugin,
     PodGroupInfo,
 )
+from hyperkube.hookspecs.scheduling import SchedulingHooks
 from hyperkube.machinery.objects import NodeName, Object, copy_object
+from hyperkube.plugin.loader import PluginHost
 
 NAMESPACE = "default"
 
@@ -73,7 +76,8 @@ class PlacementContract:
     def test_it_offers_itself(self) -> None:
         built = self.build()
 
-        assert built in built.scheduling_plugins()  # type: ignore[attr-defined]  # the family's hook
+        host: PluginHost[SchedulingHooks] = PluginHost("scheduler", specs, [(built.context.name, built)])
+        assert built in host.hook.scheduling_plugins()[0]
 
     def test_the_same_question_has_the_same_answer(self) -> None:
         built = self.build()

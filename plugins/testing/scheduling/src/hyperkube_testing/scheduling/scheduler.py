@@ -13,10 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 from hyperkube_testing.scheduling.tables import node, pod_info, table
 
+from hyperkube.hookspecs import scheduling as specs
 from hyperkube.hookspecs.base import Plugin, PluginContext
-from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, ScorePlugin
+from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, SchedulingHooks, ScorePlugin
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.plugin.loader import PluginHost
 
 MANY = 1000
 LONGEST_SECONDS = 1.0
@@ -61,7 +63,8 @@ class SchedulingContract:
     def test_it_offers_itself(self) -> None:
         built = self.build()
 
-        assert built in built.scheduling_plugins()  # type: ignore[attr-defined]  # the family's hook
+        host: PluginHost[SchedulingHooks] = PluginHost("scheduler", specs, [(built.context.name, built)])
+        assert built in host.hook.scheduling_plugins()[0]
 
     def test_it_makes_a_difference(self) -> None:
         nodes, pods = self.world()

@@ -10,6 +10,7 @@ from hyperkube_host.apiserver.options import AdmissionOptions
 from hyperkube_host.apiserver.plugins import ContextOf
 
 from hyperkube.hookspecs import admission
+from hyperkube.hookspecs.admission import AdmissionHooks
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.defaults import arranged, enabled_by_default
@@ -19,7 +20,7 @@ _FIRST_OF_THE_LAST = "MutatingAdmissionPolicy"
 """Plugins that the bundle does not know run before this one: before the policies and webhooks."""
 
 
-def load_admission(options: AdmissionOptions, context: ContextOf, logger: logging.Logger) -> PluginHost:
+def load_admission(options: AdmissionOptions, context: ContextOf, logger: logging.Logger) -> PluginHost[AdmissionHooks]:
     """Load the admission plugins in the order of the chain, with the settings of their configuration file."""
     names = admission_names(options, logger)
     settings = settings_of(options.admission_control_config_file, names)

@@ -15,6 +15,7 @@ from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.plugins import hooks
 
+from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.plugin import PluginHost
 
 
@@ -31,7 +32,7 @@ class Access:
 
     authentication: Authentication
     authorization: Authorization
-    authz: PluginHost
+    authz: PluginHost[AuthzHooks]
     reload: AuthorizerReloader
     explanations: Explanations
     signer: TokenSigner | None

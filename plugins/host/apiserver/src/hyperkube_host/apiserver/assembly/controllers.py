@@ -17,6 +17,7 @@ from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.health.post_start_hooks import Part
 from hyperkube_host.apiserver.rest.services import Services
 
+from hyperkube.hookspecs.api import ApiHooks
 from hyperkube.plugin import PluginHost
 
 
@@ -68,7 +69,7 @@ def build_controllers(
     return controllers
 
 
-def _flows(foundation: Foundation, model: Model, limits: object, api: PluginHost) -> FlowConfiguration | None:
+def _flows(foundation: Foundation, model: Model, limits: object, api: PluginHost[ApiHooks]) -> FlowConfiguration | None:
     if not isinstance(limits, FlowControl):
         return None
     return FlowConfiguration(

@@ -22,7 +22,7 @@ from hyperkube_host.apiserver.storage.storage_options import (
 )
 from hyperkube_lib.watch_cache.watch_cache import CacheState, StoreCache
 
-from hyperkube.hookspecs.api import ApiGroupVersion, Descriptions, ObjectRules
+from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, Descriptions, ObjectRules
 from hyperkube.plugin import PluginHost
 from hyperkube.storage.store import Store
 
@@ -39,7 +39,7 @@ class Model:
         other_caches: of the stores of single resources.
     """
 
-    api: PluginHost
+    api: PluginHost[ApiHooks]
     registry: Registry
     store: Store
     raw_stores: Sequence[Store]

@@ -8,6 +8,7 @@ from typing import Any
 from hyperkube_host.apiserver.plugins import ContextOf
 
 from hyperkube.hookspecs import authn
+from hyperkube.hookspecs.authn import AuthnHooks
 from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.loader import installed
 
@@ -49,7 +50,7 @@ def chosen(options: Mapping[str, Any]) -> list[str]:
     return [*names, *more]
 
 
-def load_authn(options: Mapping[str, Any], context: ContextOf) -> PluginHost:
+def load_authn(options: Mapping[str, Any], context: ContextOf) -> PluginHost[AuthnHooks]:
     """Load the authenticators that the flags switch on, anonymous last.
 
     An authenticator that a flag asks for but is not installed is fatal, except anonymous, which is on by default.

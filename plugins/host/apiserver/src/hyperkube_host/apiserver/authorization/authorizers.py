@@ -9,11 +9,12 @@ from hyperkube_host.apiserver.options import AuthorizationOptions
 from hyperkube_host.apiserver.plugins import ContextOf
 
 from hyperkube.hookspecs import authz
+from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
 from hyperkube.plugin.configuration import WrongFields
 
 
-def load_authz(options: AuthorizationOptions, context: ContextOf) -> PluginHost:
+def load_authz(options: AuthorizationOptions, context: ContextOf) -> PluginHost[AuthzHooks]:
     """Load the authorizers of ``--authorization-mode`` or of ``--authorization-config``, in its order."""
     wanted = authorizers_of(options)
     return PluginHost("authz", authz, [(chosen.name, build_authorizer(chosen, context)) for chosen in wanted])

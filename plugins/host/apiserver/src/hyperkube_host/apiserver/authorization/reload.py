@@ -17,6 +17,7 @@ from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.plugins import ContextOf, hooks
 
 from hyperkube.hookspecs import authz
+from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import Plugin, PluginHost
@@ -41,7 +42,7 @@ class AuthorizerReloader:
 
     def __init__(
         self,
-        host: PluginHost,
+        host: PluginHost[AuthzHooks],
         authorization: Authorization,
         context: ContextOf,
         path: str,
@@ -117,7 +118,7 @@ class AuthorizerReloader:
         _logger.info("took up new authorizers from %s: %s", self._path, ", ".join(plugins))
         return True
 
-    def _switch(self, host: PluginHost) -> None:
+    def _switch(self, host: PluginHost[AuthzHooks]) -> None:
         self._authorization.replace(
             hooks(host, "authz_authorize"), hooks(host, "authz_epoch"), hooks(host, "authz_rules")
         )

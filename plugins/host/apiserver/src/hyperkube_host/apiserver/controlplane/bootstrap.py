@@ -22,6 +22,8 @@ from hyperkube_host.apiserver.rest import stored
 from hyperkube_host.apiserver.rest.create import prepare
 from hyperkube_host.apiserver.rest.services import Services
 
+from hyperkube.hookspecs.api import ApiHooks
+from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
@@ -43,8 +45,8 @@ class Bootstrap:
     def __init__(
         self,
         services: Services,
-        api: PluginHost,
-        authz: PluginHost,
+        api: PluginHost[ApiHooks],
+        authz: PluginHost[AuthzHooks],
         options: Options,
         clock: Clock,
         logger: logging.Logger,

@@ -9,13 +9,14 @@ from hyperkube_host.apiserver.encryption.configuration import ProviderFactory
 from hyperkube_host.apiserver.plugins import ContextOf, PluginHosts
 
 from hyperkube.hookspecs import storage
+from hyperkube.hookspecs.storage import StorageHooks
 from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.loader import installed
 
 _BACKENDS = {"": "etcd", "etcd2": "etcd", "etcd3": "etcd"}
 
 
-def load_storage(backend: str, context: ContextOf) -> PluginHost:
+def load_storage(backend: str, context: ContextOf) -> PluginHost[StorageHooks]:
     """Load the storage backend that ``--storage-backend`` names."""
     return load("storage", [_BACKENDS.get(backend, backend)], storage, lambda plugin: context("storage", plugin))
 
@@ -25,7 +26,7 @@ def provider_factory(context: ContextOf, hosts: PluginHosts) -> ProviderFactory:
 
     Each is loaded when it is first needed, and its host added to `hosts`.
     """
-    loaded: dict[str, PluginHost] = {}
+    loaded: dict[str, PluginHost[StorageHooks]] = {}
 
     def make(provider: str, settings: Mapping[str, Any]) -> storage.ValueProvider | None:
         if provider not in loaded:

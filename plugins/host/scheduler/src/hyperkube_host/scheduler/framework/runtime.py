@@ -30,6 +30,7 @@ from hyperkube.hookspecs.scheduling import (
     PreEnqueuePlugin,
     QueueSortPlugin,
     ReservePlugin,
+    SchedulingHooks,
     SchedulingPlugin,
     ScorePlugin,
 )
@@ -48,7 +49,7 @@ class Profile:
     """One set of plugins, loaded: what each extension point calls, in order."""
 
     provider: AlgorithmProvider
-    host: PluginHost
+    host: PluginHost[SchedulingHooks]
     queue_sort: QueueSortPlugin
     pre_enqueue: tuple[tuple[str, PreEnqueuePlugin], ...]
     filters: tuple[tuple[str, FilterPlugin], ...]

@@ -1,0 +1,51 @@
+"""The catalog lists what is installed, also what cannot be imported."""
+
+import pytest
+
+from hyperkube.plugin.catalog import catalog
+
+SOUND = """
+from hyperkube.hookspecs import hookimpl
+from hyperkube.plugin import Plugin
+
+
+class Sound(Plugin):
+    @hookimpl
+    def admission_validate(self, request):
+        pass
+"""
+
+
+@pytest.fixture
+def two_plugins(monkeypatch, tmp_path):
+    """Install one sound plugin and one that needs a library that is not there."""
+    info = tmp_path / "acme-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[hyperkube.admission]\nSound = acme_catalog_sound:Sound\nBroken = acme_catalog_broken:Broken\n"
+    )
+    (tmp_path / "acme_catalog_sound.py").write_text(SOUND)
+    (tmp_path / "acme_catalog_broken.py").write_text("import a_library_that_is_not_there\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+def acme(**how):
+    return {row.name: row for row in catalog("admission", **how) if row.distribution == "acme"}
+
+
+def test_a_plugin_is_listed_with_its_hooks(two_plugins):
+    row = acme(hooks=True)["Sound"]
+
+    assert (row.version, row.hooks, row.problem) == ("1.0", ("admission_validate",), "")
+
+
+def test_a_plugin_that_cannot_be_imported_is_listed_with_the_reason(two_plugins):
+    row = acme(hooks=True)["Broken"]
+
+    assert row.hooks == ()
+    assert row.problem == "admission 'Broken' of acme: No module named 'a_library_that_is_not_there'"
+
+
+def test_without_hooks_nothing_is_imported(two_plugins):
+    assert acme()["Broken"].problem == ""
