@@ -7,12 +7,13 @@ produce the same records at run time, so the pipeline knows one kind of resource
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
@@ -369,41 +370,12 @@ def api_object_rules(schema: Mapping[str, Any]) -> ObjectRules | None:
     """
 
 
-@dataclass(frozen=True, slots=True)
-class TypeDescription:
-    """What a type is, and what its fields mean: name → text, for those that have one."""
-
-    text: str
-    fields: Mapping[str, str]
-
-
-Meanings = Mapping[str, str]
-"""What each value of an enumeration means; an empty text where there is nothing to say."""
-
-
-class Descriptions(Protocol):
-    """Texts for OpenAPI documents and table columns, where more is known than the schemas say."""
-
-    @property
-    def source(self) -> str:
-        """What the texts are taken from, with versions: documents with texts from elsewhere get another hash."""
-
-    def types(self, names: Collection[str]) -> Mapping[str, TypeDescription]:
-        """Return what is known of OpenAPI definitions, by name (``io.k8s.api.core.v1.Pod``)."""
-
-    def values(self, wanted: Mapping[str, Mapping[str, Collection[str]]]) -> Mapping[str, Mapping[str, Meanings]]:
-        """Return what values mean, by definition and field, for the values of each; fields may be left out."""
-
-    def parameters(self, wanted: Mapping[str, Collection[str]]) -> Mapping[str, Mapping[str, str]]:
-        """Return texts by operation (``listCoreV1NamespacedPod``) and parameter, for the names of each."""
-
-
 @hookspec(firstresult=True)
 def api_descriptions() -> Descriptions | None:
     """Return where descriptions are to be had.
 
     Called: whenever an OpenAPI document or the columns of a table are made, which is seldom, on any thread.
-    Returns: something to ask; None leaves it to another plugin, and the schemas' own texts stay where nobody knows.
+    Returns: something to ask; None leaves it to another plugin, and the schemas' own texts stay where none is known.
     Must: answer at once; read in the methods alone, and keep little of it, since they are asked once per document.
     """
 

@@ -35,7 +35,7 @@ def members(schema: type[KubeSchema]) -> dict[str, KubeField]:
 
 
 def embedded(schema: type[KubeSchema]) -> dict[str, tuple[str, ...]]:
-    """Return, for each member that stands in an embedded Go struct, the names of these structs from the outside inwards.
+    """Return, for each member that stands in an embedded Go struct, the names of these structs, the outermost first.
 
     Go's decoder names them in the path of a mismatch, though JSON does not show them.
     """

@@ -13,8 +13,9 @@ from collections import Counter
 from typing import ClassVar
 
 from hyperkube.hookspecs import api as specs
-from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, Descriptions, ResourceSpec
+from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, ResourceSpec
 from hyperkube.hookspecs.base import Plugin, PluginContext
+from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery.schema import resolve
 from hyperkube.machinery.schema.fields import List, Map, Struct
 from hyperkube.machinery.schema.structs import members

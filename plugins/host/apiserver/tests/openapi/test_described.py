@@ -7,7 +7,8 @@ import pytest
 from hyperkube_host.apiserver.openapi import NoDescriptions, OpenApi
 from hyperkube_host.apiserver.openapi.described import with_values
 
-from hyperkube.hookspecs.api import ResourceSpec, TypeDescription
+from hyperkube.hookspecs.api import ResourceSpec
+from hyperkube.hookspecs.descriptions import TypeDescription
 from hyperkube.machinery.codecs import json
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 

@@ -7,7 +7,8 @@ import pytest
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions, shown_as, table
 
-from hyperkube.hookspecs.api import Column, ResourceSpec, Subresource, TypeDescription
+from hyperkube.hookspecs.api import Column, ResourceSpec, Subresource
+from hyperkube.hookspecs.descriptions import TypeDescription
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
 pytest.importorskip("hyperkube_api.core.v1", reason="describes types of the core API group")

@@ -16,7 +16,7 @@ from types import MappingProxyType
 
 from hyperkube_api.descriptions import library
 
-from hyperkube.hookspecs.api import Meanings, TypeDescription
+from hyperkube.hookspecs.descriptions import Meanings, TypeDescription
 
 DISTRIBUTION = "kubeflow-trainer-api"
 _ROOT = "kubeflow_trainer_api/models/"

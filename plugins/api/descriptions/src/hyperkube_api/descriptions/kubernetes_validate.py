@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 import orjson
 from hyperkube_api.descriptions import library
 
-from hyperkube.hookspecs.api import TypeDescription
+from hyperkube.hookspecs.descriptions import TypeDescription
 from hyperkube.machinery import release
 from hyperkube.machinery.objects import Object
 

@@ -18,7 +18,7 @@ from hyperkube_api.descriptions import kubernetes_client, library
 from hyperkube_api.descriptions.aligned import aligned
 from hyperkube_api.descriptions.wrapped import joined
 
-from hyperkube.hookspecs.api import TypeDescription
+from hyperkube.hookspecs.descriptions import TypeDescription
 
 DISTRIBUTION = "lightkube-models"
 _CLASS = re.compile(r'^class (\w+)\(DictMixin\):\n    r"""(.*?)"""\n(.*?)(?=^@dataclass|\Z)', re.DOTALL | re.MULTILINE)

@@ -11,7 +11,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.plugin import Plugin
 
 if TYPE_CHECKING:
-    from hyperkube.hookspecs.api import Descriptions, Meanings, TypeDescription
+    from hyperkube.hookspecs.descriptions import Descriptions, Meanings, TypeDescription
     from hyperkube.machinery.objects import Object
 
 

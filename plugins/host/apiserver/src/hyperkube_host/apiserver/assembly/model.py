@@ -22,7 +22,8 @@ from hyperkube_host.apiserver.storage.storage_options import (
 )
 from hyperkube_lib.watch_cache.watch_cache import CacheState, StoreCache
 
-from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, Descriptions, ObjectRules
+from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, ObjectRules
+from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.plugin import PluginHost
 from hyperkube.storage.store import Store
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from hyperkube_host.apiserver.openapi import custom
 
-from hyperkube.hookspecs.api import Descriptions, Meanings, TypeDescription
+from hyperkube.hookspecs.descriptions import Descriptions, Meanings, TypeDescription
 from hyperkube.machinery.objects import Object
 
 _METHODS = ("get", "put", "post", "delete", "options", "head", "patch")

@@ -18,7 +18,8 @@ from hyperkube_host.apiserver.openapi.described import NoDescriptions, Remembere
 from hyperkube_host.apiserver.openapi.operations import Operations, camel_group, resource_list, tag
 from hyperkube_host.apiserver.openapi.v2 import to_v2
 
-from hyperkube.hookspecs.api import Descriptions, ResourceSpec
+from hyperkube.hookspecs.api import ResourceSpec
+from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import resolve

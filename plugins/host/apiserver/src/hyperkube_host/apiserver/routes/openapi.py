@@ -20,7 +20,7 @@ from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.path_errors import not_allowed
 from hyperkube_lib.serving.exchange import Response
 
-from hyperkube.hookspecs.api import Descriptions
+from hyperkube.hookspecs.descriptions import Descriptions
 
 _V3 = "/openapi/v3/"
 

@@ -30,7 +30,7 @@ from hyperkube_host.apiserver.serializer.encode import ok, wants_pretty
 from hyperkube_lib.serving.exchange import Answer
 from hyperkube_lib.serving.zpages import Zpages
 
-from hyperkube.hookspecs.api import Descriptions
+from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery.clock import Clock
 
 _NAME = "apiserver"

@@ -15,7 +15,8 @@ from hyperkube_host.apiserver.openapi import NoDescriptions
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.negotiation import Format
 
-from hyperkube.hookspecs.api import Column, Descriptions
+from hyperkube.hookspecs.api import Column
+from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema, compile_schema, resolve
