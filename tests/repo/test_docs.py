@@ -102,6 +102,14 @@ def test_the_reference_of_flags_is_current():
     assert flag_reference.PATH.read_text() == flag_reference.render(), "run ./dev docs"
 
 
+def test_the_paths_of_where_is_what_exist():
+    rows = [line.split(" | ") for line in (ROOT / "docs/explanation/where-is-what.md").read_text().splitlines()]
+    ours = {path for cells in rows if len(cells) > 1 for path in re.findall(r"`([\w./-]+)`", cells[1]) if "/" in path}
+
+    assert len(ours) > 50
+    assert sorted(path for path in ours if not (ROOT / path).exists()) == []
+
+
 def test_every_decision_is_listed():
     folder = ROOT / "docs" / "decisions"
     listed = set(LINK.findall((folder / "README.md").read_text()))
