@@ -133,6 +133,14 @@ class Strategy:
     """Whether a deletion is answered with the object, as it was, instead of a Status."""
     plain_finalizers: ClassVar[bool] = False
     """Whether a finalizer needs no path (``example.com/x``), as in kinds that others define."""
+    internal_group: ClassVar[str | None] = None
+    """The group that refusals name where the objects belong to another one inside: events are the core group's."""
+    metadata_checks: ClassVar[tuple[Literal["object", "change"], ...]] = ("object", "change")
+    """Which of Kubernetes' checks of metadata the kind itself runs on an update, after the registry ran both.
+
+    ``object`` are the rules for new objects, ``change`` is what may change; clients see each error as often as it is
+    found.
+    """
 
     def default(self, obj: Object) -> None:
         """Fill in defaults that the schema cannot declare, in place; idempotent."""
@@ -163,6 +171,10 @@ class Strategy:
         from hyperkube.machinery.names import dns1123_subdomain
 
         return dns1123_subdomain(name.rstrip("-") + "a" if prefix and name.endswith("-") else name)
+
+    def validate_object_name(self, obj: Object, name: str, *, prefix: bool) -> list[str]:
+        """Return what is wrong with a name where that depends on the object; see `validate_name`."""
+        return self.validate_name(name, prefix=prefix)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Return texts for the client's ``Warning`` header."""

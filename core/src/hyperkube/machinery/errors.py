@@ -34,6 +34,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hyperkube.machinery.aggregate import aggregate
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.groups import GroupKind, GroupResource
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Forbidden(ApiError):
         if not resource.resource:
             message = f"forbidden: {why}"
         elif name:
-            message = f'{resource} "{name}" is forbidden: {why}'
+            message = f"{resource} {quote(name)} is forbidden: {why}"
         else:
             message = f"{resource} is forbidden: {why}"
         return cls(message, details=_about(resource, name))
@@ -152,7 +153,7 @@ class NotFound(ApiError):
     @classmethod
     def about(cls, resource: GroupResource, name: str) -> NotFound:
         """Return the error with the text ``RESOURCE "NAME" not found`` and details."""
-        return cls(f'{resource} "{name}" not found', details=_about(resource, name))
+        return cls(f"{resource} {quote(name)} not found", details=_about(resource, name))
 
 
 class MethodNotAllowed(ApiError):
@@ -180,7 +181,7 @@ class AlreadyExists(ApiError):
     @classmethod
     def about(cls, resource: GroupResource, name: str) -> AlreadyExists:
         """Return the error with the text ``RESOURCE "NAME" already exists`` and details."""
-        return cls(f'{resource} "{name}" already exists', details=_about(resource, name))
+        return cls(f"{resource} {quote(name)} already exists", details=_about(resource, name))
 
 
 OBJECT_MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
@@ -194,7 +195,7 @@ class Conflict(ApiError):
     @classmethod
     def about(cls, resource: GroupResource, name: str, why: str = OBJECT_MODIFIED) -> Conflict:
         """Return the error with the text ``Operation cannot be fulfilled on RESOURCE "NAME": WHY``."""
-        return cls(f'Operation cannot be fulfilled on {resource} "{name}": {why}', details=_about(resource, name))
+        return cls(f"Operation cannot be fulfilled on {resource} {quote(name)}: {why}", details=_about(resource, name))
 
 
 class Gone(ApiError):
@@ -229,7 +230,7 @@ class Invalid(ApiError):
     @classmethod
     def about(cls, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Invalid:
         """Return the error with the text ``KIND "NAME" is invalid: ERRORS`` and one cause per field error."""
-        message = f'{kind} "{name}" is invalid' + (f": {aggregate(errors)}" if errors else "")
+        message = f"{kind} {quote(name)} is invalid" + (f": {aggregate(errors)}" if errors else "")
         details: Object = {}
         if name:
             details["name"] = name

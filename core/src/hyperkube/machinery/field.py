@@ -47,8 +47,25 @@ OMITTED = _Omitted()
 
 
 def quote(text: str) -> str:
-    """Quote a string the way Go's ``%q`` does for printable text."""
-    return orjson.dumps(text).decode()
+    """Quote a string the way Go's ``%q`` does."""
+    if text.isprintable():
+        return orjson.dumps(text).decode()
+    return f'"{"".join(map(_quoted, text))}"'
+
+
+_ESCAPES = dict(zip('"\\\a\b\f\n\r\t\v', ('\\"', "\\\\", "\\a", "\\b", "\\f", "\\n", "\\r", "\\t", "\\v"), strict=True))
+
+
+def _quoted(character: str) -> str:
+    """Return one character as Go shows it between quotes."""
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 _AS_GO = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}

@@ -4,6 +4,7 @@ from base64 import b64encode
 
 import pytest
 from hyperkube_api.apiextensions.defaults import default_definition
+from hyperkube_api.apiextensions.strategy import CustomResourceDefinitionStrategy
 from hyperkube_api.apiextensions.validation.definitions import validate_definition
 
 OBJ, STR = {"type": "object"}, {"type": "string"}
@@ -122,10 +123,6 @@ BAD = [
     (crd(group="example"), ['spec.group: Invalid value: "example": should be a domain with at least one dot']),
     (crd(scope=""), ["spec.scope: Required value"]),
     (crd(scope="World"), ['spec.scope: Unsupported value: "World": supported values: "Cluster", "Namespaced"']),
-    (
-        {**crd(), "metadata": {"name": "bs.example.com"}},
-        ['metadata.name: Invalid value: "bs.example.com": must be spec.names.plural+"."+spec.group'],
-    ),
     # Names.
     (crd(names={"plural": ""}), ["spec.names.plural: Required value"]),
     (crd(names={"kind": ""}), [f"spec.names.{name}: Required value" for name in ("singular", "kind", "listKind")]),
@@ -396,3 +393,14 @@ def test_a_definition_may_not_say(obj, expected):
     lines = [str(error) for error in validate_definition(obj)]
 
     assert [line[: len(text)] for line, text in zip(lines, expected, strict=True)] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "texts"),
+    [
+        ("as.example.com", []),
+        ("bs.example.com", ['must be spec.names.plural+"."+spec.group']),
+    ],
+)
+def test_a_definition_is_named_after_its_resource(name, texts):
+    assert CustomResourceDefinitionStrategy().validate_object_name(crd(), name, prefix=False) == texts

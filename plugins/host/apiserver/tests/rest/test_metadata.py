@@ -1,7 +1,16 @@
 import pytest
-from hyperkube_host.apiserver.rest.metadata import validate_create, validate_update
+from hyperkube_host.apiserver.rest.metadata import internal_kind, validate_create, validate_update
 
 from hyperkube.hookspecs.api import Strategy
+from hyperkube.machinery.groups import GroupKind
+
+
+class Plain(Strategy):
+    plain_finalizers = True
+
+
+class Internal(Strategy):
+    internal_group = ""
 
 
 def texts(errors):
@@ -54,18 +63,62 @@ def test_an_update_keeps_the_identity():
     old = {"metadata": {"name": "a", "uid": "1"}}
     new = {"metadata": {"name": "a", "uid": "2"}}
 
-    assert texts(validate_update(new, old))[0] == 'metadata.uid: Invalid value: "2": field is immutable'
+    assert (
+        texts(validate_update(new, old, strategy=Strategy()))[0]
+        == 'metadata.uid: Invalid value: "2": field is immutable'
+    )
 
 
 def test_no_finalizer_is_added_during_deletion():
     old = {"metadata": {"name": "a", "deletionTimestamp": "2030-01-01T00:00:00Z"}}
     new = {"metadata": {**old["metadata"], "finalizers": ["example.com/x"]}}
 
-    assert 'found new finalizers []string{"example.com/x"}' in texts(validate_update(new, old))[0]
+    assert 'found new finalizers []string{"example.com/x"}' in texts(validate_update(new, old, strategy=Strategy()))[0]
 
 
 def test_finalizers_of_kinds_that_others_define_need_no_path():
     obj = {"metadata": {"name": "a", "finalizers": ["example.com"]}}
 
-    assert texts(validate_update(obj, obj, plain=True)) == []
-    assert "neither a standard finalizer" in texts(validate_update(obj, obj))[0]
+    assert texts(validate_update(obj, obj, strategy=Plain())) == []
+    assert "neither a standard finalizer" in texts(validate_update(obj, obj, strategy=Strategy()))[0]
+
+
+@pytest.mark.parametrize(
+    ("checks", "labels", "uids", "finalizers"),
+    [
+        (("object", "change"), 4, 2, 2),
+        (("object",), 3, 1, 1),
+        (("change",), 3, 2, 1),
+        (("object", "object"), 4, 1, 2),
+        ((), 2, 1, 0),
+    ],
+    ids=["both", "object", "change", "object twice", "neither"],
+)
+def test_an_error_of_an_update_comes_as_often_as_it_is_found(checks, labels, uids, finalizers):
+    strategy = Strategy()
+    strategy.metadata_checks = checks
+    old = {"metadata": {"name": "a", "uid": "1"}}
+    new = {"metadata": {"name": "a", "uid": "2", "labels": {"a": "b c"}, "finalizers": ["bad"]}}
+
+    fields = [error.path for error in validate_update(new, old, strategy=strategy)]
+
+    assert fields.count("metadata.labels") == labels
+    assert fields.count("metadata.uid") == uids
+    assert fields.count("metadata.finalizers[0]") == finalizers
+
+
+def test_a_write_to_the_status_checks_the_change_alone():
+    obj = {"metadata": {"name": "a", "labels": {"a": "b c"}}}
+
+    assert len(validate_update(obj, obj, strategy=Strategy(), status=True)) == 3
+
+
+def test_a_generation_is_not_negative():
+    assert create(generation=-5) == ["metadata.generation: Invalid value: -5: must be greater than or equal to 0"]
+
+
+def test_a_refusal_names_the_internal_group():
+    kind = GroupKind("events.k8s.io", "Event")
+
+    assert internal_kind(kind, Strategy()) == kind
+    assert internal_kind(kind, Internal()) == GroupKind("", "Event")

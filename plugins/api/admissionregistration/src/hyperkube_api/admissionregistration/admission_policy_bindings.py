@@ -118,6 +118,8 @@ mutating_admission_policy_binding_cells = validating_admission_policy_binding_ce
 class MutatingAdmissionPolicyBindingStrategy(Strategy):
     """Where a mutating policy applies."""
 
+    plain_finalizers = True
+    metadata_checks = ("object",)
     generation = True
     allow_unconditional_update = False
 
@@ -133,6 +135,8 @@ class MutatingAdmissionPolicyBindingStrategy(Strategy):
 class ValidatingAdmissionPolicyBindingStrategy(Strategy):
     """Where a validating policy applies, and what its refusals do."""
 
+    plain_finalizers = True
+    metadata_checks = ("object",)
     generation = True
     allow_unconditional_update = False
 

@@ -31,11 +31,19 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
     generation = True
     allow_unconditional_update = False
     plain_finalizers = True
+    metadata_checks = ("change",)
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
 
     def default(self, obj: Object) -> None:
         """Fill in names and conversion."""
         default_definition(obj)
+
+    def validate_object_name(self, obj: Object, name: str, *, prefix: bool) -> list[str]:
+        """Return why the name is not that of the resource and its group."""
+        spec = obj.get("spec") or {}
+        wanted = f"{(spec.get('names') or {}).get('plural') or ''}.{spec.get('group') or ''}"
+        wrong = super().validate_name(name, prefix=prefix)
+        return wrong if name == wanted else [*wrong, 'must be spec.names.plural+"."+spec.group']
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check names, versions and schemas."""

@@ -14,7 +14,7 @@ from hyperkube_api.meta.strategies import StatusStrategy
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, invalid, required
-from hyperkube.machinery.objects import Object, name_of
+from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
 _SPEC = ROOT.child("spec")
@@ -48,14 +48,17 @@ class APIServiceStrategy(StatusStrategy):
                 ]
             }
 
+    def validate_object_name(self, obj: Object, name: str, *, prefix: bool) -> list[str]:
+        """Return why the name is not that of the group version; of what cannot be in a path nothing else is said."""
+        wanted = f"{obj['spec'].get('version') or ''}.{obj['spec'].get('group') or ''}"
+        wrong = names.path_segment_name(name)
+        return wrong or ([f'must be `spec.version+"."+spec.group`: "{wanted}"'] if name != wanted else [])
+
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check name, priorities and service."""
         spec = obj["spec"]
         group, version = spec.get("group") or "", spec.get("version") or ""
         errors: list[FieldError] = []
-        if name_of(obj) != f"{version}.{group}":
-            text = f'must be `spec.version+"."+spec.group`: {chr(34)}{version}.{group}{chr(34)}'
-            errors.append(invalid(ROOT.child("metadata", "name"), name_of(obj), text))
         if group:
             errors += [invalid(_SPEC.child("group"), group, text) for text in names.dns1123_subdomain(group)]
         elif version != "v1":

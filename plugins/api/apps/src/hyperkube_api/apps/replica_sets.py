@@ -69,6 +69,8 @@ def replica_set_cells(obj: Object, now: datetime) -> list[Any]:
 class ReplicaSetStrategy(WorkloadStrategy):
     """So many pods of one template."""
 
+    metadata_checks = ("change",)
+
     def default(self, obj: Object) -> None:
         """Fill in replicas and template."""
         default_replica_set(obj)

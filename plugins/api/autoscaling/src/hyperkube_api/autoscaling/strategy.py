@@ -18,6 +18,8 @@ from hyperkube.machinery.objects import Object
 class HorizontalPodAutoscalerStrategy(StatusStrategy):
     """How many replicas there should be, judged by metrics; checked in its newest version."""
 
+    metadata_checks = ("change",)
+
     def default(self, obj: Object) -> None:
         """Fill in bounds, metrics and behaviour."""
         default_autoscaler(obj)

@@ -19,6 +19,7 @@ KNOWN_STRATEGY = "OldestEmulationVersion"
 class LeaseStrategy(Strategy):
     """Who holds something, and until when."""
 
+    metadata_checks = ("change",)
     allow_create_on_update = True
     allow_unconditional_update = False
 

@@ -25,6 +25,7 @@ _CONTROLLERS = frozenset({"endpointslice-controller.k8s.io", "endpointslicemirro
 class EndpointSliceStrategy(Strategy):
     """A part of the addresses behind a service."""
 
+    metadata_checks = ("object",)
     generation = True
 
     def default(self, obj: Object) -> None:

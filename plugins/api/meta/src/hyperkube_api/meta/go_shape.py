@@ -24,7 +24,23 @@ _GO_NAMES = {
     "seLinuxOptions": "SELinuxOptions", "seLinuxChangePolicy": "SELinuxChangePolicy", "storageos": "StorageOS",
     "pdName": "PDName", "iqn": "IQN", "wwids": "WWIDs", "gmsaCredentialSpec": "GMSACredentialSpec",
     "gmsaCredentialSpecName": "GMSACredentialSpecName", "apiGroup": "APIGroup", "pdID": "PdID",
+    "cel": "CEL", "iscsiInterface": "ISCSIInterface", "chapAuthDiscovery": "DiscoveryCHAPAuth",
+    "chapAuthSession": "SessionCHAPAuth", "diskURI": "DataDiskURI", "sslEnabled": "SSLEnabled",
 }  # fmt: skip
+_RBD = {"monitors": "CephMonitors", "image": "RBDImage", "pool": "RBDPool", "user": "RadosUser"}
+_GLUSTERFS = {"endpoints": "EndpointsName"}
+_NAMES_OF_TYPE = {
+    "RBDVolumeSource": _RBD,
+    "RBDPersistentVolumeSource": _RBD,
+    "GlusterfsVolumeSource": _GLUSTERFS,
+    "GlusterfsPersistentVolumeSource": _GLUSTERFS,
+}
+"""Names that members have in some types only."""
+_PERSISTENT_VOLUME_SOURCES = (
+    "GCEPersistentDisk", "AWSElasticBlockStore", "HostPath", "Glusterfs", "NFS", "RBD", "Quobyte", "ISCSI",
+    "FlexVolume", "Cinder", "CephFS", "FC", "Flocker", "AzureFile", "VsphereVolume", "AzureDisk",
+    "PhotonPersistentDisk", "PortworxVolume", "ScaleIO", "Local", "StorageOS", "CSI",
+)  # fmt: skip
 _POD_SPEC_ORDER = (
     "Volumes", "InitContainers", "Containers", "EphemeralContainers", "RestartPolicy",
     "TerminationGracePeriodSeconds", "ActiveDeadlineSeconds", "DNSPolicy", "NodeSelector", "ServiceAccountName",
@@ -55,6 +71,7 @@ def _struct(schema: type[KubeSchema], value: Object | None) -> Any:
     if schema.__module__ == _TAGGED:
         return value or {}
     given = value or {}
+    own = _NAMES_OF_TYPE.get(schema.__name__) or {}
     shape: Object = {}
     for name, field, inline in _members(schema):
         if inline is not None:
@@ -62,7 +79,7 @@ def _struct(schema: type[KubeSchema], value: Object | None) -> Any:
         elif name == "metadata" and schema.__name__ in _TEMPLATES:
             shape |= {key: item for key, item in (given.get(name) or {}).items() if item is not None}
         else:
-            shape[_go_name(name)] = _value(field, given.get(name))
+            shape[own.get(name) or _go_name(name)] = _value(field, given.get(name))
     return _arranged(schema.__name__, shape)
 
 
@@ -110,6 +127,10 @@ def _arranged(name: str, shape: Object) -> Object:
     """Move what the internal types keep elsewhere."""
     if name == "PodSecurityContext":
         return {member: shape[member] for member in _POD_SECURITY_ORDER if member in shape}
+    if name == "PersistentVolumeSource":
+        return {member: shape[member] for member in _PERSISTENT_VOLUME_SOURCES if member in shape}
+    if name == "VolumeSource" and "Quobyte" in shape:
+        return _quobyte_after_rbd(shape)
     if name != "PodSpec":
         return shape
     shape.pop("ServiceAccount", None)
@@ -121,3 +142,13 @@ def _arranged(name: str, shape: Object) -> Object:
         shape["SecurityContext"] = {**host, **context}
     known = {member: shape.pop(member) for member in _POD_SPEC_ORDER if member in shape}
     return {**known, **shape}
+
+
+def _quobyte_after_rbd(shape: Object) -> Object:
+    quobyte = shape.pop("Quobyte")
+    arranged: Object = {}
+    for name, value in shape.items():
+        arranged[name] = value
+        if name == "RBD":
+            arranged["Quobyte"] = quobyte
+    return arranged

@@ -47,6 +47,9 @@ _ATTRIBUTES = (
     "reset_fields",
     "default_gc",
     "returns_deleted_object",
+    "plain_finalizers",
+    "internal_group",
+    "metadata_checks",
 )
 
 
@@ -161,6 +164,10 @@ class ConvertingStrategy(Strategy):
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Check by the newer version's rules."""
         return self._inner.validate_name(name, prefix=prefix)
+
+    def validate_object_name(self, obj: Object, name: str, *, prefix: bool) -> list[str]:
+        """Check by the newer version's rules."""
+        return self._inner.validate_object_name(self.newer(obj), name, prefix=prefix)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn as the newer version does."""

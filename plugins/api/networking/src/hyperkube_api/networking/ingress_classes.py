@@ -79,6 +79,7 @@ def ingress_class_cells(obj: Object, now: datetime) -> list[Any]:
 class IngressClassStrategy(Strategy):
     """Which controller serves an ingress."""
 
+    metadata_checks = ("change",)
     generation = True
 
     def default(self, obj: Object) -> None:

@@ -66,6 +66,7 @@ def service_cidr_cells(obj: Object, now: datetime) -> list[Any]:
 class ServiceCIDRStrategy(StatusStrategy):
     """Where cluster IPs come from."""
 
+    metadata_checks = ("change",)
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

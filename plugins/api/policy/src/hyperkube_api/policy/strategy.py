@@ -17,6 +17,8 @@ from hyperkube.machinery.objects import Object
 class PodDisruptionBudgetStrategy(StatusStrategy):
     """How many pods may be missing at once."""
 
+    plain_finalizers = True
+    metadata_checks = ()
     generation = True
     allow_unconditional_update = False
 

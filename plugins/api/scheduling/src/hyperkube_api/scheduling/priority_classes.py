@@ -89,6 +89,8 @@ def priority_class_cells(obj: Object, now: datetime) -> list[Any]:
 class PriorityClassStrategy(Strategy):
     """How much a pod matters; its generation never changes."""
 
+    metadata_checks = ("change",)
+
     def default(self, obj: Object) -> None:
         """Fill in whether others are preempted."""
         if obj.get("preemptionPolicy") is None:

@@ -113,6 +113,7 @@ def csi_driver_cells(obj: Object, now: datetime) -> list[Any]:
 class CSIDriverStrategy(Strategy):
     """What a CSI driver can do and needs; its generation begins with the first change."""
 
+    metadata_checks = ("change",)
     allow_unconditional_update = False
     returns_deleted_object = True
 

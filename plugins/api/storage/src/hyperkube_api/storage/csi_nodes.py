@@ -76,6 +76,7 @@ def csi_node_cells(obj: Object, now: datetime) -> list[Any]:
 class CSINodeStrategy(Strategy):
     """Which drivers a node has."""
 
+    metadata_checks = ("object",)
     returns_deleted_object = True
     allow_unconditional_update = False
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from hyperkube_api.core.csi_drivers import csi_driver_name
+from hyperkube_api.core.persistent_volumes.validation import inline_volume_spec
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.go_shape import go_shape
@@ -49,6 +50,8 @@ def _attachment(obj: Object) -> list[FieldError]:
         errors.append(forbidden(at, text))
     elif name is not None and not name:
         errors.append(required(at.child("persistentVolumeName"), "must specify non empty persistentVolumeName"))
+    elif inline is not None:
+        errors += inline_volume_spec(at.child("inlineVolumeSpec"), inline)
     errors += by_rule(_SPEC.child("nodeName"), spec.get("nodeName") or "", names.dns1123_subdomain)
     metadata = status.get("attachmentMetadata") or {}
     if sum(len(key) + len(value) for key, value in metadata.items()) > MAX_METADATA_BYTES:
@@ -93,6 +96,7 @@ def volume_attachment_cells(obj: Object, now: datetime) -> list[Any]:
 class VolumeAttachmentStrategy(StatusStrategy):
     """A request to attach a volume to a node."""
 
+    metadata_checks = ("object", "object")
     returns_deleted_object = True
     allow_unconditional_update = False
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}

@@ -21,6 +21,8 @@ from hyperkube.machinery.objects import Object
 class MutatingAdmissionPolicyStrategy(Strategy):
     """Expressions that change what is written."""
 
+    plain_finalizers = True
+    metadata_checks = ("object",)
     generation = True
     allow_unconditional_update = False
 
@@ -38,6 +40,8 @@ class MutatingAdmissionPolicyStrategy(Strategy):
 class ValidatingAdmissionPolicyStrategy(StatusStrategy):
     """Expressions that refuse what is written."""
 
+    plain_finalizers = True
+    metadata_checks = ("object",)
     generation = True
     allow_unconditional_update = False
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("spec", "metadata")}

@@ -16,6 +16,8 @@ from hyperkube.machinery.objects import Object
 class _WebhooksStrategy(Strategy):
     """Webhooks that change or refuse what is written."""
 
+    plain_finalizers = True
+    metadata_checks = ("object",)
     generation = True
     allow_unconditional_update = False
 

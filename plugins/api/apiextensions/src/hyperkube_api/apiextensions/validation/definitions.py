@@ -21,7 +21,7 @@ from hyperkube_lib.structural_schema.structural_rules import unsupported, valida
 
 from hyperkube.machinery import names
 from hyperkube.machinery.field import ROOT, FieldError, Path, invalid, not_supported, required
-from hyperkube.machinery.objects import Object, annotations_of, name_of
+from hyperkube.machinery.objects import Object, annotations_of
 
 _SPEC = ROOT.child("spec")
 _STATUS = ROOT.child("status")
@@ -32,7 +32,6 @@ def validate_definition(obj: Object) -> list[FieldError]:
     """Check a new definition."""
     spec = internal(obj)
     return [
-        *_name(obj, spec),
         *_spec(spec, SchemaOptions(), frozenset(), WebhookOptions()),
         *_names(_STATUS.child("acceptedNames"), (obj.get("status") or {}).get("acceptedNames") or {}),
         *_stored_versions(obj),
@@ -58,12 +57,6 @@ def validate_definition_update(obj: Object, old: Object) -> list[FieldError]:
 def validate_definition_status(obj: Object) -> list[FieldError]:
     """Check a changed status of a definition."""
     return list(_names(_STATUS.child("acceptedNames"), (obj.get("status") or {}).get("acceptedNames") or {}))
-
-
-def _name(obj: Object, spec: Spec) -> Iterator[FieldError]:
-    name = name_of(obj)
-    if name != f"{spec.names.get('plural') or ''}.{spec.group}":
-        yield invalid(ROOT.child("metadata", "name"), name, 'must be spec.names.plural+"."+spec.group')
 
 
 def _schema_options_after(before: Spec) -> SchemaOptions:

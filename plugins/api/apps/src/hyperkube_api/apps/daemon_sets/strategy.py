@@ -23,6 +23,7 @@ TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 class DaemonSetStrategy(WorkloadStrategy):
     """One pod on every node; the template's generation is kept in an annotation, as upstream does."""
 
+    metadata_checks = ("change",)
     _warns_of_names = False
 
     def default(self, obj: Object) -> None:

@@ -24,6 +24,7 @@ from hyperkube.machinery.objects import Object
 class DeploymentStrategy(WorkloadStrategy):
     """Replica sets that roll from one template to the next."""
 
+    metadata_checks = ("change",)
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("spec", "metadata.labels")}
 
     def default(self, obj: Object) -> None:

@@ -24,6 +24,7 @@ _ZONE_IN_SCHEDULE = (
 class CronJobStrategy(StatusStrategy):
     """Jobs that are made at the times of a schedule."""
 
+    metadata_checks = ("change",)
     generation = True
 
     def default(self, obj: Object) -> None:

@@ -16,6 +16,8 @@ from hyperkube.machinery.objects import Object
 class EventStrategy(Strategy):
     """What happened to an object; kept for an hour or so."""
 
+    plain_finalizers = True
+    metadata_checks = ()
     allow_create_on_update = True
     default_gc = "Unsupported"
 
@@ -30,6 +32,10 @@ class EventStrategy(Strategy):
 
 class NewEventStrategy(EventStrategy):
     """The event of events.k8s.io: who reports is named, and updates may only extend a series."""
+
+    plain_finalizers = False
+    internal_group = ""
+    metadata_checks = ("change",)
 
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Check a DNS subdomain."""

@@ -16,6 +16,7 @@ from hyperkube.machinery.objects import Object
 class LimitRangeStrategy(Strategy):
     """What one pod, container or claim may use."""
 
+    metadata_checks = ("object",)
     allow_create_on_update = True
 
     def default(self, obj: Object) -> None:

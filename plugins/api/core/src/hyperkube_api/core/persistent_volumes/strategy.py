@@ -19,6 +19,7 @@ from hyperkube.machinery.times import format_time
 class PersistentVolumeStrategy(StatusStrategy):
     """A piece of storage that outlives pods."""
 
+    metadata_checks = ("object", "object")
     returns_deleted_object = True
 
     def default(self, obj: Object) -> None:

@@ -33,33 +33,57 @@ STABLE_LABELS = {
 }
 """What labels of nodes are called today: the one thing that may change in where a volume is."""
 _SPEC = ROOT.child("spec")
+_INLINE = "may not be specified in the context of inline volumes"
 
 
 def validate_persistent_volume(volume: Object) -> list[FieldError]:
     """Check a persistent volume."""
-    spec = volume["spec"]
-    modes, at = spec.get("accessModes"), _SPEC.child("accessModes")
-    errors = ([] if modes else [required(at)]) + access_modes(at, modes)
-    errors += _capacity(spec.get("capacity"))
-    policy = spec.get("persistentVolumeReclaimPolicy") or ""
-    if policy and policy not in RECLAIM_POLICIES:
-        errors.append(not_supported(_SPEC.child("persistentVolumeReclaimPolicy"), policy, RECLAIM_POLICIES))
-    errors += _node_affinity(spec.get("nodeAffinity"))
-    errors += _source(spec, name_of(volume))
+    return persistent_volume_spec(_SPEC, volume["spec"], name_of(volume))
+
+
+def inline_volume_spec(at: Path, spec: Object) -> list[FieldError]:
+    """Check the specification of a volume that stands in an attachment: it has no life of its own."""
+    errors = [forbidden(at.child(name), _INLINE) for name in ("claimRef", "capacity") if spec.get(name)]
+    if spec.get("csi") is None:
+        errors.append(required(at.child("csi"), "has to be specified in the context of inline volumes"))
+    return errors + persistent_volume_spec(at, spec, "", inline=True)
+
+
+def persistent_volume_spec(at: Path, spec: Object, name: str, *, inline: bool = False) -> list[FieldError]:
+    """Check the specification of the volume `name`; `inline` is one that stands in an attachment."""
+    modes, modes_at = spec.get("accessModes"), at.child("accessModes")
+    errors = ([] if modes else [required(modes_at)]) + access_modes(modes_at, modes)
+    if not inline:
+        errors += _capacity(at.child("capacity"), spec.get("capacity"))
+    policy, policy_at = spec.get("persistentVolumeReclaimPolicy") or "", at.child("persistentVolumeReclaimPolicy")
+    if policy and inline and policy != "Retain":
+        errors.append(forbidden(policy_at, "may only be Retain in the context of inline volumes"))
+    elif policy and not inline and policy not in RECLAIM_POLICIES:
+        errors.append(not_supported(policy_at, policy, RECLAIM_POLICIES))
+    if spec.get("nodeAffinity") is not None:
+        affinity_at = at.child("nodeAffinity")
+        errors += [forbidden(affinity_at, _INLINE)] if inline else _node_affinity(affinity_at, spec["nodeAffinity"])
+    errors += _source(at, spec, name)
     path = (spec.get("hostPath") or {}).get("path") or ""
     if policy == "Recycle" and path.startswith("/") and normpath(path) in {"/", "//"}:
-        text = "may not be 'recycle' for a hostPath mount of '/'"
-        errors.append(forbidden(_SPEC.child("persistentVolumeReclaimPolicy"), text))
-    if spec.get("storageClassName"):
-        errors += by_rule(_SPEC.child("storageClassName"), spec["storageClassName"], names.dns1123_subdomain)
-    mode = spec.get("volumeMode")
-    if mode is not None and mode not in VOLUME_MODES:
-        errors.append(not_supported(_SPEC.child("volumeMode"), mode, VOLUME_MODES))
-    return errors + _attributes_class(spec)
+        errors.append(forbidden(policy_at, "may not be 'recycle' for a hostPath mount of '/'"))
+    return errors + _class_and_mode(at, spec, inline=inline) + _attributes_class(at, spec)
 
 
-def _capacity(capacity: Object | None) -> list[FieldError]:
-    path = _SPEC.child("capacity")
+def _class_and_mode(at: Path, spec: Object, *, inline: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    name, mode = spec.get("storageClassName"), spec.get("volumeMode")
+    if name:
+        path = at.child("storageClassName")
+        errors += [forbidden(path, _INLINE)] if inline else by_rule(path, name, names.dns1123_subdomain)
+    if mode is not None and inline:
+        errors.append(forbidden(at.child("volumeMode"), _INLINE))
+    elif mode is not None and mode not in VOLUME_MODES:
+        errors.append(not_supported(at.child("volumeMode"), mode, VOLUME_MODES))
+    return errors
+
+
+def _capacity(path: Path, capacity: Object | None) -> list[FieldError]:
     errors = [] if capacity else [required(path)]
     if set(capacity or ()) != {"storage"}:
         errors.append(not_supported(path, capacity, ("storage",)))
@@ -71,31 +95,29 @@ def _capacity(capacity: Object | None) -> list[FieldError]:
     return errors
 
 
-def _node_affinity(affinity: Object | None) -> list[FieldError]:
-    if affinity is None:
-        return []
-    at = _SPEC.child("nodeAffinity", "required")
+def _node_affinity(path: Path, affinity: Object) -> list[FieldError]:
+    at = path.child("required")
     if affinity.get("required") is None:
         return [required(at, "must specify required node constraints")]
     return node_selector(at, affinity["required"])
 
 
-def _source(spec: Object, name: str) -> list[FieldError]:
+def _source(path: Path, spec: Object, name: str) -> list[FieldError]:
     """Check that a volume has one source; a driver script is checked even if it is one too many."""
     errors: list[FieldError] = []
     found = [member for member in _CHECKS if spec.get(member) is not None]
     for index, member in enumerate(found):
         if index and member != "flexVolume":
-            errors.append(forbidden(_SPEC.child("cephFS" if member == "cephfs" else member), ONE_SOURCE))
+            errors.append(forbidden(path.child("cephFS" if member == "cephfs" else member), ONE_SOURCE))
             continue
-        at = _SPEC.child("persistentDisk" if member == "gcePersistentDisk" else member)
+        at = path.child("persistentDisk" if member == "gcePersistentDisk" else member)
         if member == "iscsi":
             errors += drivers.persistent_iscsi(at, spec[member], name)
         else:
             errors += _CHECKS[member](at, spec[member])
         if member == "local" and spec.get("nodeAffinity") is None:
-            errors.append(required(_SPEC.child("nodeAffinity"), "Local volume requires node affinity"))
-    return errors if found else [required(_SPEC, "must specify a volume type")]
+            errors.append(required(path.child("nodeAffinity"), "Local volume requires node affinity"))
+    return errors if found else [required(path, "must specify a volume type")]
 
 
 def _local(path: Path, source: Object) -> list[FieldError]:
@@ -114,23 +136,21 @@ def _csi(path: Path, source: Object) -> list[FieldError]:
     return errors
 
 
-def _attributes_class(spec: Object) -> list[FieldError]:
-    value, path = spec.get("volumeAttributesClassName"), _SPEC.child("volumeAttributesClassName")
+def _attributes_class(path: Path, spec: Object) -> list[FieldError]:
+    value, at = spec.get("volumeAttributesClassName"), path.child("volumeAttributesClassName")
     if value is None:
         return []
-    errors = (
-        by_rule(path, value, names.dns1123_subdomain) if value else [required(path, "an empty string is disallowed")]
-    )
+    errors = by_rule(at, value, names.dns1123_subdomain) if value else [required(at, "an empty string is disallowed")]
     if spec.get("csi") is None:
         text = "has to be specified when using volumeAttributesClassName"
-        errors.append(required(_SPEC.child("csi"), text))
+        errors.append(required(path.child("csi"), text))
     return errors
 
 
 def validate_persistent_volume_update(volume: Object, old: Object) -> list[FieldError]:
     """Check an update of a persistent volume: it stays the same piece of storage."""
     spec, before = volume["spec"], old.get("spec") or {}
-    errors = validate_persistent_volume(volume)
+    errors = validate_persistent_volume(volume) * 2  # the registry checks the volume, and its check of changes does
     now, then = _sources_of(spec), _sources_of(before)
     if then.get("csi") and now.get("csi") and not then["csi"].get("controllerExpandSecretRef"):
         now = {**now, "csi": {key: item for key, item in now["csi"].items() if key != "controllerExpandSecretRef"}}

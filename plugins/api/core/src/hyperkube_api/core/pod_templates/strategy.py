@@ -17,6 +17,7 @@ from hyperkube.machinery.objects import Object
 class PodTemplateStrategy(Strategy):
     """A pod template on its own, for controllers that make pods from it."""
 
+    metadata_checks = ("change",)
     generation = True
     returns_deleted_object = True
 

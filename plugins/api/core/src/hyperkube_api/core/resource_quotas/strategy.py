@@ -20,6 +20,7 @@ from hyperkube.machinery.objects import Object
 class ResourceQuotaStrategy(StatusStrategy):
     """What a namespace may use in all."""
 
+    metadata_checks = ("change",)
     returns_deleted_object = True
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

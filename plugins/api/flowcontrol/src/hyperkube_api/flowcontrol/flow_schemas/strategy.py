@@ -26,6 +26,7 @@ _LEVELS = GroupVersionResource("flowcontrol.apiserver.k8s.io", "v1", "priorityle
 class FlowSchemaStrategy(StatusStrategy):
     """Which requests belong to which level."""
 
+    metadata_checks = ("object",)
     generation = True
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("metadata", "spec")}
 

@@ -21,6 +21,7 @@ from hyperkube.machinery.objects import Object
 class PriorityLevelConfigurationStrategy(StatusStrategy):
     """How much of the server a level may use, and how it queues."""
 
+    metadata_checks = ("object",)
     generation = True
     reset_fields: ClassVar[Mapping[str, Sequence[str]]] = {"": ("status",), "status": ("spec", "metadata")}
 

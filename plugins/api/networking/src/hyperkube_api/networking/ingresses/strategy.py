@@ -16,6 +16,7 @@ from hyperkube.machinery.objects import Object, annotations_of
 class IngressStrategy(StatusStrategy):
     """Which outside hosts and paths lead to which services."""
 
+    metadata_checks = ("change",)
     generation = True
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:

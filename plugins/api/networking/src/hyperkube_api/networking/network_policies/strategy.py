@@ -17,6 +17,7 @@ from hyperkube.machinery.objects import Object
 class NetworkPolicyStrategy(Strategy):
     """Which pods may talk to which."""
 
+    metadata_checks = ("change",)
     generation = True
 
     def default(self, obj: Object) -> None:

@@ -17,6 +17,7 @@ from hyperkube.machinery.objects import Object
 class ResourceSliceStrategy(Strategy):
     """The devices that a driver offers on a node."""
 
+    metadata_checks = ("change",)
     returns_deleted_object = True
     generation = True
 

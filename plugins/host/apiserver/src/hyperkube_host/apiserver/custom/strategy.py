@@ -35,6 +35,7 @@ class CustomStrategy(Strategy):
     generation = True
     allow_unconditional_update = False
     plain_finalizers = True
+    metadata_checks = ("change",)
 
     def __init__(
         self, codec: CustomCodec, *, has_status: bool, rules: ObjectRules | None = None, scale: Object | None = None

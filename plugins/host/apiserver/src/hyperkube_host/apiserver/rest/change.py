@@ -125,6 +125,9 @@ def check_version(write: Change, new: Object, old: Object) -> None:
         Invalid: the resource insists on a resourceVersion and there is none.
     """
     target, meta, before = write.target, new.setdefault("metadata", {}), old["metadata"]
+    uid = meta.get("uid")
+    if uid and uid != before.get("uid") and not write.unconditional:
+        raise uid_conflict(target, uid, before.get("uid", ""))
     expected = meta.get("resourceVersion") or ""
     if not expected and not (target.served.strategy.allow_unconditional_update or write.unconditional):
         error = invalid(Path("metadata").child("resourceVersion"), 0, "must be specified for an update")
@@ -132,9 +135,6 @@ def check_version(write: Change, new: Object, old: Object) -> None:
         raise Invalid.about(kind, target.name, [error])
     if expected and expected not in {before["resourceVersion"], "0"}:
         raise Conflict.about(target.served.group_resource, target.name)
-    uid = meta.get("uid")
-    if uid and uid != before.get("uid") and not write.unconditional:
-        raise uid_conflict(target, uid, before.get("uid", ""))
     meta["resourceVersion"] = before["resourceVersion"]
 
 
@@ -189,12 +189,13 @@ def _restore(new: Object, old: Object, name: str) -> None:
 
 def _refuse_invalid(target: Target, call: Call, new: Object, old: Object) -> None:
     strategy, served = _strategy(target), target.served
-    errors = metadata.validate_update(new, old, own=served.custom, plain=served.strategy.plain_finalizers)
     is_status = target.sub is not None and target.sub.name == "status"
+    errors = metadata.validate_update(new, old, strategy=served.strategy, status=is_status)
     validate = strategy.validate_status_update if is_status else strategy.validate_update
     errors += validate(call, new, old)
     if errors:
-        raise Invalid.about(served.kind.group_kind, new["metadata"].get("name") or "", errors)
+        kind = metadata.internal_kind(served.kind.group_kind, served.strategy)
+        raise Invalid.about(kind, new["metadata"].get("name") or "", errors)
     for text in [] if is_status else strategy.warnings(call, new, old):
         if text not in call.warnings:
             call.warnings.append(text)

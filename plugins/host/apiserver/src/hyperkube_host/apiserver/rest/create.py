@@ -106,9 +106,9 @@ def prepare(services: Services, target: Target, call: Call, obj: Object) -> Obje
     """Return the object with everything that the server sets on creation."""
     served, strategy = target.served, target.served.strategy
     meta = obj["metadata"]
-    if meta.get("resourceVersion"):
+    if meta.get("resourceVersion") and not call.dry_run:
         raise ApiError("resourceVersion should not be set on objects to be created")
-    for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+    for member in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         meta.pop(member, None)
     if strategy.generation:
         meta["generation"] = 1
@@ -127,8 +127,10 @@ def _refuse_invalid(services: Services, target: Target, obj: Object, call: Call)
     errors = metadata.validate_create(obj, namespaced=served.spec.namespaced, strategy=strategy)
     errors += strategy.validate(call, obj)
     if errors:
-        kind = GroupKind(served.kind.group, obj.get("kind") or served.kind.kind)
-        raise Invalid.about(kind, obj["metadata"].get("name") or "", errors)
+        kind = metadata.internal_kind(served.kind.group_kind, strategy)
+        raise Invalid.about(
+            GroupKind(kind.group, obj.get("kind") or kind.kind), obj["metadata"].get("name") or "", errors
+        )
     for text in [*strategy.warnings(call, obj, None), *_unattended(services, target)]:
         if text not in call.warnings:
             call.warnings.append(text)

@@ -24,6 +24,10 @@ from hyperkube.storage.store import Compare, Put
 from hyperkube.storage.store import Delete as Remove
 
 _ATTEMPTS = 50
+_CHECKED_BY_STORE = frozenset(
+    {GroupResource("", "namespaces"), GroupResource("apiextensions.k8s.io", "customresourcedefinitions")}
+)
+"""Resources whose registries mark a deletion themselves, so that the store checks the preconditions."""
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
@@ -91,20 +95,26 @@ def check_preconditions(target: Target, obj: Object, options: Object) -> None:
     kind = GroupResource(target.served.kind.group, target.served.kind.kind)
     uid, version = wanted.get("uid"), wanted.get("resourceVersion")
     if uid is not None and uid != meta["uid"]:
-        if target.served.group_resource == GroupResource("", "namespaces"):
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {meta['uid']}"
-            raise Conflict.about(target.served.group_resource, target.name, why)
+        if target.served.group_resource in _CHECKED_BY_STORE:
+            raise _store_conflict(target, "UID", uid, meta["uid"])
         why = (
             f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']}). "
             "The object might have been deleted and then recreated"
         )
         raise Conflict.about(kind, target.name, why)
     if version is not None and version != meta["resourceVersion"]:
+        if target.served.group_resource in _CHECKED_BY_STORE:
+            raise _store_conflict(target, "ResourceVersion", version, meta["resourceVersion"])
         why = (
             f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
             f"({meta['resourceVersion']}). The object might have been modified"
         )
         raise Conflict.about(kind, target.name, why)
+
+
+def _store_conflict(target: Target, what: str, wanted: str, actual: str) -> Conflict:
+    why = f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {actual}"
+    return Conflict.about(target.served.group_resource, target.name, why)
 
 
 def mark(services: Services, call: Call, target: Target, old: Object, options: Object) -> Marked:

@@ -12,7 +12,7 @@ from typing import Any
 from hyperkube.hookspecs.api import Strategy
 from hyperkube.machinery import names
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, required, too_long
-from hyperkube.machinery.groups import GroupVersion
+from hyperkube.machinery.groups import GroupKind, GroupVersion
 from hyperkube.machinery.objects import Object
 
 ANNOTATIONS_MAX = 256 * 1024
@@ -21,27 +21,31 @@ _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _IMMUTABLE = "field is immutable"
 
 
+def internal_kind(kind: GroupKind, strategy: Strategy) -> GroupKind:
+    """Return the kind that refusals name."""
+    return kind if strategy.internal_group is None else GroupKind(strategy.internal_group, kind.kind)
+
+
 def validate_create(obj: Object, *, namespaced: bool, strategy: Strategy) -> list[FieldError]:
     """Return what is wrong with the metadata of a new object; its name was generated already."""
-    meta = obj["metadata"]
-    errors = _validate_name(meta, strategy)
-    generation = meta.get("generation") or 0
-    if generation < 0:
-        errors.append(invalid(_METADATA.child("generation"), generation, "must be greater than or equal to 0"))
-    errors += _validate_namespace(meta.get("namespace") or "", namespaced=namespaced)
-    return errors + _validate_common(meta, plain=strategy.plain_finalizers)
+    return [
+        *_validate_name(obj, strategy),
+        *_validate_namespace(obj["metadata"].get("namespace") or "", namespaced=namespaced),
+        *_validate_common(obj["metadata"], plain=strategy.plain_finalizers),
+    ]
 
 
-def _validate_name(meta: Object, strategy: Strategy) -> list[FieldError]:
+def _validate_name(obj: Object, strategy: Strategy) -> list[FieldError]:
     errors: list[FieldError] = []
-    generated, name = meta.get("generateName"), meta.get("name")
+    generated, name = obj["metadata"].get("generateName"), obj["metadata"].get("name")
     if generated:
         path = _METADATA.child("generateName")
-        errors += [invalid(path, generated, text) for text in strategy.validate_name(generated, prefix=True)]
+        texts = strategy.validate_object_name(obj, generated, prefix=True)
+        errors += [invalid(path, generated, text) for text in texts]
     path = _METADATA.child("name")
     if not name:
         return [*errors, required(path, "name or generateName is required")]
-    return errors + [invalid(path, name, text) for text in strategy.validate_name(name, prefix=False)]
+    return errors + [invalid(path, name, text) for text in strategy.validate_object_name(obj, name, prefix=False)]
 
 
 def _validate_namespace(namespace: str, *, namespaced: bool) -> list[FieldError]:
@@ -54,11 +58,20 @@ def _validate_namespace(namespace: str, *, namespaced: bool) -> list[FieldError]
 
 
 def _validate_common(meta: Object, *, plain: bool) -> list[FieldError]:
+    generation = meta.get("generation") or 0
+    errors: list[FieldError] = []
+    if generation < 0:
+        errors.append(invalid(_METADATA.child("generation"), generation, "must be greater than or equal to 0"))
+    errors += _validate_maps_and_owners(meta)
+    errors += _validate_finalizers(meta.get("finalizers") or [])
+    return errors if plain else errors + _validate_finalizer_paths(meta)
+
+
+def _validate_maps_and_owners(meta: Object) -> list[FieldError]:
     return [
         *validate_labels(meta.get("labels") or {}, _METADATA.child("labels")),
         *validate_annotations(meta.get("annotations") or {}, _METADATA.child("annotations")),
         *_validate_owners(meta.get("ownerReferences") or []),
-        *_validate_finalizers(meta.get("finalizers") or [], plain=plain),
     ]
 
 
@@ -116,18 +129,24 @@ def _validate_owner(owner: Object, path: Path) -> list[FieldError]:
     return errors
 
 
-def _validate_finalizers(finalizers: Sequence[str], *, plain: bool) -> list[FieldError]:
+def _validate_finalizers(finalizers: Sequence[str]) -> list[FieldError]:
     path = _METADATA.child("finalizers")
-    errors: list[FieldError] = []
-    for index, finalizer in enumerate(finalizers):
-        errors += [invalid(path, finalizer, text) for text in names.qualified_name(finalizer)]
-        if not plain and not is_full_finalizer(finalizer):
-            text = "name is neither a standard finalizer name nor is it fully qualified"
-            errors.append(invalid(path.index(index), finalizer, text))
+    errors = [invalid(path, finalizer, text) for finalizer in finalizers for text in names.qualified_name(finalizer)]
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
         errors.append(invalid(path, list(finalizers), text))
     return errors
+
+
+def _validate_finalizer_paths(meta: Object) -> list[FieldError]:
+    """Return which finalizers have no path: the kinds of Kubernetes' core want one, the registry does not."""
+    path = _METADATA.child("finalizers")
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(path.index(index), finalizer, text)
+        for index, finalizer in enumerate(meta.get("finalizers") or [])
+        if not is_full_finalizer(finalizer)
+    ]
 
 
 def is_full_finalizer(finalizer: str) -> bool:
@@ -135,15 +154,21 @@ def is_full_finalizer(finalizer: str) -> bool:
     return "/" in finalizer or finalizer in _STANDARD_FINALIZERS
 
 
-def validate_update(obj: Object, old: Object, *, own: bool = False, plain: bool = False) -> list[FieldError]:
+def validate_update(obj: Object, old: Object, *, strategy: Strategy, status: bool = False) -> list[FieldError]:
     """Return what is wrong with the metadata of an update; what the client left out was filled in from `old`.
 
-    Built-in kinds check their metadata again, as an update and as an object (not so custom resources, `own`): clients
-    see each error as often as Kubernetes finds it. `plain` tells that finalizers need no path.
+    The registry checks the object and the change, then the kind does once more what its strategy says; of a write to
+    the status kinds look at the change alone.
     """
-    common = _validate_common(obj["metadata"], plain=plain)
-    change = [*_validate_change(obj["metadata"], old["metadata"]), *common]
-    return [*common, *change, *change, *([] if own else common)]
+    meta, plain = obj["metadata"], strategy.plain_finalizers
+    change = _validate_change(meta, old["metadata"])
+    errors = [*_validate_common(meta, plain=True), *change]
+    for check in ("change",) if status else strategy.metadata_checks:
+        if check == "object":
+            errors += [*_validate_name(obj, strategy), *_validate_common(meta, plain=plain)]
+        else:
+            errors += [*change, *([] if plain else _validate_finalizer_paths(meta))]
+    return errors
 
 
 def _validate_change(meta: Object, before: Object) -> list[FieldError]:
@@ -153,7 +178,7 @@ def _validate_change(meta: Object, before: Object) -> list[FieldError]:
     for member in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(member) != before.get(member):
             errors.append(invalid(_METADATA.child(member), meta.get(member), _IMMUTABLE))
-    return errors
+    return errors + _validate_maps_and_owners(meta)
 
 
 def _no_new_finalizers(new: Sequence[str], old: Sequence[str]) -> list[FieldError]:

@@ -106,8 +106,10 @@ def patched(
 
     if isinstance(document, dict):
         _check_kind(services, target, document, describe)
-    words = converter_text if patch_type == STRATEGIC_PATCH else str
-    return decode_patched(request, codec, document, complaints, describe, words)
+    if patch_type == STRATEGIC_PATCH or target.served.custom:
+        words = converter_text if patch_type == STRATEGIC_PATCH else str
+        return decode_patched(request, codec, document, complaints, describe, words)
+    return decode_patched(request, codec, document, complaints, describe, ordered=lambda: loads(describe()))
 
 
 def _check_kind(services: Services, target: Target, document: Object, describe: Callable[[], str]) -> None:
@@ -141,8 +143,11 @@ def decode_patched(
     complaints: list[str],
     describe: Callable[[], str],
     words: Callable[[DecodeError], str] = str,
+    ordered: Callable[[], Any] | None = None,
 ) -> Object:
     """Return a patched document as an object; what a patch brought that does not fit is refused in its own words.
+
+    Unknown fields are told in the order of the document, or of what `ordered` makes of it.
 
     Raises:
         Invalid: the document does not decode, or has unknown fields where that is strictly forbidden.
@@ -152,6 +157,8 @@ def decode_patched(
         obj, unknown = codec.decode(copy_object(document), report=mode != "Ignore")
     except DecodeError as error:
         raise _rejected(describe(), words(error)) from error
+    if len(unknown) > 1 and ordered is not None:
+        unknown = codec.decode(ordered())[1]
     complaints = [*complaints, *unknown]
     if complaints and mode == "Strict":
         raise _rejected(describe(), f"strict decoding error: {', '.join(complaints)}")
