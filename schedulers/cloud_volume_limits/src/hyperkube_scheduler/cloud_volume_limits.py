@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, not_found
+from hyperkube_lib.scheduling.claims import CHANGES, Claims
 from hyperkube_lib.scheduling.csi_migration import MIGRATED_PLUGINS
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
-from hyperkube.kinds.volumes import claim_names, not_made_for
+from hyperkube.kinds.volumes import claim_names
 from hyperkube.machinery.objects import Object, annotations_of, labels_of, namespace_of
 
 REASON = "node(s) exceed max volume count"
@@ -57,7 +57,7 @@ class _CloudLimits(FilterPlugin):
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes with room for the pod's disks that are not there yet."""
         refused = np.zeros(len(nodes), dtype=bool)
-        why = self._unusable(pod.pod)
+        why = self._claims.unusable(pod.pod) if self._claims is not None else ""
         if why:
             return Filtered(refused, {why: ~refused}, ~refused)
         wanted = self._disks(pod.pod)
@@ -79,17 +79,6 @@ class _CloudLimits(FilterPlugin):
     def _moved(self, node: str) -> bool:
         csi_node = self._claims.csi_node(node) if self._claims is not None else None
         return self.provisioner in annotations_of(csi_node or {}).get(MIGRATED_PLUGINS, "").split(",")
-
-    def _unusable(self, pod: Object) -> str:
-        """Return why a pod that is to be placed cannot be counted: a claim is missing, or is not its own."""
-        for name, ephemeral in claim_names(pod) if self._claims is not None else ():
-            claim = self._claims.claim(namespace_of(pod), name) if self._claims is not None else None
-            if claim is None:
-                return f"looking up PVC {namespace_of(pod)}/{name}: {not_found('persistentvolumeclaim', name)}"
-            why = not_made_for(claim, pod) if ephemeral else ""
-            if why:
-                return why
-        return ""
 
     def _disks(self, pod: Object) -> set[str]:
         found = {self._disk(volume) for volume in _volumes(pod)}

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_lib.scheduling.claims import CHANGES, Claims, not_found
+from hyperkube_lib.scheduling.claims import CHANGES, Claims
 from hyperkube_lib.scheduling.csi_migration import MIGRATED, handle_of, of_provisioner, of_volume
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
-from hyperkube.kinds.volumes import claim_names, not_made_for
+from hyperkube.kinds.volumes import claim_names
 from hyperkube.machinery.objects import Object, namespace_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class NodeVolumeLimits(FilterPlugin):
         refused, known = np.zeros(len(nodes), dtype=bool), self._claims
         if known is None:
             return Filtered(~refused)
-        why = _unusable(pod.pod, known)
+        why = known.unusable(pod.pod)
         if why:
             return Filtered(refused, {why: ~refused}, ~refused)
         wanted = _attached([pod.pod], known)
@@ -83,18 +83,6 @@ class NodeVolumeLimits(FilterPlugin):
 
 def _volumes(pod: Object) -> list[Object]:
     return list(pod.get("spec", {}).get("volumes") or ())
-
-
-def _unusable(pod: Object, known: Claims) -> str:
-    """Return why a pod that is to be placed cannot be counted: it needs a claim that is not there, or not its own."""
-    for name, ephemeral in claim_names(pod):
-        claim = known.claim(namespace_of(pod), name)
-        if claim is None:
-            return f"looking up PVC {namespace_of(pod)}/{name}: {not_found('persistentvolumeclaim', name)}"
-        why = not_made_for(claim, pod) if ephemeral else ""
-        if why:
-            return why
-    return ""
 
 
 def _attached(pods: Iterable[Object], known: Claims) -> Attached:

@@ -17,7 +17,7 @@ from hyperkube.kinds.resources import (
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
 )
-from hyperkube.kinds.volumes import claim_names, class_name
+from hyperkube.kinds.volumes import claim_names, class_name, not_made_for
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of, namespace_of
 
@@ -48,6 +48,20 @@ class Claims:
     def claim(self, namespace: str, name: str) -> Object | None:
         """Return a claim."""
         return self._informer(PERSISTENT_VOLUME_CLAIMS).get(namespace, name)
+
+    def unusable(self, pod: Object) -> str:
+        """Return why the volumes of a pod that is to be placed cannot be counted, or the empty string.
+
+        A claim of the pod is missing, or was made for something else.
+        """
+        for name, ephemeral in claim_names(pod):
+            claim = self.claim(namespace_of(pod), name)
+            if claim is None:
+                return f"looking up PVC {namespace_of(pod)}/{name}: {not_found('persistentvolumeclaim', name)}"
+            why = not_made_for(claim, pod) if ephemeral else ""
+            if why:
+                return why
+        return ""
 
     def claims_of(self, pod: Object) -> list[Object]:
         """Return those of the pod's claims that exist."""
