@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 
 import pytest
+from hyperkube_lib.leader_election import ElectionOptions, LeaderElector
 
-from hyperkube.client.leader_election import ElectionOptions, LeaderElector
 from hyperkube.kinds.resources import CRON_JOBS, EVENTS, JOBS, LEASES, NODES, PODS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import NotFound

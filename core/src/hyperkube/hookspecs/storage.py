@@ -57,8 +57,12 @@ class Upkeep(Protocol):
         """
 
 
+class Unreadable(ValueError):
+    """A stored form that cannot be turned into a value; the message says why."""
+
+
 class ValueProvider(Protocol):
-    """Encrypts values with the help of somebody else; safe to use from many threads.
+    """Encrypts values with the help of another service; safe to use from many threads.
 
     Attributes:
         prefix: how the values that it encrypted begin.
@@ -66,16 +70,16 @@ class ValueProvider(Protocol):
 
     prefix: bytes
 
-    def conceal(self, value: bytes, context: bytes) -> bytes:
+    def transform_to_storage(self, value: bytes, context: bytes) -> bytes:
         """Return the encrypted value with its prefix; `context` is authenticated but not stored.
 
         Raises: `StoreUnavailable` while that is not possible.
         """
 
-    def reveal(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
         """Return the value, and whether it should be encrypted anew.
 
-        Raises: `hyperkube.storage.transformed.Unreadable` in place of a value.
+        Raises: `Unreadable` in place of a value.
         """
 
     def check(self) -> bool:
@@ -118,7 +122,7 @@ def storage_encrypt(provider: str, settings: Mapping[str, Any]) -> ValueProvider
         thread, with the provider's name and its table; the host closes what is returned.
     Returns: None for the name of another plugin's provider.
     Raises: `UsageError` in one line that begins with the place in the table.
-    Must: answer at once; nobody needs to be there yet who helps with the encryption.
+    Must: answer at once; the service that helps with the encryption need not be there yet.
     """
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hyperkube.machinery.schema import StructuralType, compile_schema
+from hyperkube.machinery.schema import compile_schema
 
 pytest.importorskip("hyperkube_api.core.v1")
 
@@ -55,35 +55,3 @@ def test_types_that_contain_themselves_can_be_walked():
 
     assert walk(schema, "properties", "a", "properties", "b", "not").is_struct
     assert walk(schema, "items").form == "untyped"
-
-
-def test_structural_schemas_answer_the_same_questions(pod):
-    schema = {
-        "type": "object",
-        "properties": {
-            "spec": {
-                "type": "object",
-                "properties": {
-                    "rows": {
-                        "type": "array",
-                        "x-kubernetes-list-type": "map",
-                        "x-kubernetes-list-map-keys": ["id"],
-                        "items": {"type": "object", "properties": {"id": {"type": "string", "default": "a"}}},
-                    },
-                    "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-                    "labels": {"type": "object", "additionalProperties": {"type": "string"}},
-                    "port": {"x-kubernetes-int-or-string": True},
-                },
-            }
-        },
-    }
-
-    info = StructuralType(schema, root=pod.field("metadata"))
-
-    assert walk(info, "spec", "rows").list_map_keys == ("id",)
-    assert walk(info, "spec", "rows", "[]", "id").default == "a"
-    assert walk(info, "spec", "free").form == "untyped"
-    assert walk(info, "spec", "labels", "x").is_scalar
-    assert walk(info, "spec", "port").is_scalar
-    assert walk(info, "metadata", "finalizers").list_type == "set"
-    assert walk(info, "spec", "nothing") is None

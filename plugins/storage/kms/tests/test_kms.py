@@ -8,11 +8,11 @@ import pytest
 from hyperkube_storage.kms import Kms, messages
 from hyperkube_storage.kms.envelope import SEED, VALID_SECONDS
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.storage.store import StoreUnavailable
-from hyperkube.storage.transformed import Unreadable
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -51,17 +51,17 @@ def provide(server, clock):
 def test_a_value_comes_back(provide):
     provider = provide()
 
-    stored = provider.conceal(b"plain words", KEY)
+    stored = provider.transform_to_storage(b"plain words", KEY)
 
     assert stored.startswith(b"k8s:enc:kms:v2:vault:")
     assert b"plain words" not in stored
-    assert provider.reveal(stored, KEY) == (b"plain words", False)
+    assert provider.transform_from_storage(stored, KEY) == (b"plain words", False)
 
 
 def test_what_is_stored_is_what_kubernetes_stores(provide):
     provider = provide()
 
-    stored = messages.EncryptedObject.FromString(provider.conceal(b"v", KEY).removeprefix(provider.prefix))
+    stored = messages.EncryptedObject.FromString(provider.transform_to_storage(b"v", KEY).removeprefix(provider.prefix))
 
     assert (stored.key_id, stored.encrypted_dek_source_type) == ("key-1", SEED)
     assert dict(stored.annotations) == {"a.example": b"1"}
@@ -71,34 +71,34 @@ def test_what_is_stored_is_what_kubernetes_stores(provide):
 
 def test_the_kms_is_asked_once_for_many_values(provide, server):
     provider = provide()
-    stored = [provider.conceal(b"v", KEY) for _ in range(5)]
+    stored = [provider.transform_to_storage(b"v", KEY) for _ in range(5)]
     other = provide()
     other.check()
 
-    assert {other.reveal(one, KEY) for one in stored} == {(b"v", False)}
+    assert {other.transform_from_storage(one, KEY) for one in stored} == {(b"v", False)}
     assert server.calls.count("decrypt") == 1
     assert server.calls.count("encrypt") <= 2
 
 
 def test_another_place_or_a_changed_value_is_unreadable(provide):
     provider = provide()
-    stored = provider.conceal(b"v", KEY)
+    stored = provider.transform_to_storage(b"v", KEY)
 
     for changed, context in ((stored, OTHER), (stored[:-1], KEY), (provider.prefix + b"\xff", KEY)):
         with pytest.raises(Unreadable):
-            provider.reveal(changed, context)
+            provider.transform_from_storage(changed, context)
 
 
 def test_a_new_key_makes_old_values_stale(provide, server):
     provider = provide()
-    old = provider.conceal(b"v", KEY)
+    old = provider.transform_to_storage(b"v", KEY)
 
     server.key_id = "key-2"
     provider.check()
-    new = provider.conceal(b"v", KEY)
+    new = provider.transform_to_storage(b"v", KEY)
 
-    assert provider.reveal(old, KEY) == (b"v", True)
-    assert provider.reveal(new, KEY) == (b"v", False)
+    assert provider.transform_from_storage(old, KEY) == (b"v", True)
+    assert provider.transform_from_storage(new, KEY) == (b"v", False)
 
 
 def test_the_seed_outlives_a_kms_that_is_away_for_a_while(provide, server, clock):
@@ -106,12 +106,12 @@ def test_the_seed_outlives_a_kms_that_is_away_for_a_while(provide, server, clock
     provider.check()
     server.stop()
 
-    stored = provider.conceal(b"v", KEY)
+    stored = provider.transform_to_storage(b"v", KEY)
     clock.advance(VALID_SECONDS + 1)
 
-    assert provider.reveal(stored, KEY) == (b"v", False)
+    assert provider.transform_from_storage(stored, KEY) == (b"v", False)
     with pytest.raises(StoreUnavailable, match="kms Status"):
-        provider.conceal(b"v", KEY)
+        provider.transform_to_storage(b"v", KEY)
 
 
 def test_health_is_what_the_kms_says(provide, server):
@@ -135,11 +135,11 @@ def test_a_provider_that_was_closed_asks_no_more(provide):
 def test_a_seed_that_the_kms_does_not_decrypt_is_unreadable(provide, server, caplog):
     caplog.set_level(logging.CRITICAL)
     provider = provide()
-    stored = messages.EncryptedObject.FromString(provider.conceal(b"v", KEY).removeprefix(provider.prefix))
+    stored = messages.EncryptedObject.FromString(provider.transform_to_storage(b"v", KEY).removeprefix(provider.prefix))
     stored.key_id = "unknown"
 
     with pytest.raises(Unreadable, match="failed to decrypt DEK, error: kms Decrypt: no such key"):
-        provider.reveal(provider.prefix + stored.SerializeToString(), KEY)
+        provider.transform_from_storage(provider.prefix + stored.SerializeToString(), KEY)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hyperkube.machinery.schema.kube_object import KubeObject
 from hyperkube.machinery.schema.lookup import SchemaType, TypeInfo
 from hyperkube.machinery.schema.mismatch import DecodeError
 from hyperkube.machinery.schema.reference import resolve
-from hyperkube.machinery.schema.structural import StructuralType
 from hyperkube.machinery.schema.traits import Package
 
 compile = compile_schema  # noqa: A001 -- read as `schema.compile`
@@ -21,7 +20,6 @@ __all__ = [
     "KubeSchema",
     "Package",
     "SchemaType",
-    "StructuralType",
     "TypeInfo",
     "compile",
     "compile_schema",

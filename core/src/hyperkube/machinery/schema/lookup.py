@@ -1,7 +1,7 @@
 """`TypeInfo`: what patches and server-side apply ask about a place in an object.
 
 One protocol serves schemas of built-in kinds (`SchemaType`) and the structural schemas of custom resources
-(`hyperkube.machinery.schema.structural.StructuralType`). A `TypeInfo` is immutable; walk it with `field` and `items`.
+(a library of its own declares those). A `TypeInfo` is immutable; walk it with `field` and `items`.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ from hyperkube_host.apiserver.encryption import EncryptedValues, read_configurat
 from hyperkube_host.apiserver.encryption.live import POLL_SECONDS
 from hyperkube_host.apiserver.server import ApiServer
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.kinds.resources import CONFIG_MAPS, SECRETS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.users import UserInfo
 from hyperkube.storage.memory import MemoryStore
-from hyperkube.storage.transformed import Unreadable
 
 ADMIN = UserInfo("admin", "", ("system:masters",))
 KEY = "/registry/secrets/d/a"
@@ -62,57 +62,57 @@ class TestProviders:
     def test_what_is_encrypted_can_be_read_again(self, values, provider):
         form = values(keyed(provider, "a"))
         for value in (b"", b"x", b"sixteen bytes!!!", b"{}" * 3000):
-            stored = form.conceal(KEY, value)
+            stored = form.transform_to_storage(KEY, value)
 
             assert stored.startswith(f"k8s:enc:{provider}:v1:key-a:".encode())
             assert value not in stored or len(value) < 2
-            assert form.reveal(KEY, stored) == (value, False)
+            assert form.transform_from_storage(KEY, stored) == (value, False)
 
     def test_no_two_encryptions_are_equal(self, values, provider):
         form = values(keyed(provider, "a"))
 
-        assert form.conceal(KEY, b"value") != form.conceal(KEY, b"value")
+        assert form.transform_to_storage(KEY, b"value") != form.transform_to_storage(KEY, b"value")
 
     def test_the_first_key_writes_and_all_read(self, values, provider):
-        old = values(keyed(provider, "a")).conceal(KEY, b"value")
+        old = values(keyed(provider, "a")).transform_to_storage(KEY, b"value")
         rotated = values(keyed(provider, "b", "a"))
 
-        assert rotated.reveal(KEY, old) == (b"value", True)
-        assert rotated.reveal(KEY, rotated.conceal(KEY, b"value")) == (b"value", False)
+        assert rotated.transform_from_storage(KEY, old) == (b"value", True)
+        assert rotated.transform_from_storage(KEY, rotated.transform_to_storage(KEY, b"value")) == (b"value", False)
 
     def test_a_key_that_is_gone_is_missed(self, values, provider):
-        old = values(keyed(provider, "a")).conceal(KEY, b"value")
+        old = values(keyed(provider, "a")).transform_to_storage(KEY, b"value")
 
         with pytest.raises(Unreadable, match="no matching key was found for the provided"):
-            values(keyed(provider, "b")).reveal(KEY, old)
+            values(keyed(provider, "b")).transform_from_storage(KEY, old)
 
     def test_plain_values_need_identity(self, values, provider):
         with pytest.raises(Unreadable, match="no matching prefix found"):
-            values(keyed(provider, "a")).reveal(KEY, b"{}")
+            values(keyed(provider, "a")).transform_from_storage(KEY, b"{}")
 
-        assert values(keyed(provider, "a"), IDENTITY).reveal(KEY, b"{}") == (b"{}", True)
+        assert values(keyed(provider, "a"), IDENTITY).transform_from_storage(KEY, b"{}") == (b"{}", True)
 
 
 @pytest.mark.parametrize("provider", ["aesgcm", "secretbox"])
 def test_a_changed_value_is_noticed(values, provider):
     form = values(keyed(provider, "a"))
-    stored = bytearray(form.conceal(KEY, b"value"))
+    stored = bytearray(form.transform_to_storage(KEY, b"value"))
     stored[-1] ^= 1
 
     with pytest.raises(Unreadable):
-        form.reveal(KEY, bytes(stored))
+        form.transform_from_storage(KEY, bytes(stored))
 
 
 def test_gcm_ties_a_value_to_its_place(values):
     form = values(keyed("aesgcm", "a"))
 
     with pytest.raises(Unreadable, match="cipher: message authentication failed"):
-        form.reveal(OTHER, form.conceal(KEY, b"value"))
+        form.transform_from_storage(OTHER, form.transform_to_storage(KEY, b"value"))
 
 
 def test_cbc_is_what_any_aes_reads(values):
     """The initial vector first, then PKCS#7: as kubernetes ``pkg/storage/value/encrypt/aes/aes.go`` has it."""
-    stored = values(keyed("aescbc", "a")).conceal(KEY, b"value").removeprefix(b"k8s:enc:aescbc:v1:key-a:")
+    stored = values(keyed("aescbc", "a")).transform_to_storage(KEY, b"value").removeprefix(b"k8s:enc:aescbc:v1:key-a:")
 
     reader = Cipher(algorithms.AES(b"a" * 32), modes.CBC(stored[:16])).decryptor()
 
@@ -120,20 +120,20 @@ def test_cbc_is_what_any_aes_reads(values):
 
 
 def test_decryption_is_left_by_putting_identity_first(values):
-    old = values(keyed("aescbc", "a")).conceal(KEY, b"value")
+    old = values(keyed("aescbc", "a")).transform_to_storage(KEY, b"value")
     leaving = values(IDENTITY, keyed("aescbc", "a"))
 
-    assert leaving.reveal(KEY, old) == (b"value", True)
-    assert leaving.conceal(KEY, b"value") == b"value"
+    assert leaving.transform_from_storage(KEY, old) == (b"value", True)
+    assert leaving.transform_to_storage(KEY, b"value") == b"value"
     with pytest.raises(Unreadable, match="identity transformer tried to read encrypted data"):
-        values(IDENTITY).reveal(KEY, old)
+        values(IDENTITY).transform_from_storage(KEY, old)
 
 
 def test_resources_without_a_rule_are_left_alone(values):
     form = values(keyed("aescbc", "a"), resource="configmaps")
 
-    assert form.conceal(KEY, b"value") == b"value"
-    assert form.reveal(KEY, b"value") == (b"value", False)
+    assert form.transform_to_storage(KEY, b"value") == b"value"
+    assert form.transform_from_storage(KEY, b"value") == (b"value", False)
 
 
 @pytest.mark.parametrize(

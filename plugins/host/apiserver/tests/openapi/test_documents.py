@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from hyperkube_host.apiserver.openapi import OpenApi, gnostic_v3
 from hyperkube_host.apiserver.openapi.gnostic import encode_document
+from hyperkube_lib.structural_schema.structural_type import StructuralType
 
 from hyperkube.hookspecs.api import ResourceSpec, Subresource
 from hyperkube.machinery.codecs.wire_scalars import read_numbers
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
-from hyperkube.machinery.schema import StructuralType
 
 pytest.importorskip("hyperkube_api.apps.v1")
 

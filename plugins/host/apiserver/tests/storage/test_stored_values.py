@@ -4,10 +4,10 @@ from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_host.apiserver.storage.stored_definitions import from_v1beta1
 from hyperkube_host.apiserver.storage.stored_values import StoredValues
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.groups import GroupVersion
 from hyperkube.machinery.schema import compile_schema
-from hyperkube.storage.transformed import Unreadable
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def values():
 def test_json_is_left_alone(values):
     stored = b'{"kind":"ConfigMap","apiVersion":"v1"}'
 
-    value, stale = values.reveal("/registry/configmaps/d/a", stored)
+    value, stale = values.transform_from_storage("/registry/configmaps/d/a", stored)
 
     assert value is stored
     assert not stale
@@ -32,7 +32,7 @@ def test_protobuf_becomes_json_that_is_to_be_written_anew(values):
     obj = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"k": "v"}}
     stored = Protobuf().encode(obj, compile_schema("hyperkube_api.core.v1:ConfigMap"))
 
-    value, stale = values.reveal("/registry/configmaps/d/a", stored)
+    value, stale = values.transform_from_storage("/registry/configmaps/d/a", stored)
 
     assert orjson.loads(value) == obj
     assert stale
@@ -57,16 +57,16 @@ def older_values(values):
 def test_another_version_can_be_stored(values, older_values):
     value = orjson.dumps(SCALER)
 
-    stored = older_values.conceal(SCALER_KEY, value)
+    stored = older_values.transform_to_storage(SCALER_KEY, value)
 
     document = orjson.loads(stored)
     assert list(document)[:2] == ["kind", "apiVersion"]
     assert (document["apiVersion"], document["spec"]["targetCPUUtilizationPercentage"]) == ("autoscaling/v1", 80)
-    assert orjson.loads(older_values.reveal(SCALER_KEY, stored)[0])["spec"] == SCALER["spec"]
-    assert older_values.reveal(SCALER_KEY, stored)[1] is False
-    assert older_values.reveal(SCALER_KEY, value) == (value, True)
-    assert values.reveal(SCALER_KEY, stored)[1] is True
-    assert orjson.loads(values.reveal(SCALER_KEY, stored)[0])["apiVersion"] == "autoscaling/v2"
+    assert orjson.loads(older_values.transform_from_storage(SCALER_KEY, stored)[0])["spec"] == SCALER["spec"]
+    assert older_values.transform_from_storage(SCALER_KEY, stored)[1] is False
+    assert older_values.transform_from_storage(SCALER_KEY, value) == (value, True)
+    assert values.transform_from_storage(SCALER_KEY, stored)[1] is True
+    assert orjson.loads(values.transform_from_storage(SCALER_KEY, stored)[0])["apiVersion"] == "autoscaling/v2"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_another_version_can_be_stored(values, older_values):
 )
 def test_what_cannot_be_read_says_why(values, stored, message):
     with pytest.raises(Unreadable, match=message):
-        values.reveal("/registry/odd/a", stored)
+        values.transform_from_storage("/registry/odd/a", stored)
 
 
 def test_an_old_definition_gives_each_version_what_all_shared():

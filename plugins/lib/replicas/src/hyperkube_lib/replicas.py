@@ -8,6 +8,7 @@ five hundred. Source of the behaviour: kubernetes ``pkg/controller/replicaset``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -18,7 +19,6 @@ from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations
 from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
-from hyperkube.client.slow_start import slow_start
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.kinds import workloads
 from hyperkube.kinds.conditions import condition, with_condition, without_condition
@@ -39,6 +39,9 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
+
+AT_ONCE = 8
+"""Attempts under way at the same time, once it goes well."""
 
 BURST = 500
 
@@ -265,3 +268,33 @@ def workers_of(options: Any, flag: str, default: int = 2) -> int:
 
 
 __all__ = ["Decision", "ReplicasController", "decide", "status_of", "workers_of"]
+
+
+def slow_start(count: int, attempt: Callable[[], None]) -> tuple[int, ApiError | OSError | None]:
+    """Call `attempt` `count` times, in batches of 1, 2, 4, …, each batch on several threads.
+
+    A mistake that meets every attempt costs a few of them, not hundreds.
+    Source: kubernetes ``pkg/controller/replicaset/replica_set.go`` (slowStartBatch).
+
+    Returns:
+        How many attempts went well; and the first failure of the batch after which the rest was left undone, if any.
+    """
+    done, batch = 0, 1
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="slow-start") as pool:
+        while done < count:
+            size = min(batch, count - done)
+            outcomes = [_outcome(attempt)] if size == 1 else list(pool.map(_outcome, [attempt] * size))
+            failures = [failure for failure in outcomes if failure is not None]
+            done += size - len(failures)
+            if failures:
+                return done, failures[0]
+            batch *= 2
+    return done, None
+
+
+def _outcome(attempt: Callable[[], None]) -> ApiError | OSError | None:
+    try:
+        attempt()
+    except (ApiError, OSError) as failure:
+        return failure
+    return None

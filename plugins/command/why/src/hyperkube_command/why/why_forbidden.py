@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+from hyperkube_lib.rbac_explanation import Policy, Question, explain, user_named
 
-from hyperkube.kinds.rbac_explanation import Policy, Question, explain, user_named
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.objects import Object
 

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
 from hyperkube_host.controller_manager.flags import FAMILIES, NAME
+from hyperkube_lib.leader_election import LeaderElector, election_options, make_identity
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
-from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
 from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController

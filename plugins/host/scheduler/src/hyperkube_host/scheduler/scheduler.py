@@ -26,11 +26,11 @@ from hyperkube_host.scheduler.podgroup.cycle import GATES, GroupCycle
 from hyperkube_host.scheduler.profile.profiles import DEFAULT_NAME, Profiles, Running
 from hyperkube_host.scheduler.queue.scheduling_queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
 from hyperkube_host.scheduler.schedule_one.schedule_pod import Chooser
+from hyperkube_lib.leader_election import LeaderElector, election_options, make_identity
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import InformerFactory
-from hyperkube.client.leader_election import LeaderElector, election_options, make_identity
 from hyperkube.hookspecs.scheduling import PodInfo
 from hyperkube.kinds.resources import POD_GROUPS, PODS
 from hyperkube.machinery.clock import Clock, SystemClock

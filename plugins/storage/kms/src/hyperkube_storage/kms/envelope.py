@@ -17,9 +17,9 @@ from typing import Any
 
 from hyperkube_storage.kms.service import KeyService
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import Clock
 from hyperkube.storage.store import StoreUnavailable
-from hyperkube.storage.transformed import Unreadable
 
 SEED = 1
 """The kind of what the KMS encrypts: a seed, not (0) a key."""
@@ -68,7 +68,7 @@ class Envelope:
         self._closed = threading.Event()
         threading.Thread(target=self._follow, name=f"kms-{name}", daemon=True).start()
 
-    def conceal(self, value: bytes, context: bytes) -> bytes:
+    def transform_to_storage(self, value: bytes, context: bytes) -> bytes:
         """Encrypt under the seed that is in use.
 
         Raises:
@@ -88,7 +88,7 @@ class Envelope:
         )
         return self.prefix + bytes(stored.SerializeToString(deterministic=True))
 
-    def reveal(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
         """Decrypt; stale if the key is not the one in use any more.
 
         Raises:

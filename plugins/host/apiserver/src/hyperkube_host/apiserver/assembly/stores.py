@@ -15,12 +15,12 @@ from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.storage.backend import load_storage, provider_factory
 from hyperkube_host.apiserver.storage.storage_options import check_media_type, storage_versions
 from hyperkube_host.apiserver.storage.stored_values import StoredValues
+from hyperkube_lib.transformed_store import Transformer, Transformers, transformed
 
 from hyperkube.plugin import PluginContext
 from hyperkube.plugin.settings import PluginSettings
 from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.store import Store
-from hyperkube.storage.transformed import ValueForm, ValueForms, transformed
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +79,9 @@ def _open(
     host = load_storage(foundation.options.storage.storage_backend, context)
     foundation.hosts.add(host)
     raw: Store = host.hook.storage_open()
-    forms: list[ValueForm] = []
+    forms: list[Transformer] = []
     if encryption is not None:
         forms.append(EncryptedValues(encryption, lambda key: registry.get().stored_at(key)))
     if not isinstance(raw, Subscribable):  # other programs may have written to it
         forms.append(StoredValues(registry.get, storage_versions(foundation.options.storage)))
-    return OpenedStore(raw, transformed(raw, ValueForms(forms)) if forms else raw)
+    return OpenedStore(raw, transformed(raw, Transformers(forms)) if forms else raw)

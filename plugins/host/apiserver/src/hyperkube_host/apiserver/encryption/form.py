@@ -7,8 +7,8 @@ from typing import Protocol
 
 from hyperkube_host.apiserver.encryption.providers import Provider
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.groups import GroupResource
-from hyperkube.storage.transformed import Unreadable
 
 
 class Rules(Protocol):
@@ -30,7 +30,7 @@ class EncryptedValues:
         self._rules = rules
         self._resource_of = resource_of
 
-    def reveal(self, key: str, stored: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, key: str, stored: bytes) -> tuple[bytes, bool]:
         """Decrypt; stale unless it is the first provider's first key that did it.
 
         Raises:
@@ -44,7 +44,7 @@ class EncryptedValues:
             if not stored.startswith(provider.prefix):
                 continue
             try:
-                value, stale = provider.reveal(stored, context)
+                value, stale = provider.transform_from_storage(stored, context)
             except Unreadable as error:
                 failed = error
                 if provider.prefix:
@@ -53,10 +53,10 @@ class EncryptedValues:
                 return value, stale or place > 0
         raise failed
 
-    def conceal(self, key: str, value: bytes) -> bytes:
+    def transform_to_storage(self, key: str, value: bytes) -> bytes:
         """Encrypt with the first provider of the resource."""
         providers = self._providers(key)
-        return providers[0].conceal(value, key.encode()) if providers else value
+        return providers[0].transform_to_storage(value, key.encode()) if providers else value
 
     def _providers(self, key: str) -> Sequence[Provider]:
         resource = self._resource_of(key)

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 from typing import Protocol
 
-from hyperkube.hookspecs.storage import ValueProvider
-from hyperkube.storage.transformed import Unreadable
+from hyperkube.hookspecs.storage import Unreadable, ValueProvider
 
 PREFIX = b"k8s:enc:"
 """How every encrypted value begins, whatever encrypted it."""
@@ -138,12 +137,12 @@ class KeyedProvider:
         self._keys = [(f"{key}:".encode(), cipher) for key, cipher in keys.items()]
         self._family = "Secretbox" if name == "secretbox" else "AES"
 
-    def conceal(self, value: bytes, context: bytes) -> bytes:
+    def transform_to_storage(self, value: bytes, context: bytes) -> bytes:
         """Encrypt with the first key."""
         label, cipher = self._keys[0]
         return self.prefix + label + cipher.encrypt(value, context)
 
-    def reveal(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
         """Decrypt with the key that is named; stale if it is not the first.
 
         Raises:
@@ -161,11 +160,11 @@ class Identity:
 
     prefix = b""
 
-    def conceal(self, value: bytes, context: bytes) -> bytes:
+    def transform_to_storage(self, value: bytes, context: bytes) -> bytes:
         """Return the value."""
         return value
 
-    def reveal(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, stored: bytes, context: bytes) -> tuple[bytes, bool]:
         """Return the value.
 
         Raises:

@@ -5,9 +5,10 @@ It tells a refused user the names of bindings and roles, which an administrator 
 
 from __future__ import annotations
 
+from hyperkube_lib.rbac_explanation import Policy, Question, explain
+
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.authz import Attributes
-from hyperkube.kinds.rbac_explanation import Policy, Question, explain
 from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 
 

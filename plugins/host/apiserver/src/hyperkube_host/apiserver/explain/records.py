@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
+from hyperkube_host.apiserver.explain.json_difference import json_difference
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Attributes
@@ -21,7 +22,6 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Forbidden
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object, name_of, uid_of
-from hyperkube.machinery.patch.json_difference import json_difference
 from hyperkube.machinery.times import format_time
 
 KEPT = 1000

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
+from hyperkube_lib.structural_schema.structural_type import StructuralType
 from hyperkube_lib.structural_schema.structure import OWN, drop_nulls, fill, prune
 
 from hyperkube.machinery.groups import GroupVersionKind
@@ -17,7 +18,6 @@ from hyperkube.machinery.schema import DecodeError, SchemaType, TypeInfo, compil
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 from hyperkube.machinery.schema.strict import Members
-from hyperkube.machinery.schema.structural import StructuralType
 
 JsonSchema = Mapping[str, Any]
 _METADATA = "hyperkube_api.meta.v1:ObjectMeta"

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
+from hyperkube_lib.transformed_store import TransformedStore
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform, read_object
 from hyperkube_lib.watch_cache.object_table import IndexFunction, by_field, by_owner
 from hyperkube_lib.watch_cache.resource_cache import ResourceCache
@@ -21,7 +22,6 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.storage.feed import Subscribable
-from hyperkube.storage.transformed import TransformedStore
 
 OWNERS_INDEX = "metadata.ownerReferences.uid"
 Parsed: TypeAlias = list[Object]

@@ -15,8 +15,8 @@ from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer.decode import check_size, parsed, validation_mode
+from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_yaml
 
-from hyperkube.machinery.codecs.document import Document, as_warnings, read_yaml
 from hyperkube.machinery.codecs.yaml import YamlError
 from hyperkube.machinery.errors import BadRequest, NotFound
 from hyperkube.machinery.field import Path, required

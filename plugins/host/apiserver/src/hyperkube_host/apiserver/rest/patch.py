@@ -18,6 +18,7 @@ from hyperkube_host.apiserver.rest.create import place
 from hyperkube_host.apiserver.rest.options import create_options, refuse
 from hyperkube_host.apiserver.rest.patch_text import converter_text, go_text, touched
 from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.decode import check_size, unregistered, validation_mode
@@ -30,7 +31,6 @@ from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.patch.refusal import shown
-from hyperkube.machinery.patch.strategic import apply_strategic_patch
 from hyperkube.machinery.schema import DecodeError
 
 JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH = negotiation.PATCH_TYPES

@@ -15,11 +15,11 @@ from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.storage.stored_definitions import OLD, from_v1beta1
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.codecs.protobuf import MAGIC, Protobuf, ProtobufError, open_envelope
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema, DecodeError
-from hyperkube.storage.transformed import Unreadable
 
 _DEFINITIONS = "/apiextensions.k8s.io/customresourcedefinitions/"
 _HEAD = re.compile(rb'\{"kind":"(\w+)","apiVersion":"([\w./-]+)"')
@@ -42,7 +42,7 @@ class StoredValues:
         self._others: dict[bytes, ServedResource | None] = {}
         self._written: dict[GroupVersionKind, ServedResource] | None = None
 
-    def reveal(self, key: str, stored: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, key: str, stored: bytes) -> tuple[bytes, bool]:
         """Return JSON in the storage version.
 
         Raises:
@@ -62,7 +62,7 @@ class StoredValues:
             return orjson.dumps(_headed(other.to_storage(orjson.loads(stored)))), not self._is_written(other)
         return stored, bool(self._versions) and _kind_of(head) in self._wanted()
 
-    def conceal(self, key: str, value: bytes) -> bytes:
+    def transform_to_storage(self, key: str, value: bytes) -> bytes:
         """Return JSON in the version that is written."""
         if not self._versions or (head := _HEAD.match(value)) is None:
             return value

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.storage.feed import Subscribable, Subscription
 from hyperkube.storage.store import (
     Compare,
@@ -24,57 +25,53 @@ from hyperkube.storage.store import (
 )
 
 
-class Unreadable(ValueError):
-    """A stored form that cannot be turned into a value; the message says why."""
-
-
-class ValueForm(Protocol):
+class Transformer(Protocol):
     """How values are kept; safe to use from many threads."""
 
-    def reveal(self, key: str, stored: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, key: str, stored: bytes) -> tuple[bytes, bool]:
         """Return the value of a stored form, and whether it should be stored anew.
 
         Raises:
             Unreadable: it has none.
         """
 
-    def conceal(self, key: str, value: bytes) -> bytes:
+    def transform_to_storage(self, key: str, value: bytes) -> bytes:
         """Return the form in which a value is stored."""
 
 
-class ValueForms:
+class Transformers:
     """Several forms, one around the other; the first is the outermost, next to the store."""
 
-    def __init__(self, forms: Sequence[ValueForm]) -> None:
+    def __init__(self, forms: Sequence[Transformer]) -> None:
         self._forms = tuple(forms)
 
-    def reveal(self, key: str, stored: bytes) -> tuple[bytes, bool]:
+    def transform_from_storage(self, key: str, stored: bytes) -> tuple[bytes, bool]:
         """Take off one form after the other; stale if any of them is."""
         any_stale = False
         for form in self._forms:
-            stored, stale = form.reveal(key, stored)
+            stored, stale = form.transform_from_storage(key, stored)
             any_stale = any_stale or stale
         return stored, any_stale
 
-    def conceal(self, key: str, value: bytes) -> bytes:
+    def transform_to_storage(self, key: str, value: bytes) -> bytes:
         """Put the forms on again."""
         for form in reversed(self._forms):
-            value = form.conceal(key, value)
+            value = form.transform_to_storage(key, value)
         return value
 
 
 class TransformedWatch:
-    """A watch whose values are revealed."""
+    """A watch whose values are transformed back."""
 
-    def __init__(self, watch: StoreWatch, reveal: Callable[[EventBatch], EventBatch]) -> None:
+    def __init__(self, watch: StoreWatch, from_storage: Callable[[EventBatch], EventBatch]) -> None:
         self._watch = watch
-        self._reveal = reveal
+        self._from_storage = from_storage
         self.request_progress = watch.request_progress
         self.close = watch.close
 
     def __iter__(self) -> Iterator[EventBatch]:
         """Yield the batches of the watch."""
-        return map(self._reveal, iter(self._watch))
+        return map(self._from_storage, iter(self._watch))
 
 
 class TransformedStore:
@@ -85,7 +82,7 @@ class TransformedStore:
         form: turns values into what is stored, and back.
     """
 
-    def __init__(self, store: Store, form: ValueForm) -> None:
+    def __init__(self, store: Store, form: Transformer) -> None:
         self.store = store
         self._form = form
         self.revision = store.revision
@@ -95,22 +92,22 @@ class TransformedStore:
         self.close = store.close
 
     def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
-        """Return one key with its value revealed."""
+        """Return one key with its value transformed back."""
         item = self.store.get(key, revision=revision)
-        return self._revealed(item) if item is not None else None
+        return self._from_storage(item) if item is not None else None
 
     def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
-        """Return keys with their values revealed."""
+        """Return keys with their values transformed back."""
         found = self.store.range(start, end, limit=limit, revision=revision, keys_only=keys_only)
         if keys_only:
             return found
-        return RangeResult([self._revealed(item) for item in found.items], found.revision, found.count, found.more)
+        return RangeResult([self._from_storage(item) for item in found.items], found.revision, found.count, found.more)
 
     def txn(self, compare: Sequence[Compare], success: Sequence[Put | Delete]) -> TxnResult:
         """Store values in their form."""
-        conceal = self._form.conceal
+        transform_to_storage = self._form.transform_to_storage
         operations = [
-            Put(operation.key, conceal(operation.key, operation.value), operation.lease)
+            Put(operation.key, transform_to_storage(operation.key, operation.value), operation.lease)
             if isinstance(operation, Put)
             else operation
             for operation in success
@@ -118,11 +115,11 @@ class TransformedStore:
         result = self.store.txn(compare, operations)
         if not result.current:
             return result
-        current = [self._revealed(item) if item is not None else None for item in result.current]
+        current = [self._from_storage(item) if item is not None else None for item in result.current]
         return TxnResult(result.succeeded, result.revision, current)
 
     def watch(self, start: str, end: str, *, revision: int) -> StoreWatch:
-        """Watch with values revealed."""
+        """Watch with values transformed back."""
         return TransformedWatch(self.store.watch(start, end, revision=revision), self._batch)
 
     def _batch(self, batch: EventBatch) -> EventBatch:
@@ -130,17 +127,17 @@ class TransformedStore:
 
     def _event(self, event: StoreEvent) -> StoreEvent:
         current, previous = event.current, event.previous
-        revealed = self._revealed(current) if current is not None else None
-        before = self._revealed(previous) if previous is not None else None
-        if revealed is current and before is previous:
+        after = self._from_storage(current) if current is not None else None
+        before = self._from_storage(previous) if previous is not None else None
+        if after is current and before is previous:
             return event
-        return StoreEvent(event.key, event.revision, revealed, before)
+        return StoreEvent(event.key, event.revision, after, before)
 
-    def _revealed(self, item: KeyValue) -> KeyValue:
+    def _from_storage(self, item: KeyValue) -> KeyValue:
         if not item.value:  # a subscription may leave previous values out
             return item
         try:
-            value, stale = self._form.reveal(item.key, item.value)
+            value, stale = self._form.transform_from_storage(item.key, item.value)
         except Unreadable as error:
             return item._replace(unreadable=str(error))
         if value is item.value and not stale:
@@ -154,14 +151,14 @@ class SubscribableTransformedStore(TransformedStore):
     def subscribe(
         self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
     ) -> Subscription:
-        """Call `deliver` with values revealed."""
+        """Call `deliver` with values transformed back."""
         store = self.store
         if not isinstance(store, Subscribable):
             raise TypeError(f"{store!r} does not call its readers")
         return store.subscribe(start, end, lambda batch: deliver(self._batch(batch)), previous=previous)
 
 
-def transformed(store: Store, form: ValueForm) -> Store:
+def transformed(store: Store, form: Transformer) -> Store:
     """Return a store around `store` that can do what it can."""
     return (
         SubscribableTransformedStore(store, form) if isinstance(store, Subscribable) else TransformedStore(store, form)

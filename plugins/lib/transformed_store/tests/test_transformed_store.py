@@ -1,13 +1,14 @@
 import pytest
+from hyperkube_lib.transformed_store import Transformers, transformed
 from hyperkube_lib.watch_cache.cached_object import read_object
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
+from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import StorageReadError
 from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Compare, Delete, Put
-from hyperkube.storage.transformed import Unreadable, ValueForms, transformed
 from hyperkube.testing.contracts.storage import StoreContract
 
 
@@ -17,12 +18,12 @@ class Reversed:
     def __init__(self, letter=b"n"):
         self.letter = letter
 
-    def reveal(self, key, stored):
+    def transform_from_storage(self, key, stored):
         if stored[:1] not in {b"o", b"n"}:
             raise Unreadable("no matching prefix found")
         return stored[:0:-1], stored[:1] != self.letter
 
-    def conceal(self, key, value):
+    def transform_to_storage(self, key, value):
         return self.letter + value[::-1]
 
 
@@ -52,7 +53,7 @@ class TestContract(StoreContract):
         return lambda: transformed(MemoryStore(clock), Reversed())
 
 
-def test_values_are_concealed_in_the_store_and_revealed_to_everybody_else(store, inner):
+def test_values_are_transformed_in_the_store_and_back_for_readers(store, inner):
     watch = iter(store.watch("/a", "/b", revision=store.revision()))
 
     store.txn([], [Put("/a/x", b"abc")])
@@ -75,7 +76,7 @@ def test_an_old_form_is_stale(store, inner):
 
 
 def test_forms_lie_around_one_another(inner):
-    store = transformed(inner, ValueForms([Reversed(), Reversed(b"o")]))
+    store = transformed(inner, Transformers([Reversed(), Reversed(b"o")]))
 
     store.txn([], [Put("/a/x", b"abc")])
 

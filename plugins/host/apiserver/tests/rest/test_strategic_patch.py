@@ -1,7 +1,7 @@
 import pytest
+from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 
 from hyperkube.machinery.errors import ApiError, BadRequest
-from hyperkube.machinery.patch.strategic import apply_strategic_patch
 
 A, B, C = {"port": 1, "name": "a"}, {"port": 2, "name": "b"}, {"port": 3, "name": "c"}
 

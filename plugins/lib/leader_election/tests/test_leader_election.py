@@ -3,9 +3,9 @@
 import threading
 
 import pytest
+from hyperkube_lib.leader_election import ElectionOptions, LeaderElector, lock_resource
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.client.leader_election import ElectionOptions, LeaderElector, lock_resource
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import ServiceUnavailable, UsageError
 

@@ -1,8 +1,8 @@
 """Bodies are decoded with all that strict validation has to say about them."""
 
 import pytest
+from hyperkube_host.apiserver.serializer.document import as_warnings, read_json, read_yaml
 
-from hyperkube.machinery.codecs.document import as_warnings, read_json, read_yaml
 from hyperkube.machinery.schema import compile_schema
 from hyperkube.machinery.schema.mismatch import DecodeError, TypeMismatch
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.apply import apply_configuration
 from hyperkube_lib.structured_merge.managed_fields import FieldScope, track_update
@@ -12,10 +13,9 @@ from hyperkube_lib.structured_merge.managed_fields import FieldScope, track_upda
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
-from hyperkube.machinery.patch.strategic import apply_strategic_patch
 from hyperkube.machinery.schema import compile_schema
 
-GOLDEN = Path(__file__).parents[5] / "shared" / "golden" / "dev"
+GOLDEN = Path(__file__).parents[6] / "shared" / "golden" / "dev"
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 MODULES = {
     "v1": "hyperkube_api.core.v1",

@@ -3,8 +3,8 @@
 import threading
 
 import pytest
+from hyperkube_lib.replicas import AT_ONCE, slow_start
 
-from hyperkube.client.slow_start import AT_ONCE, slow_start
 from hyperkube.machinery.errors import Forbidden
 
 

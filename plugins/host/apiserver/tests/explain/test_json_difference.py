@@ -1,10 +1,10 @@
 """What changed, as a patch: applying it to the one gives the other."""
 
 import pytest
+from hyperkube_host.apiserver.explain.json_difference import json_difference
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hyperkube.machinery.patch.json_difference import json_difference
 from hyperkube.machinery.patch.json_patch import apply_json_patch
 
 NAMES = st.text(st.sampled_from("ab/~0"), min_size=1, max_size=2)
