@@ -32,6 +32,8 @@ NAMES = (
     "range_load_balancer",
     "website_controller",
     "owners_command",
+    "event_logger",
+    "required_labels",
 )
 UV = Path(sys.executable).with_name("uv")
 READY_SECONDS = 15
@@ -272,6 +274,67 @@ def test_the_controller_makes_a_deployment_and_a_service_of_a_website(site, api)
 
     assert deployment["spec"]["replicas"] == 2
     assert service["spec"]["ports"][0]["port"] == 8080
+
+
+def test_the_server_is_listed_and_a_link_of_its_name_starts_it(site, api):
+    program = site.folder / "hyperkube"
+    program.write_text(f"#!{site.python}\nfrom hyperkube.command.main import main\nmain()\n")
+    program.chmod(0o755)
+    link = site.folder / "kube-event-logger"
+    link.symlink_to(program)
+    out = site.folder / "events.jsonl"
+    with out.open("w") as file:
+        logger = subprocess.Popen([str(link), f"--master={api.url}", "--event-type=Warning"], stdout=file)
+
+    try:
+        event = {
+            "metadata": {"name": "e"},
+            "involvedObject": {"kind": "Pod", "name": "a", "namespace": "default"},
+            "type": "Warning",
+            "reason": "BackOff",
+        }
+        assert api.create("/api/v1/namespaces/default/events", event)[0] == 201
+        line = site.wait(out.read_text, "the event")
+    finally:
+        end(logger)
+
+    assert "  event-logger         the same as kube-event-logger" in site.output("--help")
+    assert "--event-type string" in site.output("event-logger", "--help")
+    assert json.loads(line)["object"] == "Pod/a"
+    assert site.refusal("event-logger", "--event-type=Error") == (
+        "error: --event-type must be Normal or Warning, not 'Error'"
+    )
+
+
+def test_the_flag_of_the_admission_plugin_is_the_servers(site, tmp_path):
+    config = tmp_path / "plugins.yaml"
+    config.write_text("admission.RequiredLabels:\n  hint: see the wiki\n")
+    port = free_port()
+    flags = (
+        "--storage-backend=memory", "--secure-port=0", f"--insecure-port={port}", f"--cert-dir={tmp_path}",
+        "--enable-admission-plugins=RequiredLabels", "--disable-admission-plugins=ServiceAccount",
+        f"--plugin-config={config}",
+    )  # fmt: skip
+    server = site.start("apiserver", *flags, "--required-labels=team,cost-center")
+    api = Api(port)
+
+    try:
+        site.wait(lambda: api.ask("GET", "/readyz")[0] == 200, "the API server")
+        refused, answer = api.create("/api/v1/namespaces/default/pods", pod("a", team="red"))
+    finally:
+        end(server)
+
+    assert refused == 403
+    assert answer["message"] == 'pods "a" is forbidden: labels are missing: cost-center (see the wiki)'
+    assert "--required-labels strings" in site.output("apiserver", "--help")
+    assert site.refusal("apiserver", *flags, "--required-labels-grace-period=soon").startswith(
+        "error: invalid argument 'soon' for --required-labels-grace-period: "
+    )
+    config.write_text("admission.RequiredLabels:\n  hints: see the wiki\n")
+    line = site.refusal("apiserver", *flags)
+    assert "\n" not in line
+    assert "'hints'" in line
+    assert "RequiredLabels" in line
 
 
 def test_the_command_is_listed_and_shows_who_owns_whom(site, api):
