@@ -4,12 +4,14 @@ import contextlib
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 import recordings
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.edge import Edge
+from hyperkube_lib.serving.serving_certificates import ensure_key
 
 from hyperkube.storage.memory import MemoryStore
 
@@ -52,6 +54,8 @@ pytestmark = [
 
 @contextlib.contextmanager
 def serving():
+    folder = tempfile.TemporaryDirectory()
+    key = ensure_key(Path(folder.name) / "service-account.key")
     server = ApiServer(
         options={
             "token-auth-file": str(GOLDEN / "users.csv"),
@@ -59,6 +63,8 @@ def serving():
             "service-cluster-ip-range": ["10.96.0.0/16"],
             "allow-privileged": True,
             "service-account-issuer": ["https://kubernetes.default.svc.cluster.local"],
+            "service-account-signing-key-file": key,
+            "service-account-key-file": (key,),
         },
         store=MemoryStore(history_seconds=300),
     )
@@ -70,6 +76,7 @@ def serving():
     finally:
         edge.close(0)
         server.close()
+        folder.cleanup()
 
 
 def replayed(report):

@@ -38,7 +38,11 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """A recognised user; `cache_seconds` > 0 lets the edge reuse the answer for equal credentials."""
+    """A recognised user; `cache_seconds` > 0 lets the edge reuse the answer for equal credentials.
+
+    `audiences` are those, among the ones that were asked for, for which the credential is good; empty where it says
+    nothing of audiences: then it is good for the server's own.
+    """
 
     user: UserInfo
     audiences: tuple[str, ...] = ()

@@ -1,11 +1,17 @@
 """The types of the group authentication: one of them is decoded, and comes back from protobuf."""
 
+from types import SimpleNamespace
+
 import pytest
 from hyperkube_api.authentication.resources import AuthenticationApi
+from hyperkube_api.authentication.reviews import AUTHENTICATE_OPTION, review_token
 
+from hyperkube.hookspecs.authn import Authenticated
 from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.errors import Unauthorized
 from hyperkube.machinery.objects import copy_object
 from hyperkube.machinery.schema import compile_schema
+from hyperkube.machinery.users import UserInfo
 from hyperkube.testing.contracts.api import ApiContract
 
 OBJECT = {
@@ -36,3 +42,34 @@ def test_a_tokenreview_has_no_member_that_is_not_declared(schema):
 
 class TestContract(ApiContract):
     plugin = AuthenticationApi
+
+
+OPTIONS = {"service-account-issuer": ("https://issuer",)}
+
+
+def status(found, **spec):
+    def authenticate(credentials):
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    review = SimpleNamespace(
+        body={"spec": {"token": "t", **spec}}, options={**OPTIONS, AUTHENTICATE_OPTION: authenticate}
+    )
+    return review_token(review)["status"]
+
+
+def test_a_token_that_says_nothing_of_audiences_is_good_for_the_servers_own():
+    known = Authenticated(UserInfo("bob"))
+
+    assert status(known) == {"authenticated": True, "user": {"username": "bob"}, "audiences": ["https://issuer"]}
+    assert status(known, audiences=["a"]) == {"user": {}, "error": "invalid bearer token"}
+
+
+def test_a_token_tells_for_which_audiences_it_is_good():
+    assert status(Authenticated(UserInfo("bob"), ("a",)), audiences=["a", "b"])["audiences"] == ["a"]
+
+
+def test_a_review_says_why_a_token_is_bad():
+    assert status(None) == {"user": {}, "error": "invalid bearer token"}
+    assert status(Unauthorized("it is old")) == {"user": {}, "error": "[invalid bearer token, it is old]"}

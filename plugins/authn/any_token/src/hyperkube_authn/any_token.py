@@ -28,4 +28,4 @@ class AnyToken(Plugin):
             name, groups = credentials.token, ""
         if not name:
             return None
-        return Authenticated(UserInfo(name, "", tuple(groups.split(",")) if groups else ()), credentials.audiences)
+        return Authenticated(UserInfo(name, "", tuple(groups.split(",")) if groups else ()))

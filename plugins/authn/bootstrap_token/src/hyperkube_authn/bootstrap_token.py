@@ -53,7 +53,7 @@ class BootstrapToken(Plugin):
         groups = extra_groups(data.get("auth-extra-groups", ""))
         if data.get("usage-bootstrap-authentication") != "true" or groups is None:
             return None
-        return Authenticated(UserInfo(f"system:bootstrap:{token_id}", "", (GROUP, *groups)), credentials.audiences)
+        return Authenticated(UserInfo(f"system:bootstrap:{token_id}", "", (GROUP, *groups)))
 
     def _secret(self, token_id: str) -> Object | None:
         try:

@@ -29,6 +29,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.kinds.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, metadata, name_of, namespace_of, uid_of
 from hyperkube.machinery.times import parse_time
@@ -39,6 +40,12 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 _CACHE_SECONDS = 10.0
+_CLAIMED = {
+    SERVICE_ACCOUNTS: "service account UID ({actual}) does not match claim",
+    SECRETS: "secret UID ({actual}) does not match service account secret ref claim",
+    PODS: "pod UID ({actual}) does not match service account pod ref claim",
+    NODES: "node UID ({actual}) does not match service account node ref claim",
+}
 _GRACE = timedelta(seconds=60)
 """A token lives on for so long after the deletion of what it is bound to was due."""
 _EXTRA = "authentication.kubernetes.io/"
@@ -47,6 +54,10 @@ _EXTRA = "authentication.kubernetes.io/"
 def _listed(value: Any) -> list[str]:
     parts = value.split(",") if isinstance(value, str) else list(value or ())
     return [str(part) for part in parts if part]
+
+
+def _go_list(texts: Iterable[str]) -> str:
+    return f"[{' '.join(map(quote, texts))}]"
 
 
 class ServiceAccount(Plugin):
@@ -107,13 +118,15 @@ class ServiceAccount(Plugin):
             if checks_times:
                 self._check_times(claims)
             return claims
-        raise Unauthorized
+        raise Unauthorized("go-jose/go-jose: error in cryptographic primitive")
 
     def _check_times(self, claims: Mapping[str, Any]) -> None:
         now = self.context.clock.now().timestamp()
         expires, begins = claims.get("exp"), claims.get("nbf", 0)
-        if not isinstance(expires, int | float) or now > expires or now < begins:
-            raise Unauthorized
+        if not isinstance(expires, int | float) or now > expires:
+            raise Unauthorized("service account token has expired")
+        if now < begins:
+            raise Unauthorized("service account token is not valid yet")
 
     def _common_audiences(self, meant_for: Any, wanted: Iterable[str]) -> tuple[str, ...]:
         """Return the audiences of the token among those that were asked for, the server's own by default."""
@@ -121,7 +134,8 @@ class ServiceAccount(Plugin):
         accepted = frozenset(wanted) or self._audiences
         common = tuple(audience for audience in audiences if audience in accepted)
         if not common:
-            raise Unauthorized
+            given, targets = (_go_list(listed) for listed in (audiences, wanted or sorted(self._audiences)))
+            raise Unauthorized(f"token audiences {given} is invalid for the target audiences {targets}")
         return common
 
     def _find(self, resource: GroupVersionResource, namespace: str, name: str) -> Object | None:
@@ -144,8 +158,10 @@ class ServiceAccount(Plugin):
             Unauthorized: it is gone, was replaced, or is past its deletion.
         """
         found = self._find(resource, namespace, name)
-        if found is None or (uid and uid_of(found) != uid) or self._is_past(found):
-            raise Unauthorized
+        if found is None or self._is_past(found):
+            raise Unauthorized("service account token has been invalidated")
+        if uid and uid_of(found) != uid:
+            raise Unauthorized(f"{_CLAIMED[resource].format(actual=uid_of(found))} ({uid})")
         return found
 
     def _is_past(self, obj: Object) -> bool:

@@ -52,5 +52,5 @@ class TokenFile(Plugin):
         digest = _digest(credentials.token)
         for known, user in self._users.items():
             if hmac.compare_digest(known, digest):
-                return Authenticated(user, credentials.audiences, _CACHE_SECONDS)
+                return Authenticated(user, (), _CACHE_SECONDS)
         return None

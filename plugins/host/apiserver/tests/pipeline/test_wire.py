@@ -92,6 +92,32 @@ def test_a_patch_with_a_key_twice_is_warned_of_or_refused(server, deployment):
     assert 'strict decoding error: duplicate field "metadata.labels.x"' in orjson.loads(refused.body)["message"]
 
 
+def test_unknown_fields_of_a_patch_are_told_in_the_order_of_the_patched_document(server, deployment):
+    patch = {"spec": {"nope": 1}, "bogus": 1}
+
+    refused = http(server, "PATCH", DEPLOYMENT, patch, query="fieldValidation=Strict", kind=MERGE)
+
+    assert orjson.loads(refused.body)["message"].endswith('unknown field "bogus", unknown field "spec.nope"')
+
+
+def test_another_uid_is_a_conflict_before_anything_else(server, deployment):
+    found = orjson.loads(http(server, "GET", DEPLOYMENT).body)
+    del found["metadata"]["resourceVersion"]
+    found["metadata"]["uid"] = "x"
+
+    refused = http(server, "PUT", DEPLOYMENT, found)
+
+    assert "Precondition failed: UID in precondition: x" in orjson.loads(refused.body)["message"]
+
+
+def test_a_dry_run_may_name_a_version_of_what_it_creates(server):
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "resourceVersion": "5"}}
+    path = "/api/v1/namespaces/default/configmaps"
+
+    assert http(server, "POST", path, body, query="dryRun=All").status == 201
+    assert http(server, "POST", path, body).status == 500
+
+
 def test_a_strategic_patch_of_another_shape_is_refused_in_the_converters_words(server, deployment):
     answer = http(server, "PATCH", DEPLOYMENT, {"spec": "x"}, kind=STRATEGIC)
 

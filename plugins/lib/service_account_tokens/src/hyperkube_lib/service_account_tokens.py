@@ -120,7 +120,8 @@ class TokenIssuer:
         if bound is not None:
             private[str(bound["kind"]).lower()] = {"name": name_of(bound), "uid": uid_of(bound)}
         if node is not None:
-            private["node"] = {"name": name_of(node), "uid": uid_of(node)}
+            uid = uid_of(node)
+            private["node"] = {"name": name_of(node), **({"uid": uid} if uid else {})}
         ends = expires
         if self._is_extended(audiences, seconds, bound):
             private["warnafter"] = int(expires.timestamp())

@@ -5,6 +5,9 @@ Source: kubernetes pkg/registry/authentication. The token authenticator is the h
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from hyperkube.hookspecs.api import Call
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import BadRequest, Unauthorized
@@ -12,6 +15,7 @@ from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.times import format_time
 from hyperkube.machinery.users import UserInfo
 
+_INVALID_TOKEN = "invalid bearer token"  # noqa: S105 -- a message
 AUTHENTICATE_OPTION = "token-authenticator"
 """The option that holds ``Callable[[Credentials], Authenticated | None]``: the host's chain of authenticators."""
 
@@ -33,17 +37,27 @@ def _token_status(call: Call, spec: Object) -> Object:
     authenticate = call.options.get(AUTHENTICATE_OPTION)
     if authenticate is None:
         return {"user": {}, "error": "no token authenticator is configured"}
-    audiences = tuple(spec.get("audiences") or ())
+    own = server_audiences(call.options)
+    asked = tuple(spec.get("audiences") or own)
     try:
-        found: Authenticated | None = authenticate(Credentials(token=spec["token"], audiences=audiences))
+        found: Authenticated | None = authenticate(Credentials(token=spec["token"], audiences=asked))
     except Unauthorized as error:
-        return {"user": {}, "error": error.message}
+        return {"user": {}, "error": f"[{_INVALID_TOKEN}, {error.message}]"}
     if found is None:
-        return {"user": {}}
+        return {"user": {}, "error": _INVALID_TOKEN}
+    audiences = list(found.audiences) or [audience for audience in asked if audience in own]
+    if asked and not audiences:
+        return {"user": {}, "error": _INVALID_TOKEN}
     status: Object = {"authenticated": True, "user": user_shape(found.user)}
-    if found.audiences:
-        status["audiences"] = list(found.audiences)
+    if audiences:
+        status["audiences"] = audiences
     return status
+
+
+def server_audiences(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the audiences of the server itself: ``--api-audiences``, or else the issuers of its tokens."""
+    given = options.get("api-audiences") or options.get("service-account-issuer") or ()
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def review_self(call: Call) -> Object:

@@ -113,7 +113,7 @@ class OIDC(Plugin):
         if credentials.audiences and not set(credentials.audiences) <= self._audiences:
             return None
         left = float(claims["exp"]) - now
-        return Authenticated(user, credentials.audiences, min(_CACHE_SECONDS, left))
+        return Authenticated(user, (), min(_CACHE_SECONDS, left))
 
     def _signed(self, issuer: Issuer, keys: KeySet, token: str) -> Mapping[str, Any]:
         """Return the claims of a token that another one led to.

@@ -8,10 +8,11 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from hyperkube.hookspecs.api import Call, Subresource
+from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS
-from hyperkube.machinery.errors import ApiError, BadRequest, Conflict, Invalid, NotFound
-from hyperkube.machinery.field import ROOT, FieldError, forbidden, invalid, too_long
-from hyperkube.machinery.groups import GroupKind, GroupVersionKind
+from hyperkube.machinery.errors import BadRequest, Conflict, Invalid, NotFound
+from hyperkube.machinery.field import ROOT, FieldError, invalid, quote
+from hyperkube.machinery.groups import GroupKind, GroupResource, GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, metadata, uid_of
 from hyperkube.machinery.times import format_time
 
@@ -19,6 +20,7 @@ DEFAULT_SECONDS = 3600
 MIN_SECONDS = 600
 MAX_SECONDS = 2**32
 BOUND_KINDS = {"Pod": PODS, "Secret": SECRETS, "Node": NODES}
+_KIND = GroupKind("authentication.k8s.io", "TokenRequest")
 SIGNER_OPTION = "service-account-signer"
 
 
@@ -33,28 +35,25 @@ def create_token(call: Call) -> Object:
     """Return the TokenRequest with its token and expiry in the status.
 
     Raises:
-        BadRequest: the request names another account or namespace.
-        Invalid: the lifetime or the bound object's kind is not allowed.
+        Invalid: the request names another account or namespace, or the lifetime is not allowed.
+        BadRequest: a token cannot be bound to this object.
         Conflict: the bound object is another one of that name.
         NotFound: the account or the bound object does not exist, or tokens cannot be issued here.
     """
     request = call.body or {}
-    meta = metadata(request)
-    if meta.get("name") and meta["name"] != call.name:
-        raise BadRequest(f'name in URL does not match name in TokenRequest: "{call.name}" vs "{meta["name"]}"')
+    _insist_on_place(call, metadata(request))
     account = call.objects.get(SERVICE_ACCOUNTS, call.name, call.namespace)
     signer = call.options.get(SIGNER_OPTION)
     if signer is None:
         raise NotFound("the server could not find the requested resource")
     spec = {**(request.get("spec") or {})}
+    spec["audiences"] = list(spec.get("audiences") or call.options.get("api-audiences") or _issuer_audience(call))
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = DEFAULT_SECONDS
     errors = _problems(spec)
     if errors:
-        raise Invalid.about(GroupKind("authentication.k8s.io", "TokenRequest"), "", errors)
-    bound = _bound_object(call, spec.get("boundObjectRef"))
-    if not spec.get("audiences"):
-        spec["audiences"] = list(call.options.get("api-audiences") or _issuer_audience(call))
+        raise Invalid.about(_KIND, "", errors)
+    bound, node = _bound_objects(call, spec.get("boundObjectRef"))
     if call.dry_run:
         token, expires = "", call.clock.now()
     else:
@@ -64,7 +63,9 @@ def create_token(call: Call) -> Object:
             audiences=tuple(spec["audiences"]),
             seconds=spec["expirationSeconds"],
             bound=bound,
+            node=node,
         )
+    members = ("audiences", "expirationSeconds", "boundObjectRef")
     return {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
@@ -73,9 +74,16 @@ def create_token(call: Call) -> Object:
             "namespace": call.namespace,
             "creationTimestamp": format_time(call.clock.now()),
         },
-        "spec": spec,
+        "spec": {member: spec.get(member) for member in members},
         "status": {"token": token, "expirationTimestamp": format_time(expires)},
     }
+
+
+def _insist_on_place(call: Call, meta: Object) -> None:
+    for member, wanted in (("name", call.name), ("namespace", call.namespace)):
+        if meta.get(member) and meta[member] != wanted:
+            text = f"must match the service account {member} if specified"
+            raise Invalid.about(_KIND, call.name, [invalid(ROOT.child("metadata", member), meta[member], text)])
 
 
 def _issuer_audience(call: Call) -> list[str]:
@@ -91,39 +99,53 @@ def _problems(spec: Object) -> list[FieldError]:
     if seconds < MIN_SECONDS:
         return [invalid(path, seconds, "may not specify a duration less than 10 minutes")]
     if seconds > MAX_SECONDS:
-        return (
-            [too_long(path, MAX_SECONDS)]
-            if isinstance(seconds, str)
-            else [invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")]
-        )
-    reference = spec.get("boundObjectRef")
-    if reference and not reference.get("name"):
-        return [forbidden(ROOT.child("spec", "boundObjectRef", "name"), "must be set")]
+        return [invalid(path, seconds, "may not specify a duration larger than 2^32 seconds")]
     return []
 
 
-def _bound_object(call: Call, reference: Object | None) -> Object | None:
-    """Return the object that the token is bound to: it is valid as long as the object exists."""
-    if not reference:
-        return None
-    kind, name = reference.get("kind") or "", reference.get("name") or ""
-    resource = BOUND_KINDS.get(kind)
-    if resource is None or reference.get("apiVersion") not in {None, "", "v1"}:
-        gvk = f"{reference.get('apiVersion') or ''}, Kind={kind}"
-        raise BadRequest(f"cannot bind token for serviceaccount {call.name!r} to type {gvk}".replace("'", '"'))
-    try:
-        found = call.objects.get(resource, name, "" if kind == "Node" else call.namespace)
-    except ApiError as error:
-        raise error from None
+def _bound_objects(call: Call, reference: Object | None) -> tuple[Object | None, Object | None]:
+    """Return the object that the token is bound to, whose end ends the token, and the node of a pod that runs."""
+    if reference is None:
+        return None, None
+    group, version, kind = _group_version_kind(reference)
+    resource = None if group else BOUND_KINDS.get(kind)
+    if resource is None:
+        raise BadRequest(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+    name = reference.get("name") or ""
+    found = call.objects.get(resource, name, "" if kind == "Node" else call.namespace)
+    if kind == "Pod" and (spec_of(found).get("serviceAccountName") or "") != call.name:
+        text = "to pod running with different serviceaccount name."
+        raise BadRequest(f"cannot bind token for serviceaccount {quote(call.name)} {text}")
     wanted = reference.get("uid")
     if wanted and wanted != uid_of(found):
-        raise Conflict.about(
-            resource.group_resource,
-            name,
+        why = (
             f"the UID in the bound object reference ({wanted}) does not match the UID in record. "
-            "The object might have been deleted and then recreated",
+            "The object might have been deleted and then recreated"
         )
-    return {**found, "kind": kind, "apiVersion": "v1"}
+        raise Conflict.about(GroupResource("", kind), name, why)
+    bound = {**found, "kind": kind, "apiVersion": "v1"}
+    return bound, _node_of(call, found) if kind == "Pod" else None
+
+
+def _group_version_kind(reference: Object) -> tuple[str, str, str]:
+    """Return group, version and kind as Go reads them: of what is no group version, the kind alone."""
+    kind = reference.get("kind") or ""
+    try:
+        version = GroupVersion.parse(reference.get("apiVersion") or "")
+    except ValueError:
+        return "", "", kind
+    return version.group, version.version, kind
+
+
+def _node_of(call: Call, pod: Object) -> Object | None:
+    """Return the node that a pod is bound to; of one that does not exist its name alone."""
+    name = spec_of(pod).get("nodeName")
+    if not name:
+        return None
+    try:
+        return call.objects.get(NODES, name)
+    except NotFound:
+        return {"metadata": {"name": name}}
 
 
 TOKEN = Subresource(

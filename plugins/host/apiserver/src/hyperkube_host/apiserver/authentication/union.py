@@ -133,7 +133,10 @@ class Authentication:
         Raises:
             Unauthorized: the token is one of ours and not good.
         """
-        found = self.identify(credentials)
+        try:
+            found = self.identify(credentials)
+        except Unauthorized as error:  # a review tells why, unlike the answer to a request
+            raise error.__cause__ or error  # noqa: B904 -- it is the cause itself
         if found is None or found.user.name == ANONYMOUS:
             return None
         return replace(found, user=with_authenticated_group(found.user))

@@ -109,7 +109,7 @@ def patched(
     if patch_type == STRATEGIC_PATCH or target.served.custom:
         words = converter_text if patch_type == STRATEGIC_PATCH else str
         return decode_patched(request, codec, document, complaints, describe, words)
-    return decode_patched(request, codec, document, complaints, describe, ordered=lambda: loads(describe()))
+    return decode_patched(request, codec, document, complaints, describe, ordered=lambda: loads(describe().encode()))
 
 
 def _check_kind(services: Services, target: Target, document: Object, describe: Callable[[], str]) -> None:
