@@ -119,7 +119,7 @@ def test_a_watch_from_before_the_fork_gets_what_it_missed(seed, began):
 
 
 def test_after_very_many_changes_the_store_is_read(began, monkeypatch):
-    monkeypatch.setattr(watch_cache, "MOST_EARLY", 5)
+    monkeypatch.setattr(watch_cache, "MOST_INHERITED_CHANGES", 5)
     fork, cache = began()
 
     for number in range(7):

@@ -1,7 +1,7 @@
 """Server-side apply: an applier says what it wants, and owns that and nothing else.
 
-What it applied before and leaves out now is removed, unless another manager owns it too. What another manager owns with
-another value is a conflict, unless forced.
+What it applied before and leaves out now is removed, unless another manager owns it too. What another manager owns
+with another value is a conflict, unless forced.
 Source: structured-merge-diff ``merge/update.go``, kubernetes apimachinery ``pkg/util/managedfields/internal``.
 """
 

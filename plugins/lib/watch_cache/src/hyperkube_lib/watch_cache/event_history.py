@@ -31,7 +31,11 @@ class HistoryLimits:
 
 
 class EventHistory:
-    """Events in order, complete after `complete_from`; used under the lock of its cache."""
+    """Events in order; used under the lock of its cache.
+
+    The invariant: every change of the resource after `complete_from` is here, and nothing at or before it is promised.
+    So a watch can be resumed from `complete_from` or later, and from nowhere earlier.
+    """
 
     def __init__(self, limits: HistoryLimits, complete_from: int = 0) -> None:
         self._limits = limits
@@ -56,10 +60,13 @@ class EventHistory:
         while len(events) > limits.events and (self._size > limits.size or events[0][0] < now - limits.seconds):
             _, old = events.popleft()
             self._size -= _weight(old)
+            # The change itself is gone: complete is what comes after it.
             self.complete_from = old.revision
 
     def prepend(self, events: Sequence[CacheEvent], complete_from: int, until: int) -> None:
         """Remember events from before the history's start, `until`; without effect if that has moved meanwhile."""
+        # The store was asked without the lock: meanwhile the limits may have dropped events, or another watch may have
+        # prepended its own. In both cases these would leave a gap, or be there twice.
         if until != self.complete_from:
             return
         now = self._events[0][0] if self._events else 0.0

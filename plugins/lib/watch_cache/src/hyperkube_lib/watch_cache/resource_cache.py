@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
+from hyperkube_lib.watch_cache.decoding import Decoder
 from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
 from hyperkube_lib.watch_cache.listing import ListResult, cut_page
 from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
@@ -36,7 +37,7 @@ from hyperkube.storage.store import Compacted, KeyValue, RangeResult, StoreEvent
 ANY_REVISION = 0
 """Read whatever the cache has (``resourceVersion=0``)."""
 
-_RECALLS = 5
+_EXTENSIONS = 5
 """Attempts to make the history reach back, while other watches do the same."""
 
 TOO_OLD_TO_LIST = "The resourceVersion for the provided list is too old."
@@ -66,6 +67,11 @@ class Source(Protocol):
 class ResourceCache:
     """The objects under one key prefix, their recent history and their watchers.
 
+    The lock covers objects, history, watchers and what is pending as one: what a watch begins with is taken, and the
+    watch is added, in one critical section, so that each change is either in what it begins with or offered to it, and
+    never both. Single objects are read without the lock: a dict's look-up is atomic, and objects are never changed.
+    The lock is reentrant because a watch that is too slow ends, and is removed, while a change is dispatched.
+
     Args:
         prefix: ends with ``/``; keys below are ``NAMESPACE/NAME`` or ``NAME``.
         transform: decodes a stored value.
@@ -85,7 +91,7 @@ class ResourceCache:
     ) -> None:
         self.prefix = prefix
         self._source = source
-        self._transform = transform
+        self._decoder = Decoder(transform)
         self._clock = clock
         self._indexes = dict(indexes or {})
         self._lock = threading.RLock()
@@ -199,7 +205,7 @@ class ResourceCache:
             Timeout: the cache does not reach the resource version in time (initial events only).
         """
         if resource_version and not initial_events:
-            self._recall(resource_version)
+            self._extend_history(resource_version)
         from_state = initial_events or (initial_events is None and not resource_version)
         self._source.wait_for(self, resource_version if from_state or not resource_version else ANY_REVISION)
         watch = CacheWatch(
@@ -236,6 +242,7 @@ class ResourceCache:
             revision = revision or page.revision
             objects += (obj for item in page.items if (obj := self._decode(item)) is not None)
         with self._lock:
+            # What they were told last may lie before what was loaded, with changes in between that are not known.
             ended = self._watchers.clear()
             self._objects = ObjectTable(self._indexes, objects)
             self._history.restart(revision)
@@ -243,7 +250,7 @@ class ResourceCache:
             pending, self._pending = self._pending or [], None
             self.loaded = True
             self._apply(pending)
-        for watch in ended:
+        for watch in ended:  # without the lock: their readers are notified, and may come back at once
             watch.end()
 
     def copy_objects(self) -> ObjectTable | None:
@@ -289,6 +296,7 @@ class ResourceCache:
     def _apply(self, events: Sequence[StoreEvent]) -> None:
         reached = self._revision
         for event in events:
+            # What was kept while pages were read may be in them already; and a watch that was opened again may repeat.
             if event.revision <= reached:
                 continue
             record = self._change(event)
@@ -312,7 +320,7 @@ class ResourceCache:
 
     def _decode(self, item: KeyValue) -> CachedObject | None:
         try:
-            return self._transform_item(item)
+            return self._decoder.object(item)
         except StorageReadError as error:
             self._unreadable[item.key] = error
         except Exception as error:  # the writer's thread must survive a transform's bug: reads of this key report it
@@ -333,7 +341,7 @@ class ResourceCache:
                 return self._only([then[key] for key in sorted(then)], index), wanted
         try:
             pages = self._source.read_range(low, high, wanted)
-            then_objects = [self._transform_item(item) for page in pages for item in page.items]
+            then_objects = [self._decoder.object(item) for page in pages for item in page.items]
         except Compacted as error:
             raise Expired(TOO_OLD_TO_LIST) from error
         return self._only(then_objects, index), wanted
@@ -364,33 +372,17 @@ class ResourceCache:
         missed = self._history.after(revision)
         return watch.select(iter(missed))
 
-    def _recall(self, revision: int) -> None:
+    def _extend_history(self, revision: int) -> None:
         """Make the history reach back to `revision`, with the store's help: the cache may have been loaded later."""
         self._source.wait_for(self, ANY_REVISION)
-        for _ in range(_RECALLS):  # again when another watch made the history reach back, but not as far, meanwhile
+        for _ in range(_EXTENSIONS):  # again when another watch made the history reach back, but not as far, meanwhile
             complete_from = self._history.complete_from
             if revision >= complete_from:
                 return
             events = self._source.read_changes(self.prefix, prefix_end(self.prefix), revision, complete_from)
-            past = [record for event in events if (record := self._past(event)) is not None]
+            past = [record for event in events if (record := self._decoder.event(event)) is not None]
             with self._lock:
                 self._history.prepend(past, revision, complete_from)
-
-    def _past(self, event: StoreEvent) -> CacheEvent | None:
-        """Return the record of a change that is not in the history any more, None if it cannot be decoded."""
-        try:
-            current = self._transform_item(event.current) if event.current else None
-            previous = self._transform_item(event.previous) if event.previous else None
-        except StorageReadError:
-            return None
-        if current is not None:
-            return CacheEvent(MODIFIED if previous else ADDED, event.revision, current, previous)
-        return CacheEvent(DELETED, event.revision, previous.at(event.revision), previous) if previous else None
-
-    def _transform_item(self, item: KeyValue) -> CachedObject:
-        if item.unreadable:
-            raise StorageReadError(f'unable to transform key "{item.key}": {item.unreadable}')
-        return self._transform(item.key, item.value, item.mod_revision)
 
     def _forget_watch(self, watch: CacheWatch) -> None:
         with self._lock:

@@ -34,7 +34,7 @@ from hyperkube.storage.store import (
 DEFAULT_TIMEOUT = 3.0
 """Seconds that a read waits for the cache. Source: kubernetes apiserver ``pkg/storage/cacher`` (blockTimeout)."""
 
-PATIENCE_SECONDS = 0.01
+FIRST_WAIT_SECONDS = 0.01
 """How long a waiting read expects the event itself, before it asks a remote store how far its watch is."""
 
 PROGRESS_SECONDS = 0.1
@@ -46,7 +46,7 @@ RETRY_SECONDS = 1.0
 PAGE = 1000
 """Objects that are read from the store at a time while a resource is loaded."""
 
-MOST_EARLY = 1000
+MOST_INHERITED_CHANGES = 1000
 """Changes that are kept of a resource that was never read; with more of them it is read from the store when needed."""
 
 logger = logging.getLogger("hyperkube.storage")
@@ -70,18 +70,23 @@ class CacheState:
     tables: Mapping[str, ObjectTable]
 
 
-class _Given:
-    """What is known of a resource before it has a cache, and the changes since."""
+class _Inherited:
+    """What another cache had of a resource that has no cache here yet, and the changes since."""
 
-    __slots__ = ("early", "objects")
+    __slots__ = ("changes", "objects")
 
     def __init__(self, objects: ObjectTable) -> None:
         self.objects = objects
-        self.early: list[StoreEvent] = []
+        self.changes: list[StoreEvent] = []
 
 
 class StoreCache:
     """Caches of the resources under one prefix of a store.
+
+    One thread at a time delivers changes: the writer's under the lock of a store in this process, or the thread that
+    follows a remote store. The invariant for readers: when `applied` is N, every loaded resource has all its changes up
+    to N. So a batch is applied to its resources first, and `applied` moves afterwards. `_resources` is replaced and
+    never changed, so that delivering takes no lock to look a resource up.
 
     Args:
         store: `close` of the cache does not close it.
@@ -110,8 +115,8 @@ class StoreCache:
         self._limits_of = limits_of
         self._resources: dict[str, ResourceCache] = {}
         self._state = state
-        self._given: dict[str, _Given] = {}
-        self._given_lock = threading.Lock()
+        self._inherited: dict[str, _Inherited] = {}
+        self._inherited_lock = threading.Lock()
         self._advanced = threading.Condition()
         self._applied = 0
         self._closed = threading.Event()
@@ -134,8 +139,9 @@ class StoreCache:
         if isinstance(self.store, Subscribable):
             self._subscription = self.store.subscribe(self._prefix, end, self._deliver, previous=False)
             self._advance(self._subscription.revision)
-            self._take_over(self._subscription.revision)
+            self._inherit(self._subscription.revision)
             return
+        # The watch begins after this revision, so that no change is missed between the two calls.
         self._applied = self.store.revision()
         self._watch = self.store.watch(self._prefix, end, revision=self._applied)
         self._thread = threading.Thread(target=self._follow, name="watch-cache", daemon=True)
@@ -161,14 +167,16 @@ class StoreCache:
         if limits is None and self._limits_of is not None:
             limits = self._limits_of(prefix)
         cache = ResourceCache(self, prefix, transform, clock=self._clock, indexes=indexes, limits=limits)
-        with self._given_lock:
-            given = self._given.pop(prefix, None)
-            if given is not None:
+        # The lock closes the race with a change that is delivered now: it is either kept with what is inherited, and
+        # applied here, or it finds the cache. It cannot come between the two.
+        with self._inherited_lock:
+            inherited = self._inherited.pop(prefix, None)
+            if inherited is not None:
                 cache.begin_loading()
-                cache.apply(given.early)
+                cache.apply(inherited.changes)
             self._resources = {**self._resources, prefix: cache}
-        if given is not None and self._state is not None:
-            cache.take_over(given.objects.copy(), self._state.revision)
+        if inherited is not None and self._state is not None:
+            cache.take_over(inherited.objects.copy(), self._state.revision)
         return cache
 
     def state(self) -> CacheState:
@@ -176,6 +184,8 @@ class StoreCache:
 
         A fork that is made afterwards and has the state's revision has exactly these objects.
         """
+        # Read first: the tables may be newer than the revision, and a fork takes them over only if its store is still
+        # at the revision, in which case nothing was written in between.
         revision = self._applied
         copies = {prefix: cache.copy_objects() for prefix, cache in self._resources.items()}
         return CacheState(revision, {prefix: table for prefix, table in copies.items() if table is not None})
@@ -246,7 +256,7 @@ class StoreCache:
         with self._advanced:
             self._advanced.notify_all()
 
-    def _take_over(self, revision: int) -> None:
+    def _inherit(self, revision: int) -> None:
         """Give the resources that were made before the start what is known of them; keep the rest for the others."""
         if self._state is None or self._state.revision != revision:
             self._state = None
@@ -254,7 +264,7 @@ class StoreCache:
         for prefix, objects in self._state.tables.items():
             cache = self._resources.get(prefix)
             if cache is None:
-                self._given[prefix] = _Given(objects)
+                self._inherited[prefix] = _Inherited(objects)
             else:
                 cache.begin_loading()
                 cache.take_over(objects.copy(), revision)
@@ -263,6 +273,7 @@ class StoreCache:
         with cache.load_lock:
             if cache.loaded:
                 return
+            # Before the first page is read: what is delivered while pages are read is kept, and applied on top.
             cache.begin_loading()
             while True:
                 try:
@@ -273,14 +284,17 @@ class StoreCache:
 
     def _wait(self, cache: ResourceCache, wanted: int) -> None:
         deadline = self._clock.monotonic() + self._timeout
-        pause = PATIENCE_SECONDS
+        pause = FIRST_WAIT_SECONDS
         while cache.revision < wanted:
             left = deadline - self._clock.monotonic()
             if left <= 0 or self._closed.is_set():
                 raise too_large(wanted, cache.revision)
             with self._advanced:
+                # Looked at under the lock under which `applied` moves: else the notification could come between the
+                # look and the wait, and the whole pause would be waited for nothing.
                 if cache.revision < wanted:
                     self._advanced.wait(min(left, pause))
+            # The wanted revision may have changed nothing below the prefix, and a remote store says so only when asked.
             watch = self._watch
             if watch is not None and cache.revision < wanted:
                 watch.request_progress()
@@ -288,7 +302,7 @@ class StoreCache:
 
     def _deliver(self, batch: EventBatch) -> None:
         """Apply a batch to the resources it concerns, then let the readers that wait for it go on."""
-        if batch.events:
+        if batch.events:  # applied to all resources before `applied` moves: see the invariant
             for cache, events in self._by_resource(batch).items():
                 cache.apply(events)
         self._advance(batch.revision)
@@ -297,8 +311,8 @@ class StoreCache:
         events: dict[ResourceCache, list[StoreEvent]] = {}
         for event in batch.events:
             cache = self._resource_of(event.key)
-            if cache is None and self._given:
-                cache = self._note_early(event)
+            if cache is None and self._inherited:
+                cache = self._keep_inherited(event)
             if cache is not None:
                 events.setdefault(cache, []).append(event)
         return events
@@ -313,15 +327,17 @@ class StoreCache:
             end = key.rfind("/", 0, end)
         return None
 
-    def _note_early(self, event: StoreEvent) -> ResourceCache | None:
-        """Keep a change of a resource that is given but has no cache yet; return the cache if it has one by now."""
-        with self._given_lock:
+    def _keep_inherited(self, event: StoreEvent) -> ResourceCache | None:
+        """Keep a change of an inherited resource that has no cache yet; return the cache if it has one by now."""
+        with self._inherited_lock:
+            # Looked up again under the lock: `resource` may have made the cache since.
             cache = self._resource_of(event.key)
-            for prefix, given in [] if cache is not None else list(self._given.items()):
+            for prefix, inherited in [] if cache is not None else list(self._inherited.items()):
                 if event.key.startswith(prefix):
-                    given.early.append(event)
-                    if len(given.early) > MOST_EARLY:
-                        del self._given[prefix]
+                    inherited.changes.append(event)
+                    # Given up: the resource is read from the store when it is first needed.
+                    if len(inherited.changes) > MOST_INHERITED_CHANGES:
+                        del self._inherited[prefix]
             return cache
 
     def _advance(self, revision: int) -> None:
@@ -332,15 +348,15 @@ class StoreCache:
 
     def _follow(self) -> None:
         """Feed the caches from a remote store's watch until closed; a watch that breaks is made again."""
-        afresh = False
+        relist = False
         while not self._closed.is_set():
             try:
-                watch = self._watch or self._watch_again(afresh=afresh)
+                watch = self._watch or self._watch_again(relist=relist)
                 for batch in watch:
                     self._deliver(batch)
             except Compacted:
                 logger.warning("the watch of the store fell behind its history: all caches are loaded again")
-                self._watch, afresh = None, True
+                self._watch, relist = None, True
             except StoreUnavailable as error:
                 logger.warning("the watch of the store broke off: %s", error)
                 self._watch = None
@@ -348,11 +364,13 @@ class StoreCache:
             else:
                 return
 
-    def _watch_again(self, *, afresh: bool) -> StoreWatch:
-        """Open another watch from where the last one was, or with `afresh` from now, forgetting what is cached."""
-        revision = self.store.revision() if afresh else self._applied
+    def _watch_again(self, *, relist: bool) -> StoreWatch:
+        """Open another watch from where the last one was, or with `relist` from now, dropping what is cached."""
+        revision = self.store.revision() if relist else self._applied
         watch = self.store.watch(self._prefix, prefix_end(self._prefix), revision=revision)
-        if afresh:
+        if relist:
+            # Changes between the last delivery and this revision are lost: what is cached may be out of date. It is
+            # dropped once the new watch is open, so that a load from now on misses nothing, and before `applied` moves.
             for cache in self._resources.values():
                 cache.close()
             self._advance(revision)

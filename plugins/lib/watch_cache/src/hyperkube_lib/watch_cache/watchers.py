@@ -1,7 +1,8 @@
-"""Who watches a resource: event records, the buffers they wait in, and the look-up of who wants one.
+"""The watches of a resource: event records, the buffers they wait in, and which watch wants which.
 
-A watch costs no thread: it has a buffer and a bell. The applier of changes puts shared records into the buffers;
-whoever pumps the watch (an event loop for thousands, or a thread of its own) is called once per burst and drains.
+A watch costs no thread: it has a buffer and a notification. The applier of changes puts shared records into the
+buffers; the reader of a watch (an event loop for thousands, or a thread of its own) is notified once per burst and
+drains.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Transitions:
         self._deleted: CacheEvent | None = None
 
     def seen_by(self, accepts: Predicate | None) -> CacheEvent | None:
-        """Return the event for a watcher with this predicate, None when it is none of its business."""
+        """Return the event for a watcher with this predicate, None when it does not see it."""
         event = self.event
         if accepts is None:
             return event
@@ -115,13 +116,18 @@ class Scope(NamedTuple):
 class CacheWatch:
     """One watcher's buffer. `drain` from one thread; `close` from any.
 
+    The cache offers records under its lock, the reader drains without it: a deque is safe for one that appends and
+    one that pops. `_armed` makes notifications rare: the cache disarms it with the first record of a burst, and the
+    reader arms it again when it finds nothing. The invariant: a record in the buffer has a reader that will come, as it
+    was notified and has not found the buffer empty since.
+
     Attributes:
         error: why the cache ended the watch; None when it was closed, or ended because its reader was too slow or the
             cache had to start afresh (the client then watches again from where it was).
     """
 
     __slots__ = (
-        "_accepts", "_after", "_armed", "_bell", "_buffer", "_capacity", "_clock", "_ended", "_forget", "_initial",
+        "_accepts", "_after", "_armed", "_buffer", "_capacity", "_clock", "_ended", "_event", "_forget", "_initial",
         "_notify", "_position", "error", "scope",
     )  # fmt: skip
 
@@ -142,7 +148,7 @@ class CacheWatch:
         self._clock = clock
         self._position = position
         self._forget = forget
-        self._bell = threading.Event() if notify is None else None
+        self._event = threading.Event() if notify is None else None
         self._notify = notify
         self._capacity = capacity
         self._buffer: deque[CacheEvent] = deque()
@@ -163,7 +169,7 @@ class CacheWatch:
         """
         self._initial = initial
         self._after = after
-        self._ring()
+        self._notify_reader()
 
     def select(self, events: Iterator[CacheEvent]) -> Iterator[CacheEvent]:
         """Yield what this watch would have seen of the events."""
@@ -179,25 +185,31 @@ class CacheWatch:
         if record is None or self._ended or record.revision <= self._after:
             return
         if len(self._buffer) >= self._capacity:
+            # The writer cannot wait for a slow reader. Ended without an error, the client watches again from where it
+            # was, and learns then whether the history still reaches that far.
             self.end()
             return
         self._buffer.append(record)
-        self._ring()
+        self._notify_reader()
 
     def drain(self, most: int = 1000) -> list[CacheEvent]:
-        """Return up to `most` records in order; the bell rings again only after an empty answer.
+        """Return up to `most` records in order; the reader is notified again only after an empty answer.
 
         So a reader drains until it gets nothing, then waits to be notified.
         """
         records = self._pop(most)
         if not records:
             self._armed = True
+            # A record that came after the buffer was found empty, and before it was armed, notified no reader: look
+            # again. One that comes after this look does.
             if self._buffer:
                 records = self._pop(most)
         return records
 
     def bookmark(self) -> CacheEvent | None:
         """Return a bookmark for what was drained so far, None while something waits to be drained."""
+        # The position is read before the buffer is looked at: a change that is applied in between is in the buffer, and
+        # then there is no bookmark. The other way round, a bookmark could be ahead of a change that was not drained.
         position = max(self._position(), self._after)
         if self._initial is not None or self._buffer or self._ended:
             return None
@@ -205,19 +217,20 @@ class CacheWatch:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Block until there is something to drain or the watch ended; for readers without a `notify` of their own."""
-        if self._bell is None:
+        if self._event is None:
             raise RuntimeError("this watch notifies its reader, so there is nothing to wait for")
-        rang = self._clock.wait(self._bell, timeout)
-        self._bell.clear()
-        return rang
+        notified = self._clock.wait(self._event, timeout)
+        # Cleared before the reader drains: what comes from now on is notified again, if the drain did not find it.
+        self._event.clear()
+        return notified
 
     def end(self, error: ApiError | None = None) -> None:
         """Let no more records come and tell the reader."""
-        self.error = error
+        self.error = error  # before `_ended`: a reader that sees the end must see why
         self._ended = True
         self._forget(self)
-        self._armed = True
-        self._ring()
+        self._armed = True  # the end is told even to a reader that was notified before and has not drained yet
+        self._notify_reader()
 
     def close(self) -> None:
         """End the watch for its reader's own reasons; idempotent."""
@@ -226,12 +239,12 @@ class CacheWatch:
         self._buffer.clear()
         self._initial = None
 
-    def _ring(self) -> None:
+    def _notify_reader(self) -> None:
         if not self._armed:
             return
         self._armed = False
-        if self._bell is not None:
-            self._bell.set()
+        if self._event is not None:
+            self._event.set()
         elif self._notify is not None:
             self._notify(self)
 
@@ -250,47 +263,47 @@ class CacheWatch:
 
 
 class WatcherTable:
-    """All watches of a resource, filed so that an event meets few that do not want it; used under the cache's lock."""
+    """All watches of a resource by scope: an event meets few that do not want it; used under the cache's lock."""
 
     def __init__(self, indexes: Mapping[str, Callable[[CachedObject], tuple[str, ...]]]) -> None:
         self._indexes = indexes
-        self._files: dict[Scope, dict[CacheWatch, None]] = {}
+        self._by_scope: dict[Scope, dict[CacheWatch, None]] = {}
         self._index_watches = 0
 
     def __len__(self) -> int:
-        return sum(len(file) for file in self._files.values())
+        return sum(len(watches) for watches in self._by_scope.values())
 
     def add(self, watch: CacheWatch) -> None:
-        """File a watch."""
-        self._files.setdefault(watch.scope, {})[watch] = None
+        """Add a watch."""
+        self._by_scope.setdefault(watch.scope, {})[watch] = None
         self._index_watches += watch.scope.indexed is not None
 
     def remove(self, watch: CacheWatch) -> None:
-        """Forget a watch; harmless when it is not filed."""
-        file = self._files.get(watch.scope, {})
-        if watch not in file:
+        """Forget a watch; harmless when it is not there."""
+        watches = self._by_scope.get(watch.scope, {})
+        if watch not in watches:
             return
-        del file[watch]
+        del watches[watch]
         self._index_watches -= watch.scope.indexed is not None
-        if not file:
-            del self._files[watch.scope]
+        if not watches:
+            del self._by_scope[watch.scope]
 
     def clear(self) -> list[CacheWatch]:
         """Forget all watches and return them."""
-        watches = [watch for file in self._files.values() for watch in file]
-        self._files.clear()
+        watches = [watch for scope in self._by_scope.values() for watch in scope]
+        self._by_scope.clear()
         self._index_watches = 0
         return watches
 
     def dispatch(self, event: CacheEvent) -> None:
         """Offer the event to the watches that may want it."""
         obj = event.object
-        if obj is None or not self._files:
+        if obj is None or not self._by_scope:
             return
         transitions = Transitions(event)
         for scope in self._scopes(obj, event.previous):
-            if file := self._files.get(scope):
-                for watch in tuple(file):
+            if watches := self._by_scope.get(scope):
+                for watch in tuple(watches):  # a copy: a watch that is too slow ends, and is removed meanwhile
                     watch.offer(transitions)
 
     def _scopes(self, obj: CachedObject, previous: CachedObject | None) -> Iterator[Scope]:

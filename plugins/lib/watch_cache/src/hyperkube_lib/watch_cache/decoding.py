@@ -1,0 +1,37 @@
+"""From what the store holds to what the cache does."""
+
+from __future__ import annotations
+
+from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
+from hyperkube_lib.watch_cache.watchers import ADDED, DELETED, MODIFIED, CacheEvent
+
+from hyperkube.machinery.errors import StorageReadError
+from hyperkube.storage.store import KeyValue, StoreEvent
+
+
+class Decoder:
+    """Decodes the values of one resource."""
+
+    def __init__(self, transform: Transform) -> None:
+        self._transform = transform
+
+    def object(self, item: KeyValue) -> CachedObject:
+        """Return the object of a stored value.
+
+        Raises:
+            StorageReadError: the value cannot be decoded.
+        """
+        if item.unreadable:
+            raise StorageReadError(f'unable to transform key "{item.key}": {item.unreadable}')
+        return self._transform(item.key, item.value, item.mod_revision)
+
+    def event(self, event: StoreEvent) -> CacheEvent | None:
+        """Return the record of a change in the past, None if it cannot be decoded."""
+        try:
+            current = self.object(event.current) if event.current else None
+            previous = self.object(event.previous) if event.previous else None
+        except StorageReadError:
+            return None
+        if current is not None:
+            return CacheEvent(MODIFIED if previous else ADDED, event.revision, current, previous)
+        return CacheEvent(DELETED, event.revision, previous.at(event.revision), previous) if previous else None
