@@ -1,7 +1,8 @@
 """Which plugins are on without being asked for, and in which order: data that the bundle distribution carries.
 
-Distribution ``hyperkube`` (folder ``plugins/bundle/default``) holds ``plugins.toml``: a table per family with ``order``
-and ``enabled``. Without the bundle nothing is said: hosts then enable what is installed, by name.
+Distribution ``hyperkube`` (folder ``plugins/bundle/default``) holds ``plugins.toml``: a table per family, with
+``order``, ``enabled`` and ``others_before``. Without the bundle nothing is said: hosts then enable what is installed,
+by name.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ def order(family: str) -> tuple[str, ...]:
     return tuple(_bundle().get(family, {}).get("order", ()))
 
 
-def arranged(family: str, names: set[str], *, before: str = "") -> list[str]:
-    """Return `names` in the family's fixed order; unknown ones go in front of the plugin `before`, or last.
+def arranged(family: str, names: set[str]) -> list[str]:
+    """Return `names` in the family's fixed order.
 
-    A third party's plugin is unknown to the bundle: it runs before the policies and webhooks.
+    A third party's plugin is unknown to the bundle: such ones go in front of the plugin that the bundle names as
+    ``others_before``, or last.
     """
-    known = order(family)
+    known, before = order(family), _bundle().get(family, {}).get("others_before", "")
     strangers = sorted(names - set(known))
     arranged_names: list[str] = []
     for name in known:

@@ -13,6 +13,6 @@ def test_every_enabled_admission_plugin_has_a_place_in_the_order():
 def test_a_plugin_the_bundle_does_not_know_runs_before_the_policies():
     names = {"ResourceQuota", "RequireTeamLabel", "NamespaceLifecycle", "MutatingAdmissionPolicy"}
 
-    arranged = defaults.arranged("admission", names, before="MutatingAdmissionPolicy")
+    arranged = defaults.arranged("admission", names)
 
     assert arranged == ["NamespaceLifecycle", "RequireTeamLabel", "MutatingAdmissionPolicy", "ResourceQuota"]

@@ -105,7 +105,7 @@ def test_an_expression_that_is_none_is_refused():
 
 
 def test_the_flags_reach_the_server_as_text_for_flagz(tmp_path):
-    options = complete(parse(COMMAND, ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0"]))
+    options = complete(COMMAND.parse(["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0"]))
 
     assert options.flagz["storage-backend"] == "memory"
     assert options.is_announced
@@ -115,4 +115,4 @@ def test_an_unknown_reconciler_is_refused(tmp_path):
     given = ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--endpoint-reconciler-type=guess"]
 
     with pytest.raises(UsageError, match=r"must be one of: \[lease, master-count, none\]"):
-        complete(parse(COMMAND, given))
+        complete(COMMAND.parse(given))

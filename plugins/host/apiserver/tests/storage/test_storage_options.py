@@ -4,6 +4,7 @@ import logging
 import pytest
 from hyperkube_host.apiserver.options import StorageOptions, read
 from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_host.apiserver.storage.backend import load_storage
 from hyperkube_host.apiserver.storage.storage_options import (
     HistorySizes,
     check_storage_versions,
@@ -16,8 +17,13 @@ from hyperkube_host.apiserver.storage.storage_options import (
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource, GroupVersion
+from hyperkube.plugin import PluginContext
 
 LOGGER = logging.getLogger("hyperkube.apiserver")
+
+
+def context(_family, name, _table=None):
+    return PluginContext(name=name)
 
 
 def stored(values):
@@ -106,17 +112,24 @@ def test_storage_versions_may_name_the_group_they_are_moved_from():
     assert storage_versions(options) == [("", "v1"), ("autoscaling", "v1"), ("apps", "v1")]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"storage-versions": "a/b/c"}, "'a/b/c' is not group/version"),
-        ({"storage-versions": "apps/v1", "storage-backend": "sqlite"}, "needs --storage-backend=etcd3"),
-    ],
-    ids=["form", "backend"],
-)
-def test_storage_versions_that_cannot_be_are_refused(options, message):
-    with pytest.raises(UsageError, match=message):
-        storage_versions(stored(options))
+def test_a_storage_version_that_is_none_is_refused():
+    with pytest.raises(UsageError, match="'a/b/c' is not group/version"):
+        storage_versions(stored({"storage-versions": "a/b/c"}))
+
+
+def test_a_store_that_no_other_server_reads_has_one_version():
+    pytest.importorskip("hyperkube_storage.memory")
+
+    with pytest.raises(UsageError, match="needs --storage-backend=etcd3"):
+        ApiServer(options={"storage-versions": "apps/v1", "storage-backend": "memory"})
+
+
+def test_a_plugin_of_several_names_is_loaded_by_its_own():
+    pytest.importorskip("hyperkube_storage.etcd")
+
+    loaded = [load_storage(name, context).names for name in ("etcd", "etcd2", "etcd3")]
+
+    assert loaded == [("etcd",)] * 3
 
 
 def test_a_storage_version_that_is_not_served_is_refused():

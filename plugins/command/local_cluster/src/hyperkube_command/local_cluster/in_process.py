@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hyperkube_command.local_cluster.arguments import (
     ClusterOptions,
@@ -17,7 +17,7 @@ from hyperkube_host.proxy import command as proxy
 from hyperkube_host.scheduler import command as scheduler
 
 from hyperkube.command.lifecycle import Lifecycle
-from hyperkube.command.server_command import Options, parse
+from hyperkube.command.server_command import parse
 from hyperkube.machinery.users import LOOPBACK, component, node
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     options = parsed(cluster)
     loop = EdgeLoop()
     life.start("the network loop", loop)
-    api = listeners.start(life, complete(options["apiserver"]), loop, ending_seconds=ENDING_SECONDS)
+    api = listeners.start(
+        life, complete(API_SERVER.parse(arguments(cluster)["apiserver"])), loop, ending_seconds=ENDING_SECONDS
+    )
     manager = controller_manager.start(life, options["controller-manager"], api.client)
     api.paths.offer(controlling.METRICS_PATH, lambda _request: controlling.measured(manager))
     decides = scheduler.start(life, options["scheduler"], api.client(component("system:kube-scheduler")))
@@ -53,16 +55,16 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     return api.client(LOOPBACK)
 
 
-def parsed(cluster: ClusterOptions) -> dict[str, Options]:
-    """Return server word → options, parsed from the same command lines that `--processes` uses."""
+def parsed(cluster: ClusterOptions) -> dict[str, Any]:
+    """Return server word → the values of its flags, parsed from the same command lines that `--processes` uses."""
     commands = {
-        "apiserver": API_SERVER,
         "controller-manager": controller_manager.COMMAND,
         "scheduler": scheduler.COMMAND,
         "kubelet": kubelet.COMMAND,
         "proxy": proxy.COMMAND,
     }
     lines = arguments(cluster)
-    options = {word: parse(command, lines[word]) for word, command in commands.items()}
+    options: dict[str, Any] = {word: parse(command, lines[word]) for word, command in commands.items()}
+    options["apiserver"] = API_SERVER.parse(lines["apiserver"])
     options["kubelet"]["stop-pods-on-close"] = True
     return options

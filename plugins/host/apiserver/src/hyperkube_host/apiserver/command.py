@@ -5,7 +5,7 @@ from __future__ import annotations
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
-from hyperkube.command.server_command import ServerCommand, as_options
+from hyperkube.command.server_command import ServerCommand
 from hyperkube.plugin.flags import FlagValues
 
 
@@ -17,7 +17,7 @@ def run(values: FlagValues) -> None:
 
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
-            start(life, complete(as_options(values)))
+            start(life, complete(values))
         stopped.wait()
 
 

@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
-from hyperkube_host.apiserver.options import Options, given_flags
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.storage.storage_options import decoded_objects, etcd_options
 from hyperkube_lib.serving.serving_certificates import ensure_key, ensure_pair, service_address
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.flags import merged, plugin_flags, typed
+from hyperkube.plugin.flags import FlagValues, merged, plugin_flags, typed
 
 _log = logging.getLogger("hyperkube.apiserver")
-
-Values = Mapping[str, Any]
-"""Flag name → value."""
 
 SERVING_NAMES = (
     "localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
@@ -37,7 +34,7 @@ MOST_GOAWAY = 0.02
 """Source: kubernetes apiserver ``pkg/server/options/server_run_options.go``."""
 
 
-def with_compat(values: Values) -> Values:
+def with_compat(values: FlagValues) -> FlagValues:
     """Return the values with the defaults of the release that ``--compat`` names, where none was given.
 
     Raises:
@@ -49,39 +46,48 @@ def with_compat(values: Values) -> Values:
     if release not in COMPAT:
         raise UsageError(f"--compat={release!r} is not known (known: {', '.join(COMPAT)})")
     _log.warning("--compat=%s: insecure defaults of that release are in force", release)
-    return {**values, **{name: value for name, value in COMPAT[release].items() if name not in given_flags(values)}}
+    return values.with_defaults(COMPAT[release])
 
 
-def complete(values: Values) -> Options:
+def complete(values: FlagValues) -> Options:
     """Return the options that the flags make, with what follows from them: certificates, the signing key.
 
     Raises:
         UsageError: flags that contradict each other, or a folder that cannot be written.
     """
-    completed = dict(with_compat(values))
-    completed.update(etcd_options(Options.of(completed).storage))
-    options = Options.of(completed)
+    values = with_compat(values)
+    values = values.with_values(etcd_options(Options.of(values).storage))
+    options = Options.of(values)
     _check(options)
-    if completed["tls-cert-file"] == "" and "cert-dir" not in options.given and options.storage.data_dir:
-        completed["cert-dir"] = str(Path(options.storage.data_dir) / "pki")
-    if options.address.secure_port:
-        addresses = ["127.0.0.1", "::1", service_address(options.control_plane.service_cluster_ip_range)]
-        addresses += filter(None, (options.address.bind_address, options.address.advertise_address))
-        ensure_pair(completed, "apiserver", SERVING_NAMES, addresses)
-    if not completed["service-account-signing-key-file"]:
-        key = completed["service-account-signing-key-file"] = ensure_key(
-            Path(completed["cert-dir"]) / "service-account.key"
-        )
-        completed["service-account-key-file"] = completed["service-account-key-file"] or (key,)
+    if values["tls-cert-file"] == "" and "cert-dir" not in values.given and options.storage.data_dir:
+        values = values.with_values({"cert-dir": str(Path(options.storage.data_dir) / "pki")})
+    values = values.with_values(_serving_pair(options, values)).with_values(_signing_key(values))
     _log.info(
         "serving %s:%s, store %s",
         options.address.bind_address,
         options.address.secure_port,
         options.storage.storage_backend,
     )
-    return Options.of(
-        completed, is_announced=True, flagz=typed(merged(NAME, FLAGS, plugin_flags(NAME, FAMILIES)), completed)
-    )
+    return Options.of(values, is_announced=True, flagz=typed(merged(NAME, FLAGS, plugin_flags(NAME, FAMILIES)), values))
+
+
+def _serving_pair(options: Options, values: FlagValues) -> Mapping[str, Any]:
+    """Return the files of the serving certificate and its key, made if there are none."""
+    pair = {name: values[name] for name in ("tls-cert-file", "tls-private-key-file", "cert-dir")}
+    if options.address.secure_port:
+        addresses = ["127.0.0.1", "::1", service_address(options.control_plane.service_cluster_ip_range)]
+        addresses += filter(None, (options.address.bind_address, options.address.advertise_address))
+        ensure_pair(pair, "apiserver", SERVING_NAMES, addresses)
+    return pair
+
+
+def _signing_key(values: FlagValues) -> Mapping[str, Any]:
+    """Return the file of the key that signs service-account tokens, made if there is none."""
+    if values["service-account-signing-key-file"]:
+        return {}
+    key = ensure_key(Path(values["cert-dir"]) / "service-account.key")
+    verifying = values["service-account-key-file"] or (key,)
+    return {"service-account-signing-key-file": key, "service-account-key-file": verifying}
 
 
 def _check(options: Options) -> None:

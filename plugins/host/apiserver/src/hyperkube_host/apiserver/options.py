@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from hyperkube_host.apiserver.flags import FLAGS
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.flags import CIDRS, Flag, by_name
+from hyperkube.plugin.flags import CIDRS, Flag, by_name, read_value
 
 _WITHOUT_COMMAND_LINE: Mapping[str, Any] = {"bind-address": "", "service-account-issuer": ()}
 """Defaults of a server within another program: it listens nowhere, and issues no tokens under a name that is public."""
@@ -295,6 +295,12 @@ def read(shape: type[_Shape], values: Mapping[str, Any]) -> _Shape:
     return shape(**found)
 
 
+def _converted(flag: Flag, value: Any) -> Any:
+    if flag.kind is CIDRS and not isinstance(value, str):
+        value = ",".join(value)
+    return read_value(flag, flag.name, value)
+
+
 @cache
 def _flags() -> Mapping[str, Flag]:
     return by_name(FLAGS)
@@ -304,14 +310,7 @@ def _flags() -> Mapping[str, Flag]:
 def _default(name: str) -> Any:
     if name in _WITHOUT_COMMAND_LINE:
         return _WITHOUT_COMMAND_LINE[name]
-    flag = _flags()[name]
-    return _converted(flag, flag.default)
-
-
-def _converted(flag: Flag, value: Any) -> Any:
-    if flag.kind is CIDRS and not isinstance(value, str):
-        value = ",".join(value)
-    return flag.kind.convert(value)
+    return _flags()[name].default_value
 
 
 def given_flags(values: Mapping[str, Any]) -> Collection[str]:

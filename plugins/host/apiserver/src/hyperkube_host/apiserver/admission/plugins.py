@@ -16,9 +16,6 @@ from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.defaults import arranged, enabled_by_default
 from hyperkube.plugin.loader import installed
 
-_FIRST_OF_THE_LAST = "MutatingAdmissionPolicy"
-"""Plugins that the bundle does not know run before this one: before the policies and webhooks."""
-
 
 def load_admission(options: AdmissionOptions, context: ContextOf, logger: logging.Logger) -> PluginHost[AdmissionHooks]:
     """Load the admission plugins in the order of the chain, with the settings of their configuration file."""
@@ -49,4 +46,4 @@ def admission_names(options: AdmissionOptions, logger: logging.Logger) -> Sequen
     if default_on is None:
         logger.info("no bundle is installed: only admission plugins that are enabled by name run")
     wanted = {name for name in default_on or () if name in available and name not in disabled} | set(enabled)
-    return arranged("admission", wanted, before=_FIRST_OF_THE_LAST)
+    return arranged("admission", wanted)

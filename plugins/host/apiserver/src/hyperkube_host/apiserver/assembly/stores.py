@@ -17,6 +17,7 @@ from hyperkube_host.apiserver.storage.storage_options import check_media_type, s
 from hyperkube_host.apiserver.storage.stored_values import StoredValues
 from hyperkube_lib.transformed_store import Transformer, Transformers, transformed
 
+from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.plugin.settings import PluginSettings
 from hyperkube.storage.feed import Subscribable
@@ -82,6 +83,9 @@ def _open(
     forms: list[Transformer] = []
     if encryption is not None:
         forms.append(EncryptedValues(encryption, lambda key: registry.get().stored_at(key)))
-    if not isinstance(raw, Subscribable):  # other programs may have written to it
-        forms.append(StoredValues(registry.get, storage_versions(foundation.options.storage)))
+    versions = storage_versions(foundation.options.storage)
+    if not isinstance(raw, Subscribable):  # other programs may have written to it, and may read it
+        forms.append(StoredValues(registry.get, versions))
+    elif versions:
+        raise UsageError("--storage-versions needs --storage-backend=etcd3: the others store one version")
     return OpenedStore(raw, transformed(raw, Transformers(forms)) if forms else raw)

@@ -13,12 +13,19 @@ from hyperkube.hookspecs.storage import StorageHooks
 from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.loader import installed
 
-_BACKENDS = {"": "etcd", "etcd2": "etcd", "etcd3": "etcd"}
-
 
 def load_storage(backend: str, context: ContextOf) -> PluginHost[StorageHooks]:
     """Load the storage backend that ``--storage-backend`` names."""
-    return load("storage", [_BACKENDS.get(backend, backend)], storage, lambda plugin: context("storage", plugin))
+    return load("storage", [_own_name(backend)], storage, lambda plugin: context("storage", plugin))
+
+
+def _own_name(backend: str) -> str:
+    """Return a plugin's own name: of those that it is registered under, the shortest."""
+    available = installed("storage")
+    entry = available.get(backend)
+    if entry is None:
+        return backend
+    return min((name for name, other in available.items() if other.value == entry.value), key=len)
 
 
 def provider_factory(context: ContextOf, hosts: PluginHosts) -> ProviderFactory:

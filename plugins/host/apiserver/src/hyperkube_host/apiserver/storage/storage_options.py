@@ -68,7 +68,7 @@ def storage_versions(options: StorageOptions) -> list[GroupVersion]:
     objects store them in one place anyway.
 
     Raises:
-        UsageError: an entry is not like that, or the backend is not etcd, which alone others read.
+        UsageError: an entry is not like that.
     """
     entries = [entry for entry in f"{options.storage_version},{options.storage_versions}".split(",") if entry]
     found = []
@@ -79,8 +79,6 @@ def storage_versions(options: StorageOptions) -> list[GroupVersion]:
         except ValueError as error:
             raise UsageError(f"--storage-versions: {entry!r} is not group/version or oldgroup=group/version") from error
         found.append(version)
-    if found and options.storage_backend.rstrip("23") != "etcd":
-        raise UsageError("--storage-versions needs --storage-backend=etcd3: the others store one version")
     return found
 
 
