@@ -62,6 +62,7 @@ def serving():
             "authorization-mode": ["RBAC"],
             "service-cluster-ip-range": ["10.96.0.0/16"],
             "allow-privileged": True,
+            "presence": True,
             "service-account-issuer": ["https://kubernetes.default.svc.cluster.local"],
             "service-account-signing-key-file": key,
             "service-account-key-file": (key,),

@@ -155,14 +155,16 @@ def test_endless_headers_are_refused(start, connect):
     assert client.answer()[0] == 431
 
 
-def test_a_method_that_nobody_knows_is_not_allowed(edge, connect):
+def test_any_token_is_a_method(toy, edge, connect):
+    toy.routes["/method"] = lambda request: Response(body=request.method.encode())
     client = connect(edge)
+    answers = []
 
-    client.send(b"FOO /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n")
+    for method in ("FOO", "GET", "B-R"):
+        client.send(f"{method} /method HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        answers.append(client.answer()[2])
 
-    answer = client.rest()
-    assert answer.startswith(b"HTTP/1.1 405 ")
-    assert b'"reason":"MethodNotAllowed"' in answer
+    assert answers == [b"FOO", b"GET", b"B-R"]
 
 
 def test_what_is_no_http_is_refused(edge, connect):

@@ -35,9 +35,13 @@ def endpoints():
 
 
 def test_health_is_two_letters(endpoints):
-    for path in ("/healthz", "/livez", "/readyz", "/healthz/", "/healthz/etcd"):
+    for path in ("/healthz", "/livez", "/readyz", "/healthz/etcd"):
         answer = get(endpoints, path)
         assert (answer.status, answer.body) == (200, b"ok")
+
+
+def test_a_health_path_is_taken_as_it_is_written(endpoints):
+    assert get(endpoints, "/healthz/").status == 404
 
 
 def test_verbose_names_the_checks(endpoints):
@@ -115,6 +119,7 @@ def test_the_log_level_can_be_put():
     assert get(endpoints, "/debug/flags/v", method="PUT", body=b"4").status == 200
     assert get(endpoints, "/debug/flags/v", method="PUT", body=b"x").status == 400
     assert levels == [4]
+    assert get(endpoints, "/debug/flags/v").status == 406
 
 
 def test_it_is_a_handler_of_its_own(start, endpoints):

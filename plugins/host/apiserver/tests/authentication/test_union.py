@@ -1,6 +1,6 @@
 import pytest
 from hyperkube_host.apiserver.authentication.authenticators import chosen
-from hyperkube_host.apiserver.authentication.union import Authentication, credentials_of
+from hyperkube_host.apiserver.authentication.union import Authentication, credentials_of, misplaced_token
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.hookspecs.authn import Authenticated, Credentials
@@ -88,3 +88,20 @@ def test_credentials_are_read_off_the_headers(headers, expected):
     found = credentials_of(request(**headers))
 
     assert (found.token, found.basic, found.path) == (expected.token, expected.basic, "/x")
+
+
+@pytest.mark.parametrize(
+    ("written", "token", "misplaced"),
+    [
+        ("Bearer t", "t", False),
+        ("  bearer t ", "t", False),
+        ("Bearer t extra", "t", False),
+        ("Bearer  t", "", True),
+        ("Bearer ", "", False),
+        ("t", "", False),
+    ],
+)
+def test_a_token_stands_behind_one_space(written, token, misplaced):
+    asked = request(authorization=written)
+
+    assert (credentials_of(asked).token, misplaced_token(asked.headers)) == (token, misplaced)

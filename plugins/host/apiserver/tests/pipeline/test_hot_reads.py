@@ -76,11 +76,13 @@ def test_a_request_is_told_by_its_id(server):
         ask(f"{BASE}/a", query="pretty=1"),
         ask(f"{BASE}/a", accept="application/yaml"),
         ask(f"{BASE}/a", impersonate_user="bob"),
+        ask(f"{BASE}/a", impersonate_uid="u"),
+        ask(f"{BASE}/a", impersonate_extra_scope="s"),
         ask("/api/v1/namespaces/default/pods/p/log"),
         ask("/healthz"),
         ask(f"{BASE}/a", token="unknown"),
     ],
-    ids=["query", "format", "impersonation", "subresource", "no resource", "unknown user"],
+    ids=["query", "format", "impersonation", "uid alone", "extra alone", "subresource", "no resource", "unknown user"],
 )
 def test_all_else_goes_the_pipelines_way(server, request_):
     server.handler.handle(ask(f"{BASE}/a"))

@@ -281,7 +281,7 @@ FLAGS = (
     ),
     *section(
         "Features",
-        Flag("enable-logs-handler", BOOL, True, "serve the files of /var/log under /logs/"),
+        Flag("enable-logs-handler", BOOL, False, "serve the files of /var/log under /logs/"),
         Flag("enable-garbage-collector", BOOL, True, "deletions may wait for the garbage collector"),
         *unbuilt(
             Flag("enable-swagger-ui", BOOL, False, "no effect: the page left Kubernetes in 1.14; see /openapi/v3"),

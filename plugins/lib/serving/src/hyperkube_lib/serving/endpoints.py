@@ -157,7 +157,11 @@ def build_app(endpoints: ServerEndpoints) -> Flask:
     if endpoints.profiling:
         _add_profiling(app, endpoints.clock)
     if endpoints.set_verbosity is not None:
-        app.add_url_rule("/debug/flags/v", "verbosity", lambda: _verbosity(endpoints), methods=["PUT"])
+        methods = ["DELETE", "GET", "OPTIONS", "PATCH", "POST", "PUT"]
+        rule = "/debug/flags/v"
+        app.add_url_rule(
+            rule, "verbosity", lambda: _verbosity(endpoints), methods=methods, provide_automatic_options=False
+        )
     return app
 
 
@@ -169,14 +173,18 @@ def _metrics(registry: Any) -> Any:
     return flask.Response(encode(registry), content_type=content_type)
 
 
-def _verbosity(endpoints: ServerEndpoints) -> tuple[str, int]:
+def _verbosity(endpoints: ServerEndpoints) -> tuple[str, int, dict[str, str]]:
+    """Set the log level; source: kubernetes apiserver ``pkg/server/routes/flags.go``."""
     import flask
 
+    plain_text = {"Content-Type": "text/plain"}
+    if flask.request.method != "PUT":
+        return "unsupported http method\n", 406, plain_text
     text = flask.request.get_data(as_text=True).strip()
     if not text.isdecimal() or endpoints.set_verbosity is None:
-        return f"failed to set the log level: {text!r} is no number\n", 400
+        return f"failed to set the log level: {text!r} is no number\n", 400, plain_text
     endpoints.set_verbosity(int(text))
-    return f"successfully set klog.logging.verbosity to {text}", 200
+    return f"successfully set klog.logging.verbosity to {text}\n", 200, plain_text
 
 
 def _add_profiling(app: Flask, clock: Clock) -> None:
@@ -185,7 +193,12 @@ def _add_profiling(app: Flask, clock: Clock) -> None:
 
     text = {"Content-Type": "text/plain; charset=utf-8"}
 
-    @app.get("/debug/pprof")
+    @app.get("/debug/pprof", strict_slashes=True)
+    def pprof_root() -> tuple[str, int, dict[str, str]]:
+        html = {"Content-Type": "text/html; charset=utf-8", "Location": "/debug/pprof/"}
+        return '<a href="/debug/pprof/">Found</a>.\n\n', 302, html
+
+    @app.get("/debug/pprof/", strict_slashes=True)
     def pprof() -> tuple[str, dict[str, str]]:
         return "goroutine: stacks of all threads\nprofile?seconds=N: collapsed stacks of N seconds\n", text
 

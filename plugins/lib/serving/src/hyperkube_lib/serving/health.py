@@ -72,7 +72,6 @@ class HealthChecks:
     def reply(self, path: str, query: Mapping[str, Sequence[str]]) -> Response | None:
         """Answer as `answer` does, for a path and query that are parsed already."""
         base = f"/{self.name}"
-        path = path.rstrip("/")
         if path == base:
             return self._all(query)
         if not path.startswith(f"{base}/"):

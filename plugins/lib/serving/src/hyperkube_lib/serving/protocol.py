@@ -30,7 +30,6 @@ from hyperkube_lib.serving.wire import (
     complete,
     head,
     late,
-    misread,
     plain,
     refusal,
 )
@@ -131,8 +130,10 @@ class Connection(RequestReader):
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._upgraded(data[upgrade.args[0] :])
-        except httptools.HttpParserError as error:
-            self._misread(misread(data, unknown_method=isinstance(error, httptools.HttpParserInvalidMethodError)))
+        except httptools.HttpParserInvalidMethodError:
+            self._read_unknown_method(data)
+        except httptools.HttpParserError:
+            self._misread()
         out, self._out = self._out, None
         if out and self._transport is not None:
             self._transport.write(out[0] if len(out) == 1 else b"".join(out))
@@ -325,11 +326,19 @@ class Connection(RequestReader):
             self._out = []
         self._loop.asyncio.call_later(_LINGER, self._close)
 
-    def _misread(self, answer: Response) -> None:
+    def _read_unknown_method(self, data: bytes) -> None:
+        try:
+            known = self._feed_unknown_method(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            known = False
+        if not known:
+            self._misread()
+
+    def _misread(self) -> None:
         if self._deaf or self._transport is None:
             return
         self.service.logger.debug("cannot understand what %s:%s sends", *self._peer)
-        self._refuse(answer)
+        self._refuse(plain(400, "400 Bad Request"))
         self._close()
 
     def _close(self) -> None:

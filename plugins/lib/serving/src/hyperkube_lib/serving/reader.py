@@ -13,7 +13,7 @@ import httptools
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 from hyperkube_lib.serving.feed import BodyFeed
 from hyperkube_lib.serving.service import Incoming, Service
-from hyperkube_lib.serving.wire import refusal
+from hyperkube_lib.serving.wire import refusal, unknown_method
 
 from hyperkube.machinery.errors import RequestEntityTooLarge
 
@@ -39,6 +39,7 @@ class RequestReader(asyncio.Protocol):
         self._peer: tuple[str, int] = ("", 0)
         self._secure = False
         self._url = b""
+        self._method = ""
         self._headers: dict[str, str] = {}
         self._head_bytes = 0
         self._incoming: Incoming | None = None
@@ -96,7 +97,8 @@ class RequestReader(asyncio.Protocol):
         if not url.startswith(b"/") and url != b"*":
             url = _origin_form(url)
         raw, _, query = url.decode("latin-1").partition("?")
-        method = _METHODS.get(parser.get_method()) or parser.get_method().decode("latin-1")
+        method = self._method or _METHODS.get(parser.get_method()) or parser.get_method().decode("latin-1")
+        self._method = ""
         request = HttpRequest(
             method=method,
             path=unquote(raw) if "%" in raw else raw,
@@ -147,6 +149,22 @@ class RequestReader(asyncio.Protocol):
             self._body = []
             self._body_bytes = 0
         self._accept(incoming)
+
+    def _feed_unknown_method(self, data: bytes) -> bool:
+        """Read a request whose method the parser does not know; tells whether that is what `data` begins with.
+
+        The parser knows a fixed set of methods, HTTP any token: a new parser reads the request as a POST, and
+        `on_headers_complete` puts the method in its place.
+
+        Raises:
+            HttpParserError: the rest is no request.
+        """
+        self._method = unknown_method(data)
+        if not self._method:
+            return False
+        self._parser = httptools.HttpRequestParser(self)
+        self._parser.feed_data(b"POST" + data[len(self._method) :])
+        return True
 
     def _expect_body(self, incoming: Incoming) -> None:
         headers = self._headers

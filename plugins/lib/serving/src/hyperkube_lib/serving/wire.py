@@ -10,7 +10,7 @@ from http import HTTPStatus
 import orjson
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 
-from hyperkube.machinery.errors import ApiError, EmptyDetails, MethodNotAllowed, Timeout
+from hyperkube.machinery.errors import ApiError, EmptyDetails, Timeout
 
 LAST_CHUNK = b"0\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -19,7 +19,7 @@ _STATUS_TEXT = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n" for
 _STATUS_TEXT[413] = "HTTP/1.1 413 Request Entity Too Large\r\n"  # Python 3.13 says "Content Too Large"
 _NO_BODY = frozenset((204, 304))
 _WRITES = frozenset(("POST", "PUT", "PATCH", "DELETE"))
-_REQUEST_LINE = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]+ /[^ ]* HTTP/1")
+_REQUEST_LINE = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]+) /[^ ]* HTTP/1")
 
 
 class BadHeader(ValueError):
@@ -95,9 +95,7 @@ def plain(status: int, text: str, *headers: tuple[str, str]) -> Response:
     return Response(status=status, headers=fields, body=text.encode() + b"\n")
 
 
-def misread(data: bytes, *, unknown_method: bool) -> Response:
-    """Return the answer to what the parser does not understand: a method that no path takes, or no HTTP at all."""
-    if unknown_method and _REQUEST_LINE.match(data):
-        text = "the server does not allow this method on the requested resource"
-        return refusal(MethodNotAllowed(text, details=EmptyDetails()))
-    return plain(400, "400 Bad Request")
+def unknown_method(data: bytes) -> str:
+    """Return the method of a request whose first line is whole, empty for what is no request."""
+    line = _REQUEST_LINE.match(data)
+    return line[1].decode("ascii") if line is not None else ""

@@ -28,11 +28,12 @@ def bind(call: Call) -> Object:
         Conflict: the pod is bound, being deleted, held by a scheduling gate, or another one than meant.
     """
     binding = call.body or {}
-    if metadata(binding).get("name") != call.name:
+    if str(metadata(binding).get("name") or "") != call.name:
         raise BadRequest("name in URL does not match name in Binding object")
     errors = _problems(binding)
     if errors:
-        raise ApiError("; ".join(str(error) for error in errors))
+        texts = ", ".join(str(error) for error in errors)
+        raise ApiError(f"[{texts}]" if len(errors) > 1 else texts)
 
     def assign(pod: Object) -> Object:
         return _assigned(pod, binding, call.clock.now())

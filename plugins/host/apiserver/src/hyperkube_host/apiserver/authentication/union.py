@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 import binascii
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -28,15 +28,23 @@ def credentials_of(request: HttpRequest) -> Credentials:
     """Return what a request offers as proof of identity."""
     headers = request.headers
     token, basic = "", None
-    authorization = headers.get("authorization", "")
+    authorization = headers.get("authorization", "").strip()
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "bearer":
-        token = rest.strip()
+        token = rest.partition(" ")[0]
     elif scheme.lower() == "basic":
         basic = _basic(rest.strip())
     if not token and "sec-websocket-protocol" in headers:
         token = _socket_token(headers["sec-websocket-protocol"])
     return Credentials(token=token, basic=basic, certificate=request.certificate, headers=headers, path=request.path)
+
+
+def misplaced_token(headers: Mapping[str, str]) -> bool:
+    """Tell whether a bearer token stands behind more than one space, and so is not read.
+
+    Source: kubernetes apiserver ``pkg/authentication/request/bearertoken/bearertoken.go``.
+    """
+    return headers.get("authorization", "").strip()[:8].lower() == "bearer  "
 
 
 def _basic(text: str) -> tuple[str, str] | None:

@@ -48,32 +48,34 @@ _STEPS = (
     ("priority-and-fairness-config-consumer", Part.FLOWS),
     ("priority-and-fairness-filter", Part.FLOWS),
     ("storage-object-count-tracker-hook", Part.STORES),
-    ("storage-readiness", Part.STORES),
     ("start-apiextensions-informers", Part.DEFINITIONS),
     ("start-apiextensions-controllers", Part.DEFINITIONS),
     ("crd-informer-synced", Part.DEFINITIONS),
     ("start-system-namespaces-controller", Part.SYSTEM_OBJECTS),
+    ("peer-endpoint-reconciler-controller", Part.IDENTITY),
     ("start-cluster-authentication-info-controller", Part.SYSTEM_OBJECTS),
     ("start-kube-apiserver-identity-lease-controller", Part.IDENTITY),
     ("start-kube-apiserver-identity-lease-garbage-collector", Part.IDENTITY),
+    ("storage-readiness", Part.STORES),
     ("start-legacy-token-tracking-controller", Part.SYSTEM_OBJECTS),
     ("start-service-ip-repair-controllers", Part.API_PLUGINS),
     ("rbac/bootstrap-roles", Part.SYSTEM_OBJECTS),
     ("scheduling/bootstrap-system-priority-classes", Part.SYSTEM_OBJECTS),
     ("priority-and-fairness-config-producer", Part.FLOWS),
     ("bootstrap-controller", Part.SYSTEM_OBJECTS),
-    ("peer-endpoint-reconciler-controller", Part.IDENTITY),
     ("start-kubernetes-service-cidr-controller", Part.SYSTEM_OBJECTS),
     ("start-kube-aggregator-informers", Part.REGISTRATIONS),
     ("apiservice-status-local-available-controller", Part.SYSTEM_OBJECTS),
     ("apiservice-status-remote-available-controller", Part.REGISTRATIONS),
     ("apiservice-registration-controller", Part.REGISTRATIONS),
+    ("apiservice-wait-for-first-sync", Part.REGISTRATIONS),
     ("apiservice-discovery-controller", Part.REGISTRATIONS),
     ("kube-apiserver-autoregistration", Part.SYSTEM_OBJECTS),
     ("apiservice-openapi-controller", Part.REGISTRATIONS),
     ("apiservice-openapiv3-controller", Part.REGISTRATIONS),
-    ("apiservice-wait-for-first-sync", Part.REGISTRATIONS),
 )
+_REGISTRATION = "kube-apiserver-autoregistration"
+"""The step that registers what is served; the check whether all of it is registered follows."""
 
 
 class PostStartHooks:
@@ -109,6 +111,12 @@ class PostStartHooks:
 
 def start_checks(done: Mapping[Part, Done]) -> list[Check]:
     """Return the checks of the parts that the server has, and of the registration of all that it serves."""
-    checks = [Check(f"poststarthook/{name}", done[part], starts=True) for name, part in _STEPS if part in done]
     registering = [done[part] for part in (Part.SYSTEM_OBJECTS, Part.REGISTRATIONS) if part in done]
-    return [*checks, Check("autoregister-completion", lambda: all(each() for each in registering), starts=True)]
+    completion = Check("autoregister-completion", lambda: all(each() for each in registering), starts=True)
+    checks: list[Check] = []
+    for name, part in _STEPS:
+        if part in done:
+            checks.append(Check(f"poststarthook/{name}", done[part], starts=True))
+        if name == _REGISTRATION:
+            checks.append(completion)
+    return checks

@@ -27,12 +27,14 @@ def locate(registry: Registry, info: RequestInfo) -> Target:
     """Return what a resource request addresses.
 
     Raises:
-        PathNotFound: its group version is not served.
-        NotFound: there is no such resource, or not at that place.
+        PathNotFound: its group is not served, or not by a built-in version and not in that version.
+        NotFound: there is no such version or resource, or not at that place.
     """
-    version = registry.version(info.group, info.version)
-    if version is None or (info.prefix == "api") != (not info.group):
+    if (info.prefix == "api") != (not info.group):
         raise PathNotFound
+    version = registry.version(info.group, info.version)
+    if version is None:
+        raise not_found() if registry.has_built_in(info.group) else PathNotFound
     served = version.resources.get(info.resource)
     if served is None:
         if version.custom:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
-from hyperkube_host.apiserver.authentication.union import Authentication
+from hyperkube_host.apiserver.authentication.union import Authentication, misplaced_token
 from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import LimitedRequest, Limits, RequestState
@@ -34,6 +34,7 @@ from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
 
 _LONG_RUNNING_PARTS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+_MISPLACED_TOKEN = "the provided Authorization header contains extra space before the bearer token, and is ignored"  # noqa: S105 -- a text
 UNKNOWN_USER = UserInfo("")
 """The user of a request whose credentials were wrong."""
 
@@ -133,6 +134,8 @@ class ApiHandler:
         request = call.request
         user = request.user or self._authentication.authenticate(request)
         api = call.api = self._read(request, user, call.audit_id)
+        if misplaced_token(request.headers):
+            api.warn(_MISPLACED_TOKEN)
         if self.audit is not None:
             self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
         acting = self._impersonation.act_as(request.headers, user, lambda: api.info.attributes(user))

@@ -86,7 +86,7 @@ class HotReads:
         if request.method != "GET" or request.query_string or headers.get("accept", "") not in _ACCEPTED:
             return None
         user = self._authentication.remembered(request)
-        if user is None or "impersonate-user" in headers or "impersonate-group" in headers:
+        if user is None or any(name.startswith("impersonate-") for name in headers):
             return None
         place = self._places.get(request.path)
         if place is None or place.generation != self._services.registry.generation:

@@ -82,7 +82,7 @@ class Pipeline:
             answer = self.elsewhere(request)
             if answer is not None:
                 return RawResult(answer)
-            if not request.info.is_resource:
+            if not request.info.is_resource or request.path.startswith("//"):
                 return RawResult(self._paths.answer(request))
             try:
                 target = locate(self.services.registry, request.info)

@@ -68,6 +68,10 @@ class Registry:
         """Return a served version of a group."""
         return self._versions.get((group, version))
 
+    def has_built_in(self, group: str) -> bool:
+        """Tell whether a version of a group is served that no CustomResourceDefinition makes."""
+        return any(version.group == group and not version.custom for version in self._versions.values())
+
     def versions(self) -> list[ServedVersion]:
         """Return all served versions in the order of discovery: by priority of the group, then of the version."""
         return in_order(self._versions.values())

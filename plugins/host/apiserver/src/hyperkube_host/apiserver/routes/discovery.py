@@ -18,7 +18,7 @@ from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.encode import ok, wants_pretty, write
 from hyperkube_host.apiserver.serializer.negotiation import ALL, JSON, PROTOBUF, Format
-from hyperkube_host.apiserver.serializer.path_errors import not_allowed
+from hyperkube_host.apiserver.serializer.path_errors import not_allowed, not_found
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.hookspecs.api import Subresource
@@ -27,7 +27,6 @@ from hyperkube.machinery.objects import Object
 
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 AnyVersion: TypeAlias = ServedVersion | Remote
-_ANY_METHOD = frozenset({"/apis"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,39 +60,39 @@ class Discovery:
     def answer(self, request: ApiRequest) -> Response | None:
         """Answer a discovery request, None when the path is none of discovery's.
 
+        The list of groups, one group, and a version that CustomResourceDefinitions make are answered with any method.
+
         Raises:
             NotAcceptable: the client accepts no form that there is.
-            MethodNotAllowed: it does not read.
+            MethodNotAllowed: a web service is asked with another method than GET.
+            NotFound: it is the path of a web service that has nothing there.
         """
-        parts = request.path.strip("/").split("/")
-        if parts[0] == "api" and len(parts) == 1:
+        parts = request.path.rstrip("/").split("/")[1:]
+        if parts == ["api"]:
+            _check_method(request)
             return self._root(request, "/api")
-        if parts[0] == "apis" and len(parts) == 1:
+        if parts == ["apis"]:
             return self._root(request, "/apis")
-        obj = self._object(parts)
-        if obj is None:
-            return None
-        self._check_method(request)
-        return self._write(request, obj)
-
-    def _object(self, parts: list[str]) -> Object | None:
-        if parts[0] == "api" and len(parts) == 2:
-            version = self._registry.version("", parts[1])
-            return resource_list(version) if version is not None else None
-        if parts[0] == "apis" and len(parts) == 2:
-            return self._group(parts[1])
-        if parts[0] == "apis" and len(parts) == 3:
-            version = self._registry.version(parts[1], parts[2])
-            return resource_list(version) if version is not None and version.group else None
+        if parts[:1] == ["apis"] and len(parts) == 2:
+            group = self._group(parts[1])
+            return self._write(request, group) if group is not None else None
+        if parts[:1] == ["api"]:
+            return self._version(request, "", parts[1:])
+        if parts[:1] == ["apis"] and parts[1]:
+            return self._version(request, parts[1], parts[2:])
         return None
 
-    def _check_method(self, request: ApiRequest) -> None:
-        if request.method not in {"GET", "HEAD"}:
-            raise not_allowed()
+    def _version(self, request: ApiRequest, group: str, rest: list[str]) -> Response | None:
+        version = self._registry.version(group, rest[0]) if len(rest) == 1 else None
+        if version is None:
+            if self._registry.has_built_in(group):
+                raise not_found()
+            return None
+        if not version.custom:
+            _check_method(request)
+        return self._write(request, resource_list(version))
 
     def _root(self, request: ApiRequest, path: str) -> Response:
-        if path not in _ANY_METHOD:
-            self._check_method(request)
         accept = request.headers.get("accept", "")
         if _wants_aggregated(accept):
             return self._aggregate(request, path)
@@ -172,6 +171,11 @@ class Discovery:
         wanted: Format = negotiation.negotiate(accept, binary=False) if accept != PROTOBUF else negotiation.PLAIN
         body = write(obj, wanted.media_type, pretty=wants_pretty(request))
         return ok(body, media_type=wanted.media_type)
+
+
+def _check_method(request: ApiRequest) -> None:
+    if request.method != "GET":
+        raise not_allowed()
 
 
 def _wants_aggregated(accept: str) -> bool:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 _BUCKETS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60)
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 RequestKey = tuple[str, str, str, str, str, str, int]
 """Verb, group, version, resource, subresource, scope and status code: the labels that a request is counted under."""

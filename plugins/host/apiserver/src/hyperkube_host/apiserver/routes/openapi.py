@@ -17,7 +17,6 @@ from hyperkube_host.apiserver.openapi.gnostic import ASKED_AS, MEDIA_TYPE
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.serializer import negotiation
-from hyperkube_host.apiserver.serializer.path_errors import not_allowed
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.hookspecs.descriptions import Descriptions
@@ -53,14 +52,12 @@ class OpenApiPages:
     def answer(self, request: ApiRequest) -> Response | None:
         """Answer a request, None when there is no such document."""
         path = request.path
-        if request.method not in {"GET", "HEAD"}:
-            raise not_allowed()
-        if path.rstrip("/") == "/openapi/v2":
+        if path == "/openapi/v2":
             return self._v2(request)
-        if path.rstrip("/") == "/openapi/v3":
+        if path == "/openapi/v3":
             return _answer(self._index(), "text/plain; charset=utf-8")
-        if path.startswith("/openapi/v3/"):
-            return self._v3(request, path.removeprefix("/openapi/v3/"))
+        if path.startswith(_V3):
+            return self._v3(request, path.removeprefix(_V3))
         return None
 
     def _index(self) -> bytes:
@@ -102,12 +99,12 @@ class OpenApiPages:
             self._binary = (document.digest, body)
         return gzip.decompress(body)
 
-    def _v3(self, request: ApiRequest, path: str) -> Response | None:
-        document = self._documents.document(path.rstrip("/"))
+    def _v3(self, request: ApiRequest, path: str) -> Response:
+        document = self._documents.document(path)
         if document is None and self._remote is not None:
-            document = self._remote.documents().get(path.rstrip("/"))
+            document = self._remote.documents().get(path)
         if document is None:
-            return None
+            return Response(status=404)
         etag = f'"{document.digest}"'
         asked = request.param("hash")
         if asked and asked != document.digest:

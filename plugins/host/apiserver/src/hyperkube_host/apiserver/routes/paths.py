@@ -1,4 +1,11 @@
-"""Everything that is no resource: discovery, OpenAPI, version, health, metrics, and the list of paths at the root."""
+"""Everything that is no resource: discovery, OpenAPI, version, health, metrics, and the list of paths at the root.
+
+Kubernetes routes these paths in two ways, which clients can tell apart. Its path recorder mux takes a path as it is
+written, with any method; its web services (``/api``, ``/apis/GROUP`` of built-in groups, ``/version``) take a trailing
+slash too, answer GET alone, and refuse everything else at or below their root with a Status.
+
+Source: kubernetes apiserver ``pkg/server/mux/pathrecorder.go``, ``pkg/server/handler.go`` (the director).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +18,7 @@ from hyperkube_host.apiserver.routes.discovery import Discovery
 from hyperkube_host.apiserver.routes.logs import ROOT, MachineLogs
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.encode import NO_CACHE, ok, wants_pretty, write
-from hyperkube_host.apiserver.serializer.path_errors import not_allowed
+from hyperkube_host.apiserver.serializer.path_errors import not_allowed, not_found
 from hyperkube_lib.serving.exchange import Answer, Response
 
 from hyperkube.machinery import release
@@ -40,7 +47,8 @@ class Paths:
     """Answers requests for paths that are no resource.
 
     Args:
-        pages: further paths and what answers them.
+        pages: further paths, taken as they are written, and what answers them.
+        services: further web services: their root paths and what answers GET.
         unlisted: the same, for paths that the index does not show.
         logs: answers ``/logs`` and all below it.
         lists_logs: whether the index shows it: Kubernetes has it only when told to.
@@ -52,6 +60,7 @@ class Paths:
         health: Health,
         openapi: Any,
         pages: Mapping[str, Page],
+        services: Mapping[str, Page] | None = None,
         unlisted: Mapping[str, Page] | None = None,
         logs: MachineLogs | None = None,
         *,
@@ -63,7 +72,8 @@ class Paths:
         self._discovery = discovery
         self._health = health
         self._openapi = openapi
-        self._pages = {"/version": self._version, **pages}
+        self._pages = dict(pages)
+        self._services = {"/version": self._version, **(services or {})}
 
     def offer(self, path: str, page: Page) -> None:
         """Answer a further path: what another part of the same process has to show."""
@@ -72,12 +82,14 @@ class Paths:
     def answer(self, request: ApiRequest) -> Answer:
         """Return the answer, a plain 404 for what is not there."""
         path = request.path
-        plain_path = path.rstrip("/") or "/"
-        page = self._pages.get(plain_path) or self._unlisted.get(plain_path)
+        page = self._pages.get(path) or self._unlisted.get(path)
         if page is not None:
             return page(request)
         if path in {"", "/", "/index.html"}:
             return self._index(request)
+        root = next((root for root in self._services if path == root or path.startswith(f"{root}/")), "")
+        if root:
+            return self._service(root, request)
         found: Answer | None = self._health.answer(request) or self._discovery.answer(request)
         if found is None and path.startswith("/openapi/"):
             found = self._openapi.answer(request)
@@ -89,23 +101,26 @@ class Paths:
         """Return the answer for a path at which nothing is."""
         return text("404 page not found\n", 404)
 
-    def _version(self, request: ApiRequest) -> Answer:
-        if request.method not in {"GET", "HEAD"}:
+    def _service(self, root: str, request: ApiRequest) -> Answer:
+        if request.path.rstrip("/") != root:
+            raise not_found()
+        if request.method != "GET":
             raise not_allowed()
+        return self._services[root](request)
+
+    def _version(self, request: ApiRequest) -> Answer:
         negotiation.check_accepted(request.headers.get("accept", ""), (negotiation.JSON,))
         return ok(write(VERSION, negotiation.JSON, pretty=True))
 
     def listed(self) -> list[str]:
         """Return the paths that the index shows."""
-        found = {*self._pages, *self._discovery.paths(), *self._health.paths(), *self._openapi.paths()}
+        found = {*self._pages, *self._services, *self._discovery.paths(), *self._health.paths(), *self._openapi.paths()}
         if self._logs is not None and self._lists_logs:
             found.add(ROOT)
         return sorted(found)
 
     def _index(self, request: ApiRequest) -> Answer:
         body = {"paths": self.listed()}
-        if request.method not in {"GET", "HEAD"}:
-            raise not_allowed()
         return Response(
             headers=[("Content-Type", negotiation.JSON), NO_CACHE],
             body=write(body, negotiation.JSON, pretty=wants_pretty(request)),

@@ -17,7 +17,14 @@ from hyperkube_lib.serving.wire import plain
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 
-PATHS = ("/configz", "/debug/pprof", "/debug/pprof/goroutine", "/debug/pprof/profile", "/debug/flags/v")
+PATHS = (
+    "/configz",
+    "/debug/pprof",
+    "/debug/pprof/",
+    "/debug/pprof/goroutine",
+    "/debug/pprof/profile",
+    "/debug/flags/v",
+)
 _SHOWN = (bool, int, float, str)
 _SECRET = ("password", "token", "secret")
 
@@ -47,7 +54,7 @@ class Debugging:
         """Answer a request to one of `PATHS`."""
         asked = HttpRequest(
             method=request.method,
-            path=request.path.rstrip("/"),
+            path=request.path,
             query_string=urlencode([(name, value) for name, values in request.query.items() for value in values]),
             headers=dict(request.headers),
             body=request.body,

@@ -24,13 +24,14 @@ from hyperkube_host.apiserver.routes.logs import MachineLogs
 from hyperkube_host.apiserver.routes.metrics import CONTENT_TYPE
 from hyperkube_host.apiserver.routes.openapi import OpenApiPages
 from hyperkube_host.apiserver.routes.openid_metadata import CONFIGURATION, KEYS, OpenIdPages
-from hyperkube_host.apiserver.routes.paths import VERSION, Page, Paths
+from hyperkube_host.apiserver.routes.paths import Page, Paths
 from hyperkube_host.apiserver.routes.profiling import PATHS, Debugging
 from hyperkube_host.apiserver.serializer.encode import ok, wants_pretty
 from hyperkube_lib.serving.exchange import Answer
 from hyperkube_lib.serving.zpages import Zpages
 
 from hyperkube.hookspecs.descriptions import Descriptions
+from hyperkube.machinery import release
 from hyperkube.machinery.clock import Clock
 
 _NAME = "apiserver"
@@ -68,20 +69,19 @@ def root_paths(server: Sources) -> Paths:
     pages: dict[str, Page] = {
         "/metrics": lambda _request: ok(server.metrics(), media_type=CONTENT_TYPE),
         "/metrics/slis": lambda _request: ok(server.health.indicators(), media_type=CONTENT_TYPE),
-        CONFIGURATION: openid.configuration,
-        KEYS: openid.keys,
         **{path: partial(_zpage, zpages) for path in zpages.offered},
     }
     discovery = Discovery(server.registry, server_address=address, remotes=server.remotes)
-    openapi = OpenApiPages(server.registry, str(VERSION["gitVersion"]), server.descriptions, server.described)
+    openapi = OpenApiPages(server.registry, release.SHORT, server.descriptions, server.described)
     logs = MachineLogs() if options.features.enable_logs_handler else None
     asked = "enable-logs-handler" in options.given
-    return promised.keep(Paths(discovery, server.health, openapi, pages, _unlisted(server), logs, lists_logs=asked))
+    services: dict[str, Page] = {CONFIGURATION: openid.configuration, KEYS: openid.keys}
+    unlisted = _unlisted(server)
+    return promised.keep(Paths(discovery, server.health, openapi, pages, services, unlisted, logs, lists_logs=asked))
 
 
 def _zpage(zpages: Zpages, request: ApiRequest) -> Answer:
-    path = request.path.rstrip("/")
-    return zpages.page(path, request.headers.get("accept", ""), pretty=wants_pretty(request))
+    return zpages.page(request.path, request.headers.get("accept", ""), pretty=wants_pretty(request))
 
 
 def _unlisted(server: Sources) -> Mapping[str, Page]:
