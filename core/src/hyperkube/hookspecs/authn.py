@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.users import UserInfo
@@ -47,6 +47,14 @@ class Authenticated:
     user: UserInfo
     audiences: tuple[str, ...] = ()
     cache_seconds: float = 0.0
+
+
+@runtime_checkable
+class TakesPasswords(Protocol):
+    """An authenticator of users and passwords; without one that is enabled, these are no credentials at all."""
+
+    takes_passwords: Literal[True]
+    """Always true."""
 
 
 @hookspec(firstresult=False)

@@ -1,13 +1,13 @@
 """Which plugins are on without being asked for, and in which order: data that the bundle distribution carries.
 
-Distribution ``hyperkube`` (folder ``plugins/bundle/default``) holds ``plugins.toml``: a table per family, with
-``order``, ``enabled`` and ``others_before``. Without the bundle nothing is said: hosts then enable what is installed,
-by name.
+Distribution ``hyperkube`` (folder ``plugins/bundle/default``) holds ``plugins.toml``: a table per family with ``order``
+and ``enabled``. Without the bundle nothing is said: hosts then enable what is installed, by name.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -36,14 +36,11 @@ def order(family: str) -> tuple[str, ...]:
     return tuple(_bundle().get(family, {}).get("order", ()))
 
 
-def arranged(family: str, names: set[str]) -> list[str]:
-    """Return `names` in the family's fixed order.
-
-    A third party's plugin is unknown to the bundle: such ones go in front of the plugin that the bundle names as
-    ``others_before``, or last.
-    """
-    known, before = order(family), _bundle().get(family, {}).get("others_before", "")
-    strangers = sorted(names - set(known))
+def arranged(family: str, names: Sequence[str]) -> list[str]:
+    """Return `names` in the family's fixed order; others, in theirs, come where the bundle says, or last."""
+    before = _bundle().get(family, {}).get("others_before", "")
+    known = order(family)
+    strangers = [name for name in names if name not in known]
     arranged_names: list[str] = []
     for name in known:
         if name == before:

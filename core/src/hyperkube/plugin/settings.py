@@ -28,13 +28,15 @@ class PluginSettings:
         families: the families of the plugins that it loads.
         values: the values of its flags, its own and its plugins'; a missing one has its default. With an attribute
             or a key ``given`` that names the flags that were given; else all that are there count as given.
+        own: the host's own flags, by which the values that plugins use are read; without them these are as they are.
 
     Raises:
         UsageError: the file of ``--plugin-config`` is wrong, or a plugin's flags are.
     """
 
-    def __init__(self, host: str, families: Sequence[str], values: Mapping[str, Any]) -> None:
+    def __init__(self, host: str, families: Sequence[str], values: Mapping[str, Any], own: Iterable[Flag] = ()) -> None:
         self._values = values
+        self._own = {flag.name: flag for flag in own}
         given = getattr(values, "given", None)
         self._given: Collection[str] = given if given is not None else values.get("given", values.keys())
         self._plugins = {(flags.family, flags.name): flags for flags in plugin_flags(host, families)}
@@ -98,14 +100,15 @@ class PluginSettings:
                 target[flag.setting] = self._value(plugin, flag.name)
         for name in plugin.uses:
             if name in self._values:
-                (given if name in self._given else defaults)[setting_of(name)] = self._values[name]
+                (given if name in self._given else defaults)[setting_of(name)] = self._value(plugin, name)
         return defaults, given
 
     def _value(self, plugin: PluginFlags, name: str) -> Any:
-        flag = next((flag for flag in plugin.flags if flag.name == name), None)
-        if flag is None:
-            return self._values.get(name)
-        return read_value(flag, name, self._values[name]) if name in self._values else flag.default_value
+        own = next((flag for flag in plugin.flags if flag.name == name), None)
+        if name not in self._values:
+            return None if own is None else own.default_value
+        flag = own or self._own.get(name)
+        return self._values[name] if flag is None else read_value(flag, name, self._values[name])
 
 
 def _read(plugin: PluginFlags, table: Mapping[str, Any], where: str) -> dict[str, Any]:

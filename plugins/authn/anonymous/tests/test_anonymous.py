@@ -19,7 +19,7 @@ def test_a_wrong_token_is_not_taken_for_none():
 
 
 def test_it_can_be_turned_off():
-    plugin = Anonymous(PluginContext(name="Anonymous", options={"anonymous-auth": False}))
+    plugin = Anonymous(PluginContext(name="Anonymous", settings={"anonymous_auth": False}))
 
     assert plugin.authn_authenticate(Credentials()) is None
 
@@ -51,7 +51,7 @@ def configured(tmp_path):
     def build(text, **options):
         path = tmp_path / "authentication.yaml"
         path.write_text(f"apiVersion: apiserver.config.k8s.io/v1\nkind: AuthenticationConfiguration\n{text}\n")
-        return Anonymous(PluginContext(name="Anonymous", options={"authentication-config": str(path), **options}))
+        return Anonymous(PluginContext(name="Anonymous", settings={"authentication_config": str(path), **options}))
 
     return build
 
@@ -72,7 +72,7 @@ def test_a_file_may_turn_it_off(configured, text, known):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("anonymous: {enabled: true}", {"anonymous-auth": False}, "both by"),
+        ("anonymous: {enabled: true}", {"anonymous_auth": False}, "both by"),
         ("anonymous: {conditions: [{path: /livez}]}", {}, "enabled should be set"),
         ("anonymous: {allow: true}", {}, "unknown field 'allow'"),
     ],

@@ -7,7 +7,7 @@ from hyperkube.testing.contracts.authn import AuthnContract
 
 
 def build(*, on=True):
-    return AnyToken(PluginContext(name="AnyToken", options={"insecure-allow-any-token": on}))
+    return AnyToken(PluginContext(name="AnyToken", settings={"insecure_allow_any_token": on}))
 
 
 class TestPromises(AuthnContract):

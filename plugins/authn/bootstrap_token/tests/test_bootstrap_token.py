@@ -11,9 +11,9 @@ from hyperkube.testing.contracts.authn import AuthnContract
 
 TOKEN = "abcdef.0123456789abcdef"
 GOOD = {
-    "token-id": "abcdef",
-    "token-secret": "0123456789abcdef",
-    "usage-bootstrap-authentication": "true",
+    "token_id": "abcdef",
+    "token_secret": "0123456789abcdef",
+    "usage_bootstrap_authentication": "true",
 }
 
 
@@ -26,8 +26,8 @@ def build(*, on=True, kind="bootstrap.kubernetes.io/token", **changed):
         "data": {key.replace("_", "-"): b64encode(value.encode()).decode() for key, value in data.items()},
     }
     client.seed(SECRETS, secret)
-    options = {"enable-bootstrap-token-auth": on}
-    return BootstrapToken(PluginContext(name="BootstrapToken", client=client, clock=client.clock, options=options))
+    options = {"enable_bootstrap_token_auth": on}
+    return BootstrapToken(PluginContext(name="BootstrapToken", client=client, clock=client.clock, settings=options))
 
 
 class TestPromises(AuthnContract):
@@ -48,7 +48,7 @@ class TestPromises(AuthnContract):
 
 
 def test_a_token_names_a_bootstrapper_and_its_extra_groups():
-    built = build(**{"auth-extra-groups": "system:bootstrappers:b,system:bootstrappers:a"})
+    built = build(auth_extra_groups="system:bootstrappers:b,system:bootstrappers:a")
 
     user = built.authn_authenticate(Credentials(token=TOKEN)).user
 
@@ -61,14 +61,14 @@ def test_a_token_names_a_bootstrapper_and_its_extra_groups():
     [
         {"on": False},
         {"kind": "Opaque"},
-        {"token-id": "zzzzzz"},
-        {"token-secret": None},
-        {"usage-bootstrap-authentication": "false"},
-        {"usage-bootstrap-authentication": None},
+        {"token_id": "zzzzzz"},
+        {"token_secret": None},
+        {"usage_bootstrap_authentication": "false"},
+        {"usage_bootstrap_authentication": None},
         {"expiration": "2000-01-01T00:00:00Z"},
         {"expiration": "soon"},
-        {"auth-extra-groups": "system:masters"},
-        {"auth-extra-groups": "system:bootstrappers:a,system:masters"},
+        {"auth_extra_groups": "system:masters"},
+        {"auth_extra_groups": "system:bootstrappers:a,system:masters"},
     ],
     ids=repr,
 )

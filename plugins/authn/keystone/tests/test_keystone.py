@@ -34,8 +34,8 @@ def build(peer):
     with ExitStack() as stack:
 
         def made(path="/identity"):
-            options = {"experimental-keystone-url": peer.url + path, "experimental-keystone-ca-file": str(peer.ca_file)}
-            built = Keystone(PluginContext(name="Keystone", options=options, clock=FakeClient().clock))
+            options = {"experimental_keystone_url": peer.url + path, "experimental_keystone_ca_file": str(peer.ca_file)}
+            built = Keystone(PluginContext(name="Keystone", settings=options, clock=FakeClient().clock))
             stack.callback(built.close)
             return built
 
@@ -78,4 +78,4 @@ def test_a_server_that_cannot_be_reached_lets_nobody_in(build, peer):
 
 def test_an_address_without_tls_is_refused_at_start():
     with pytest.raises(UsageError, match="Auth URL should be secure and start with https"):
-        Keystone(PluginContext(name="Keystone", options={"experimental-keystone-url": "http://127.0.0.1:5000"}))
+        Keystone(PluginContext(name="Keystone", settings={"experimental_keystone_url": "http://127.0.0.1:5000"}))

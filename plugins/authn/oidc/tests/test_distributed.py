@@ -13,13 +13,13 @@ from hyperkube.plugin import PluginContext
 @pytest.fixture
 def built(peer, issuer, clock):
     options = {
-        "oidc-issuer-url": issuer.url,
-        "oidc-client-id": "kube",
-        "oidc-ca-file": str(peer.ca_file),
-        "oidc-groups-claim": "groups",
-        "oidc-groups-prefix": "g:",
+        "oidc_issuer_url": issuer.url,
+        "oidc_client_id": "kube",
+        "oidc_ca_file": str(peer.ca_file),
+        "oidc_groups_claim": "groups",
+        "oidc_groups_prefix": "g:",
     }
-    return OIDC(PluginContext(name="OIDC", options=options, clock=clock))
+    return OIDC(PluginContext(name="OIDC", settings=options, clock=clock))
 
 
 def serve(peer, token):

@@ -43,8 +43,8 @@ def file(tmp_path):
 def build(file, clock):
     def made(*rows, **options):
         file.write(*rows)
-        options = {"authentication-config": str(file.path), **options}
-        return OIDC(PluginContext(name="OIDC", options=options, clock=clock))
+        options = {"authentication_config": str(file.path), **options}
+        return OIDC(PluginContext(name="OIDC", settings=options, clock=clock))
 
     return made
 

@@ -23,13 +23,13 @@ EC_KEY = signing_key("e", "ES256")
 def build(peer, issuer, clock):
     def made(**options):
         flags = {
-            "oidc-issuer-url": issuer.url,
-            "oidc-client-id": "kube",
-            "oidc-ca-file": str(peer.ca_file),
-            "oidc-signing-algs": ["RS256", "ES256"],
+            "oidc_issuer_url": issuer.url,
+            "oidc_client_id": "kube",
+            "oidc_ca_file": str(peer.ca_file),
+            "oidc_signing_algs": ["RS256", "ES256"],
             **options,
         }
-        return OIDC(PluginContext(name="OIDC", options=flags, clock=clock))
+        return OIDC(PluginContext(name="OIDC", settings=flags, clock=clock))
 
     return made
 
@@ -40,7 +40,7 @@ def from_file(tmp_path, clock):
         path = tmp_path / "authentication.yaml"
         config = {"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AuthenticationConfiguration", **more}
         path.write_text(json.dumps({**config, "jwt": list(rows)}))
-        return OIDC(PluginContext(name="OIDC", options={"authentication-config": str(path)}, clock=clock))
+        return OIDC(PluginContext(name="OIDC", settings={"authentication_config": str(path)}, clock=clock))
 
     return made
 
@@ -101,7 +101,7 @@ class TestPromises(AuthnContract):
 
 
 def test_names_are_told_apart_by_issuer_unless_a_prefix_says_otherwise(build, issuer):
-    plain, none, own = build(), build(**{"oidc-username-prefix": "-"}), build(**{"oidc-username-prefix": "oidc:"})
+    plain, none, own = build(), build(oidc_username_prefix="-"), build(oidc_username_prefix="oidc:")
 
     names = [ask(built, issuer.token()).user.name for built in (plain, none, own)]
 
@@ -114,13 +114,13 @@ def test_names_are_told_apart_by_issuer_unless_a_prefix_says_otherwise(build, is
     ids=["several", "one", "none"],
 )
 def test_groups_come_from_their_claim(build, issuer, claims, groups):
-    built = build(**{"oidc-groups-claim": "groups", "oidc-groups-prefix": "g:"})
+    built = build(oidc_groups_claim="groups", oidc_groups_prefix="g:")
 
     assert ask(built, issuer.token(**claims)).user.groups == groups
 
 
 def test_a_groups_claim_of_another_kind_is_refused(build, issuer):
-    built = build(**{"oidc-groups-claim": "groups"})
+    built = build(oidc_groups_claim="groups")
 
     with pytest.raises(Unauthorized):
         ask(built, issuer.token(groups={"a": 1}))
@@ -128,7 +128,7 @@ def test_a_groups_claim_of_another_kind_is_refused(build, issuer):
 
 @pytest.mark.parametrize(("verified", "known"), [(None, True), (True, True), (False, False), ("true", False)])
 def test_an_email_address_must_be_verified(build, issuer, verified, known):
-    built = build(**{"oidc-username-claim": "email"})
+    built = build(oidc_username_claim="email")
     token = issuer.token(email="a@example.com", email_verified=verified)
 
     if known:
@@ -139,7 +139,7 @@ def test_an_email_address_must_be_verified(build, issuer, verified, known):
 
 
 def test_required_claims_must_be_there(build, issuer):
-    built = build(**{"oidc-required-claim": {"hd": "example.com"}})
+    built = build(oidc_required_claim={"hd": "example.com"})
 
     assert ask(built, issuer.token(hd="example.com")) is not None
     for claims in ({}, {"hd": "other.com"}, {"hd": ["example.com"]}):
@@ -173,7 +173,7 @@ def test_an_issuer_that_calls_itself_something_else_is_not_believed(build, issue
 
 def test_an_issuer_whose_certificate_is_unknown_is_not_believed(build, issuer):
     with pytest.raises(Unauthorized):
-        ask(build(**{"oidc-ca-file": ""}), issuer.token())
+        ask(build(oidc_ca_file=""), issuer.token())
 
 
 def test_several_issuers_come_from_a_file(from_file, peer, issuer, clock):
@@ -207,11 +207,11 @@ def test_the_discovery_document_may_be_elsewhere(from_file, peer, issuer):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"oidc-client-id": ""}, "must be specified together"),
-        ({"oidc-issuer-url": "http://plain.example"}, "must be an https URL"),
-        ({"oidc-signing-algs": ["HS256"]}, "'HS256' is not supported"),
-        ({"oidc-ca-file": "/none"}, "cannot read oidc-ca-file"),
-        ({"authentication-config": "/none"}, "mutually exclusive"),
+        ({"oidc_client_id": ""}, "must be specified together"),
+        ({"oidc_issuer_url": "http://plain.example"}, "must be an https URL"),
+        ({"oidc_signing_algs": ["HS256"]}, "'HS256' is not supported"),
+        ({"oidc_ca_file": "/none"}, "cannot read oidc-ca-file"),
+        ({"authentication_config": "/none"}, "mutually exclusive"),
     ],
 )
 def test_wrong_flags_are_refused_at_start(build, options, message):

@@ -12,7 +12,7 @@ def plugin(tmp_path):
     def build(text):
         path = tmp_path / "passwords.csv"
         path.write_text(text)
-        return PasswordFile(PluginContext(name="PasswordFile", options={"basic-auth-file": str(path)}))
+        return PasswordFile(PluginContext(name="PasswordFile", settings={"basic_auth_file": str(path)}))
 
     return build
 
@@ -51,4 +51,4 @@ def test_a_bad_file_is_refused_at_start(plugin, text, message):
 
 def test_a_missing_file_is_refused_at_start():
     with pytest.raises(UsageError, match="cannot read password file"):
-        PasswordFile(PluginContext(name="PasswordFile", options={"basic-auth-file": "/none"}))
+        PasswordFile(PluginContext(name="PasswordFile", settings={"basic_auth_file": "/none"}))

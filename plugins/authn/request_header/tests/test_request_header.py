@@ -22,8 +22,8 @@ HEADERS = {
 def plugin(tmp_path):
     path = tmp_path / "ca.crt"
     path.write_bytes(AUTHORITY.pem)
-    options = {"requestheader-client-ca-file": str(path), "requestheader-allowed-names": ("front-proxy",)}
-    return RequestHeader(PluginContext(name="RequestHeader", clock=FakeClock(), options=options))
+    options = {"requestheader_client_ca_file": str(path), "requestheader_allowed_names": ("front-proxy",)}
+    return RequestHeader(PluginContext(name="RequestHeader", clock=FakeClock(), settings=options))
 
 
 def test_a_trusted_proxy_names_the_user(plugin):

@@ -30,14 +30,14 @@ class World:
         (self.account,) = self.client.seed(
             SERVICE_ACCOUNTS, {"metadata": {"name": "sa", "namespace": "ns", "uid": "u-sa"}}
         )
-        options = {"service-account-key-file": (str(path),), "service-account-issuer": (ISSUER,)}
+        options = {"service_account_key_file": (str(path),), "service_account_issuer": (ISSUER,)}
         self.plugin = ServiceAccount(
             PluginContext(
                 name="ServiceAccount",
                 clock=self.clock,
                 client=self.client,
                 informers=InformerFactory(self.client, self.clock),
-                options=options,
+                settings=options,
             )
         )
 

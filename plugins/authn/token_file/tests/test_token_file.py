@@ -12,7 +12,7 @@ def plugin(tmp_path):
     def build(text):
         path = tmp_path / "tokens.csv"
         path.write_text(text)
-        return TokenFile(PluginContext(name="TokenFile", options={"token-auth-file": str(path)}))
+        return TokenFile(PluginContext(name="TokenFile", settings={"token_auth_file": str(path)}))
 
     return build
 
@@ -47,7 +47,7 @@ def test_a_bad_file_is_refused_at_start(plugin, text, message):
 
 def test_a_missing_file_is_refused_at_start():
     with pytest.raises(UsageError, match="cannot read token file"):
-        TokenFile(PluginContext(name="TokenFile", options={"token-auth-file": "/none"}))
+        TokenFile(PluginContext(name="TokenFile", settings={"token_auth_file": "/none"}))
 
 
 def test_without_a_file_nobody_is_recognised():
@@ -59,7 +59,7 @@ class TestContract(AuthnContract):
     def built(self, tmp_path):
         path = tmp_path / "tokens.csv"
         path.write_text("contract-secret,alice,1\n")
-        return TokenFile(PluginContext(name="TokenFile", options={"token-auth-file": str(path)}))
+        return TokenFile(PluginContext(name="TokenFile", settings={"token_auth_file": str(path)}))
 
     def good(self, built):
         return [Credentials(token="contract-secret")]

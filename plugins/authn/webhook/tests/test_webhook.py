@@ -35,8 +35,8 @@ def build(peer, clock):
     with ExitStack() as stack:
 
         def made(**options):
-            flags = {"authentication-token-webhook-config-file": peer.kubeconfig("/review"), **options}
-            built = Webhook(PluginContext(name="Webhook", options=flags, clock=clock))
+            flags = {"authentication_token_webhook_config_file": peer.kubeconfig("/review"), **options}
+            built = Webhook(PluginContext(name="Webhook", settings=flags, clock=clock))
             stack.callback(built.close)
             return built
 
@@ -60,7 +60,7 @@ def test_the_webhook_names_the_user(build):
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
 def test_the_version_of_the_review_is_an_option(build, peer, version):
-    build(**{"authentication-token-webhook-version": version}).authn_authenticate(Credentials(token="t"))
+    build(authentication_token_webhook_version=version).authn_authenticate(Credentials(token="t"))
 
     assert [body["apiVersion"] for body in peer.bodies("/review")] == [f"authentication.k8s.io/{version}"]
 
@@ -69,12 +69,12 @@ def test_another_version_is_refused_at_start(build):
     with pytest.raises(
         UsageError, match='unsupported authentication webhook version "v7", supported versions are "v1", "v1beta1"'
     ):
-        build(**{"authentication-token-webhook-version": "v7"})
+        build(authentication_token_webhook_version="v7")
 
 
 @pytest.mark.parametrize("token", ["open-sesame", "wrong"])
 def test_an_answer_is_remembered_for_its_time(build, peer, clock, token):
-    built = build(**{"authentication-token-webhook-cache-ttl": 30.0})
+    built = build(authentication_token_webhook_cache_ttl=30.0)
 
     built.authn_authenticate(Credentials(token=token))
     clock.advance(29)
@@ -114,7 +114,7 @@ def test_a_token_must_be_meant_for_the_server(build, peer, audiences, known):
         **body,
         "status": {"authenticated": True, "user": ALICE, "audiences": audiences},
     }
-    built = build(**{"api-audiences": ["api"]})
+    built = build(api_audiences=["api"])
 
     assert (built.authn_authenticate(Credentials(token="t")) is not None) is known
     assert peer.bodies("/review")[0]["spec"]["audiences"] == ["api"]

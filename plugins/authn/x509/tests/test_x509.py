@@ -17,7 +17,7 @@ AUTHORITY = issue("ca", authority=True, days=100)
 def plugin(tmp_path):
     path = tmp_path / "ca.crt"
     path.write_bytes(AUTHORITY.pem)
-    return X509(PluginContext(name="X509", clock=FakeClock(), options={"client-ca-file": str(path)}))
+    return X509(PluginContext(name="X509", clock=FakeClock(), settings={"client_ca_file": str(path)}))
 
 
 def test_the_subject_is_the_user(plugin):
@@ -76,7 +76,7 @@ def test_a_replaced_authority_counts_at_once(plugin, tmp_path):
 def test_without_an_authority_nobody_is_recognised_and_a_bad_file_is_refused():
     assert X509(PluginContext(name="X509")).authn_authenticate(Credentials(certificate=(b"x",))) is None
     with pytest.raises(UsageError, match="cannot read certificate authorities"):
-        X509(PluginContext(name="X509", options={"client-ca-file": "/none"}))
+        X509(PluginContext(name="X509", settings={"client_ca_file": "/none"}))
 
 
 class TestContract(AuthnContract):

@@ -27,7 +27,7 @@ def build(tmp_path):
     def made(*lines):
         path = tmp_path / "policy.jsonl"
         path.write_text("\n".join(lines))
-        return ABAC(PluginContext(name="ABAC", options={"authorization-policy-file": str(path)}))
+        return ABAC(PluginContext(name="ABAC", settings={"authorization_policy_file": str(path)}))
 
     return made
 
@@ -97,7 +97,7 @@ def test_a_file_is_required():
     with pytest.raises(UsageError, match="policy file not passed"):
         ABAC(PluginContext(name="ABAC"))
     with pytest.raises(UsageError, match="cannot read policy file"):
-        ABAC(PluginContext(name="ABAC", options={"authorization-policy-file": "/none"}))
+        ABAC(PluginContext(name="ABAC", settings={"authorization_policy_file": "/none"}))
 
 
 def test_rules_show_the_lines_of_the_user(build):

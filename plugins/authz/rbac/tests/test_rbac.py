@@ -116,8 +116,8 @@ def test_a_binding_to_a_missing_role_is_named_in_the_reason(world):
 
 
 def test_the_super_user_is_allowed_everything(world):
-    options = {"authorization-rbac-super-user": "root"}
-    plugin = RBAC(PluginContext(name="RBAC", client=world.client, informers=world.informers, options=options))
+    settings = {"authorization_rbac_super_user": "root"}
+    plugin = RBAC(PluginContext(name="RBAC", client=world.client, informers=world.informers, settings=settings))
 
     root, bob = (
         plugin.authz_authorize(Attributes(UserInfo(name), "delete", resource="nodes")) for name in ("root", "bob")

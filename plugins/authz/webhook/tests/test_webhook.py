@@ -41,8 +41,8 @@ def build(peer, clock):
     with ExitStack() as stack:
 
         def made(settings=None, **options):
-            flags = {"authorization-webhook-config-file": peer.kubeconfig("/review"), **options}
-            context = PluginContext(name="Webhook", options=flags, clock=clock, settings=settings or {})
+            flags = {"authorization_webhook_config_file": peer.kubeconfig("/review"), **options}
+            context = PluginContext(name="Webhook", clock=clock, settings=settings or flags)
             built = Webhook(context)
             stack.callback(built.close)
             return built
@@ -72,7 +72,7 @@ class TestPromises(AuthzContract):
 
 
 def test_the_review_says_all_about_the_request(build, peer):
-    build(**{"authorization-webhook-version": "v1"}).authz_authorize(PODS)
+    build(authorization_webhook_version="v1").authz_authorize(PODS)
 
     assert peer.bodies("/review") == [
         {
@@ -298,7 +298,7 @@ def test_selectors_are_passed_on_as_requirements(build, peer):
     labels = parse_selector("app in (a,b),tier!=x,!old,new,size>3").requirements
     question = Attributes(ALICE, "list", "", "v1", "pods", field_selector=fields, label_selector=labels)
 
-    build(**{"authorization-webhook-version": "v1"}).authz_authorize(question)
+    build(authorization_webhook_version="v1").authz_authorize(question)
 
     (body,) = peer.bodies("/review")
     asked = body["spec"]["resourceAttributes"]

@@ -3,7 +3,6 @@
 import pytest
 from hyperkube_host.apiserver.command import COMMAND
 from hyperkube_host.apiserver.completion import complete
-from hyperkube_host.apiserver.flags import FLAGS
 from hyperkube_host.apiserver.options import Options
 
 from hyperkube.command.server_command import parse
@@ -52,14 +51,14 @@ LOGGING = {"alsologtostderr", "log-dir", "log-flush-frequency", "logging-format"
 
 @pytest.mark.parametrize("name", [*OF_1_0.split(), *OF_1_5.split(), *OF_1_36.split()])
 def test_a_flag_of_kubernetes_is_taken(name):
-    assert name in by_name(FLAGS)
+    assert name in by_name(COMMAND.all_flags())
 
 
 def test_what_does_nothing_is_known_and_says_so():
-    idle = {flag.name for flag in FLAGS if flag.idle}
+    idle = {flag.name for flag in COMMAND.all_flags() if flag.idle}
 
     assert idle - LOGGING == WITHOUT_EFFECT
-    assert all(flag.idle == "no effect" for flag in FLAGS if flag.name in WITHOUT_EFFECT)
+    assert all(flag.idle == "no effect" for flag in COMMAND.all_flags() if flag.name in WITHOUT_EFFECT)
 
 
 def test_whoever_gives_such_a_flag_is_told(capsys):
@@ -81,7 +80,7 @@ def test_values_are_shown_as_they_would_be_typed():
         ["--event-ttl=90m", "--authorization-mode=Node,RBAC", "--feature-gates=A=true,B=false", "--ir-password=x"],
     )
 
-    shown = typed(FLAGS, options)
+    shown = typed(COMMAND.all_flags(), options)
 
     assert shown["event-ttl"] == "1h30m0s"
     assert shown["authorization-mode"] == "[Node,RBAC]"

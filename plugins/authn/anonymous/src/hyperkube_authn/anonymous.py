@@ -56,6 +56,14 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Whether requests may be anonymous; the file may say that only for some paths."""
+
+    anonymous_auth: bool = True
+    authentication_config: str = ""
+
+
 class Anonymous(Plugin):
     """Names requests without a token ``system:anonymous``; ``--anonymous-auth=false`` turns it off.
 
@@ -64,8 +72,9 @@ class Anonymous(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._flag = bool(context.options.get("anonymous-auth", True))
-        self._path = str(context.options.get("authentication-config") or "")
+        settings = self.settings(Settings)
+        self._flag = settings.anonymous_auth
+        self._path = settings.authentication_config
         self._lock = threading.Lock()
         self._stamp = _stamp(self._path) if self._path else None
         self._rule = rule_of(self._path, flag_given=not self._flag) if self._path else Rule(self._flag)

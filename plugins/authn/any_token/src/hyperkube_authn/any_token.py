@@ -7,21 +7,32 @@ Source: kubernetes 1.5 ``plugin/pkg/auth/authenticator/token/anytoken/anytoken.g
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.users import UserInfo
-from hyperkube.plugin import Plugin
+from hyperkube.plugin import Plugin, PluginContext
 
-_OPTION = "insecure-allow-any-token"
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Whether any token is believed."""
+
+    insecure_allow_any_token: bool = False
 
 
 class AnyToken(Plugin):
     """Names the user that a token claims to be."""
 
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._settings = self.settings(Settings)
+
     @hookimpl
     def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
         """Split the token at its last slash."""
-        if not credentials.token or not self.context.options.get(_OPTION):
+        if not credentials.token or not self._settings.insecure_allow_any_token:
             return None
         name, slash, groups = credentials.token.rpartition("/")
         if not slash:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hmac
 import re
+from dataclasses import dataclass
 
 from hyperkube_lib.bootstrap_tokens import NAMESPACE, PREFIX, TYPE, data_of, has_expired
 
@@ -18,10 +19,9 @@ from hyperkube.kinds.resources import SECRETS
 from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.users import UserInfo
-from hyperkube.plugin import Plugin
+from hyperkube.plugin import Plugin, PluginContext
 
 GROUP = "system:bootstrappers"
-_OPTION = "enable-bootstrap-token-auth"
 _TOKEN = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
 _EXTRA_GROUP = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
 
@@ -32,14 +32,25 @@ def extra_groups(text: str) -> list[str] | None:
     return groups if all(_EXTRA_GROUP.fullmatch(group) for group in groups) else None
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Whether bootstrap tokens are believed."""
+
+    enable_bootstrap_token_auth: bool = False
+
+
 class BootstrapToken(Plugin):
     """Names ``system:bootstrap:ID`` for a token that a secret holds, where ``--enable-bootstrap-token-auth`` is set."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._settings = self.settings(Settings)
 
     @hookimpl
     def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
         """Look the token's secret up; nothing is kept, so that a deleted secret counts at once."""
         match = _TOKEN.fullmatch(credentials.token)
-        if match is None or not self.context.options.get(_OPTION):
+        if match is None or not self._settings.enable_bootstrap_token_auth:
             return None
         token_id, token_secret = match.groups()
         secret = self._secret(token_id)

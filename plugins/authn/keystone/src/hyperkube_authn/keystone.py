@@ -9,6 +9,8 @@ import hashlib
 import hmac
 import secrets
 import threading
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
 import orjson
@@ -21,7 +23,7 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
-_URL, _CA = "experimental-keystone-url", "experimental-keystone-ca-file"
+_URL = "experimental-keystone-url"
 _TIMEOUT_SECONDS = 10.0
 _REMEMBER_SECONDS = 10.0
 _REMEMBER_MAX = 1000
@@ -35,12 +37,23 @@ def login_body(name: str, password: str, *, version_2: bool) -> Object:
     return {"auth": {"identity": {"methods": ["password"], "password": {"user": user}}}}
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Where keystone is, and who signed its certificate."""
+
+    experimental_keystone_url: str = ""
+    experimental_keystone_ca_file: str = ""
+
+
 class Keystone(Plugin):
     """Names the user whom the server of ``--experimental-keystone-url`` lets in."""
 
+    takes_passwords: ClassVar[Literal[True]] = True
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        url = str(context.options.get(_URL) or "").rstrip("/")
+        settings = self.settings(Settings)
+        url = settings.experimental_keystone_url.rstrip("/")
         self._client: HttpClient | None = None
         self._key = secrets.token_bytes(32)
         self._known: dict[bytes, float] = {}
@@ -52,7 +65,7 @@ class Keystone(Plugin):
         self._version_2 = url.endswith("/v2.0")
         self._path = "/tokens" if self._version_2 else "/auth/tokens" if url.endswith("/v3") else "/v3/auth/tokens"
         self._client = HttpClient(
-            url, ca_file=str(context.options.get(_CA) or ""), timeout=_TIMEOUT_SECONDS, clock=context.clock
+            url, ca_file=settings.experimental_keystone_ca_file, timeout=_TIMEOUT_SECONDS, clock=context.clock
         )
 
     @hookimpl

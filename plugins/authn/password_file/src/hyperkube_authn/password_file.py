@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
@@ -17,7 +19,6 @@ from hyperkube.machinery.user_files import read_users
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
-_OPTION = "basic-auth-file"
 _CACHE_SECONDS = 3600.0
 
 
@@ -37,12 +38,21 @@ def read_passwords(path: str) -> dict[str, tuple[bytes, UserInfo]]:
     return {user.name: (_digest(password), user) for password, user in read_users(path, "password")}
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The file with the passwords."""
+
+    basic_auth_file: str = ""
+
+
 class PasswordFile(Plugin):
     """Names the user whose password stands in ``--basic-auth-file``."""
 
+    takes_passwords: ClassVar[Literal[True]] = True
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        path = str(context.options.get(_OPTION) or "")
+        path = self.settings(Settings).basic_auth_file
         self._users = read_passwords(path) if path else {}
 
     @hookimpl

@@ -8,6 +8,7 @@ Source: kubernetes apiserver ``pkg/authentication/request/headerrequest``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import unquote
 
 from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
@@ -34,22 +35,35 @@ def _values(text: str) -> list[str]:
     return [value.strip() for value in text.split(",") if value.strip()]
 
 
+def _lower(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The front proxy's authority, the names its certificate may have, and its headers."""
+
+    requestheader_client_ca_file: str = ""
+    requestheader_allowed_names: tuple[str, ...] = ()
+    requestheader_username_headers: tuple[str, ...] = ("x-remote-user",)
+    requestheader_uid_headers: tuple[str, ...] = ()
+    requestheader_group_headers: tuple[str, ...] = ("x-remote-group",)
+    requestheader_extra_headers_prefix: tuple[str, ...] = ("x-remote-extra-",)
+
+
 class RequestHeader(Plugin):
     """Names the user that a trusted front proxy passes on."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        options = context.options
-        path = str(options.get("requestheader-client-ca-file") or "")
+        settings = self.settings(Settings)
+        path = settings.requestheader_client_ca_file
         self._authorities = CertificateAuthorities(path) if path else None
-        self._allowed = frozenset(_listed(options.get("requestheader-allowed-names", ())))
-        self._names = self._headers("requestheader-username-headers", "x-remote-user")
-        self._uids = self._headers("requestheader-uid-headers", "")
-        self._groups = self._headers("requestheader-group-headers", "x-remote-group")
-        self._prefixes = self._headers("requestheader-extra-headers-prefix", "x-remote-extra-")
-
-    def _headers(self, option: str, default: str) -> tuple[str, ...]:
-        return tuple(name.lower() for name in _listed(self.context.options.get(option, default)))
+        self._allowed = frozenset(settings.requestheader_allowed_names)
+        self._names = _lower(settings.requestheader_username_headers)
+        self._uids = _lower(settings.requestheader_uid_headers)
+        self._groups = _lower(settings.requestheader_group_headers)
+        self._prefixes = _lower(settings.requestheader_extra_headers_prefix)
 
     @hookimpl
     def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hmac
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,14 @@ _GRACE = timedelta(seconds=60)
 _EXTRA = "authentication.kubernetes.io/"
 
 
-def _listed(value: Any) -> list[str]:
-    parts = value.split(",") if isinstance(value, str) else list(value or ())
-    return [str(part) for part in parts if part]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The keys that verify tokens, who may have issued them and for whom, and whether accounts are looked up."""
+
+    service_account_key_file: tuple[str, ...] = ()
+    service_account_issuer: tuple[str, ...] = ()
+    api_audiences: tuple[str, ...] = ()
+    service_account_lookup: bool = True
 
 
 def _go_list(texts: Iterable[str]) -> str:
@@ -65,11 +71,11 @@ class ServiceAccount(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        options = context.options
-        self._issuers = frozenset(_listed(options.get("service-account-issuer")))
-        self._audiences = frozenset(_listed(options.get("api-audiences"))) or self._issuers
-        self._lookup = bool(options.get("service-account-lookup", True))
-        self._files = _listed(options.get("service-account-key-file"))
+        settings = self.settings(Settings)
+        self._issuers = frozenset(settings.service_account_issuer)
+        self._audiences = frozenset(settings.api_audiences) or self._issuers
+        self._lookup = settings.service_account_lookup
+        self._files = settings.service_account_key_file
         self._keys: dict[str, PublicKeyTypes] | None = None
 
     @hookimpl

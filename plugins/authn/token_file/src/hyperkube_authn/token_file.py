@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import dataclass
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
@@ -16,7 +17,6 @@ from hyperkube.machinery.user_files import read_users
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
-_OPTION = "token-auth-file"
 _CACHE_SECONDS = 3600.0
 
 
@@ -36,12 +36,19 @@ def read_tokens(path: str) -> dict[bytes, UserInfo]:
     return users
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The file with the tokens."""
+
+    token_auth_file: str = ""
+
+
 class TokenFile(Plugin):
     """Names the user of a token that stands in ``--token-auth-file``."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        path = str(context.options.get(_OPTION) or "")
+        path = self.settings(Settings).token_auth_file
         self._users = read_tokens(path) if path else {}
 
     @hookimpl

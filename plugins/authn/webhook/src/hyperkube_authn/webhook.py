@@ -12,7 +12,7 @@ import hmac
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
@@ -47,23 +47,33 @@ def user_of(shown: Mapping[str, Any]) -> UserInfo:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The webhook's kubeconfig, the version of its reviews, and for how many seconds its answers are kept."""
+
+    authentication_token_webhook_config_file: str = ""
+    authentication_token_webhook_version: str = "v1beta1"  # noqa: S105  a version
+    authentication_token_webhook_cache_ttl: float = 120.0
+    service_account_issuer: tuple[str, ...] = ()
+    api_audiences: tuple[str, ...] = ()
+
+
 class Webhook(Plugin):
     """Names the user whom the server of ``--authentication-token-webhook-config-file`` names."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        options = context.options
-        path = str(options.get(_FILE) or "")
+        settings = self.settings(Settings)
+        path = settings.authentication_token_webhook_config_file
         self._reviews = ReviewClient(path, context.clock) if path else None
-        self._version = str(options.get(_VERSION) or "v1beta1")
+        self._version = settings.authentication_token_webhook_version
         if self._version not in {"v1", "v1beta1"}:
             text = (
                 f'unsupported authentication webhook version "{self._version}", supported versions are "v1", "v1beta1"'
             )
             raise UsageError(text)
-        ttl = options.get(_TTL)
-        self._ttl = _TTL_SECONDS if ttl is None else float(ttl)
-        self._audiences = _listed(options.get("api-audiences")) or _listed(options.get("service-account-issuer"))
+        self._ttl = settings.authentication_token_webhook_cache_ttl
+        self._audiences = settings.api_audiences or settings.service_account_issuer
         self._key = secrets.token_bytes(32)
         self._answers: dict[Key, tuple[Answer, float]] = {}
         self._lock = threading.Lock()

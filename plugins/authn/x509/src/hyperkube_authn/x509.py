@@ -8,6 +8,7 @@ Source: kubernetes apiserver ``pkg/authentication/request/x509/x509.go``.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, user_of
@@ -21,9 +22,15 @@ from hyperkube.plugin import Plugin, PluginContext
 if TYPE_CHECKING:
     pass
 
-_OPTION = "client-ca-file"
 _CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 _CACHE_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The authorities of client certificates."""
+
+    client_ca_file: str = ""
 
 
 class X509(Plugin):
@@ -31,7 +38,7 @@ class X509(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        path = str(context.options.get(_OPTION) or "")
+        path = self.settings(Settings).client_ca_file
         self._authorities = CertificateAuthorities(path) if path else None
 
     @hookimpl

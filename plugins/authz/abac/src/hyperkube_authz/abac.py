@@ -135,12 +135,19 @@ def read_policies(path: str) -> tuple[Policy, ...]:
     return tuple(policies)
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The file with the policies."""
+
+    authorization_policy_file: str = ""
+
+
 class ABAC(Plugin):
     """Allows what a line of ``--authorization-policy-file`` allows."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        path = str(context.options.get(_OPTION) or "")
+        path = self.settings(Settings).authorization_policy_file
         if not path:
             raise UsageError("authorization-mode ABAC's authorization policy file not passed")
         self._policies = read_policies(path)

@@ -1,5 +1,4 @@
 import pytest
-from hyperkube_host.apiserver.authentication.authenticators import chosen
 from hyperkube_host.apiserver.authentication.union import Authentication, credentials_of, misplaced_token
 from hyperkube_lib.serving.exchange import HttpRequest
 
@@ -24,18 +23,6 @@ def refuses(credentials):
 
 def silent(credentials):
     return None
-
-
-def test_the_flags_switch_authenticators_on_in_their_order():
-    options = {"insecure-allow-any-token": True, "oidc-issuer-url": "u", "basic-auth-file": "f", "client-ca-file": "c"}
-
-    assert chosen(options) == ["X509", "PasswordFile", "OIDC", "AnyToken", "Anonymous"]
-    assert chosen({"anonymous-auth": False, "authentication-config": "f"}) == ["OIDC"]
-    assert chosen({"service-account-signing-key-file": "k", "enable-bootstrap-token-auth": True}) == [
-        "ServiceAccount",
-        "BootstrapToken",
-        "Anonymous",
-    ]
 
 
 @pytest.mark.parametrize("order", [[refuses, names("a")], [silent, names("a"), names("b")]])

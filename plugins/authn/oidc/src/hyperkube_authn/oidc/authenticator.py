@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hyperkube_authn.oidc.configuration import Issuer, from_flags, listed
+from hyperkube_authn.oidc.configuration import Issuer, Settings, from_flags
 from hyperkube_authn.oidc.distributed import DistributedClaims
 from hyperkube_authn.oidc.file import from_file
 from hyperkube_authn.oidc.keys import IssuerUnavailable, KeySet
@@ -25,7 +25,6 @@ from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.plugin import Plugin, PluginContext
 
 _CACHE_SECONDS = 10.0
-_FILE = "authentication-config"
 Known = Mapping[str, tuple[Issuer, KeySet]]
 """Issuers and their keys by URL."""
 
@@ -35,19 +34,19 @@ class OIDC(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        options = context.options
-        self._path = str(options.get(_FILE) or "")
-        if self._path and options.get("oidc-issuer-url"):
+        settings = self.settings(Settings)
+        self._path = settings.authentication_config
+        if self._path and settings.oidc_issuer_url:
             raise UsageError("authentication-config file and oidc-* flags are mutually exclusive")
-        self._service_accounts = listed(options.get("service-account-issuer"))
+        self._service_accounts = settings.service_account_issuer
         self._lock = threading.Lock()
         self._stamp = self._read_stamp()
         self._issuers: Known = {}
         if self._path:
             self._issuers = self._with_keys(from_file(self._path, self._service_accounts))
-        elif options.get("oidc-issuer-url"):
-            self._issuers = self._with_keys([from_flags(options)])
-        own = listed(options.get("api-audiences")) or self._service_accounts
+        elif settings.oidc_issuer_url:
+            self._issuers = self._with_keys([from_flags(settings)])
+        own = settings.api_audiences or self._service_accounts
         self._audiences = frozenset(own)
         self._distributed = DistributedClaims(self._signed, context.clock)
 

@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/kubeapiserver/options/authentication.go``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -69,13 +69,25 @@ class Issuer:
     user_rules: tuple[Rule, ...] = ()
 
 
-def listed(value: Any) -> tuple[str, ...]:
-    """Return a flag that is a list, given as a list or as text."""
-    parts = value.split(",") if isinstance(value, str) else list(value or ())
-    return tuple(str(part) for part in parts if part)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The ``--oidc-*`` flags, or the file that describes issuers in their place; and the server's own tokens."""
+
+    oidc_issuer_url: str = ""
+    oidc_client_id: str = ""
+    oidc_ca_file: str = ""
+    oidc_username_claim: str = "sub"
+    oidc_username_prefix: str = ""
+    oidc_groups_claim: str = ""
+    oidc_groups_prefix: str = ""
+    oidc_required_claim: Mapping[str, str] = field(default_factory=dict)
+    oidc_signing_algs: tuple[str, ...] = ("RS256",)
+    authentication_config: str = ""
+    service_account_issuer: tuple[str, ...] = ()
+    api_audiences: tuple[str, ...] = ()
 
 
-def from_flags(options: Mapping[str, Any]) -> Issuer:
+def from_flags(settings: Settings) -> Issuer:
     """Return the issuer of ``--oidc-issuer-url`` and its companions.
 
     Without a prefix, names of users other than e-mail addresses get the issuer's in front, so that no issuer can name
@@ -84,30 +96,30 @@ def from_flags(options: Mapping[str, Any]) -> Issuer:
     Raises:
         UsageError: a flag is missing or wrong.
     """
-    url = str(options.get("oidc-issuer-url") or "")
-    client_id = str(options.get("oidc-client-id") or "")
+    url = settings.oidc_issuer_url
+    client_id = settings.oidc_client_id
     if not client_id:
         raise UsageError("oidc-issuer-url and oidc-client-id must be specified together when any oidc-* flags are set")
-    claim = str(options.get("oidc-username-claim") or "sub")
-    prefix = str(options.get("oidc-username-prefix") or "")
+    claim = settings.oidc_username_claim
+    prefix = settings.oidc_username_prefix
     if prefix == "-":
         prefix = ""
     elif not prefix and claim != "email":
         prefix = f"{url}#"
-    groups = str(options.get("oidc-groups-claim") or "")
-    algorithms = listed(options.get("oidc-signing-algs")) or ("RS256",)
+    groups = settings.oidc_groups_claim
+    algorithms = settings.oidc_signing_algs
     unknown = [algorithm for algorithm in algorithms if algorithm not in ALGORITHMS]
     if unknown:
         raise UsageError(f"oidc-signing-algs {unknown[0]!r} is not supported (known: {', '.join(ALGORITHMS)})")
-    ca_file = str(options.get("oidc-ca-file") or "")
+    ca_file = settings.oidc_ca_file
     return Issuer(
         url=_https(url, "oidc-issuer-url"),
         audiences=(client_id,),
         ca=_text(ca_file) if ca_file else "",
         algorithms=algorithms,
         username=Mapped(claim, prefix),
-        groups=Mapped(groups, str(options.get("oidc-groups-prefix") or "")) if groups else None,
-        required=dict(options.get("oidc-required-claim") or {}),
+        groups=Mapped(groups, settings.oidc_groups_prefix) if groups else None,
+        required=settings.oidc_required_claim,
     )
 
 

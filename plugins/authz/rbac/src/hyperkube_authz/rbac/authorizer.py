@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from hyperkube_authz.rbac.bindings import BindingIndex, Grant
 from hyperkube_authz.rbac.policy import bootstrap_objects
@@ -24,12 +25,19 @@ class _RoleMissing(LookupError):
     """A binding names a role that is not there."""
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Which user may do everything; nobody unless one is named."""
+
+    authorization_rbac_super_user: str = ""
+
+
 class RBAC(Plugin):
     """Allows what a rule of a bound role allows; has no opinion on the rest."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._super_user = str(context.options.get("authorization-rbac-super-user") or "")
+        self._super_user = self.settings(Settings).authorization_rbac_super_user
         self._cluster_roles = self.informers.informer(CLUSTER_ROLES)
         self._roles = self.informers.informer(ROLES)
         self._cluster_bindings = self.informers.informer(CLUSTER_ROLE_BINDINGS)

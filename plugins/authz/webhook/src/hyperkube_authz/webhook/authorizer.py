@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 from hyperkube_authz.webhook.reviews import review_of
-from hyperkube_authz.webhook.settings import from_flags, from_table
+from hyperkube_authz.webhook.settings import FlagSettings, from_flags, from_table, is_from_flags
 from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
 
 from hyperkube.client.kubeconfig import in_cluster
@@ -35,7 +35,8 @@ class Webhook(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        self._settings = from_table(context.settings) if context.settings else from_flags(context.options)
+        table = context.settings
+        self._settings = from_flags(self.settings(FlagSettings)) if is_from_flags(table) else from_table(table)
         place = self._settings.path or in_cluster(os.environ, path=_REVIEWS.format(self._settings.version))
         self._reviews = ReviewClient(place, context.clock, timeout=self._settings.timeout)
         self._on_failure = Decision("deny" if self._settings.denies_on_failure else "no opinion", cacheable=False)

@@ -18,10 +18,6 @@ from hyperkube.plugin.configuration import WrongFields, check_keys
 if TYPE_CHECKING:
     from hyperkube_lib.cel import Program
 
-FILE = "authorization-webhook-config-file"
-_VERSION = "authorization-webhook-version"
-_YES = "authorization-webhook-cache-authorized-ttl"
-_NO = "authorization-webhook-cache-unauthorized-ttl"
 _KEYS = (
     "timeout",
     "authorizedTTL",
@@ -56,24 +52,37 @@ class Settings:
     conditions: tuple[Program, ...] = ()
 
 
-def from_flags(options: Mapping[str, Any]) -> Settings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlagSettings:
+    """The values of ``--authorization-webhook-*``."""
+
+    authorization_webhook_config_file: str = ""
+    authorization_webhook_version: str = "v1beta1"
+    authorization_webhook_cache_authorized_ttl: float = 300.0
+    authorization_webhook_cache_unauthorized_ttl: float = 30.0
+
+
+def is_from_flags(table: Mapping[str, Any]) -> bool:
+    """Tell whether settings are those of flags, not a ``webhook`` table of a file."""
+    return not table or all(key.startswith("authorization_webhook_") for key in table)
+
+
+def from_flags(flags: FlagSettings) -> Settings:
     """Return the settings of ``--authorization-webhook-*``.
 
     Raises:
         UsageError: there is no file, or the version is unknown.
     """
-    path = str(options.get(FILE) or "")
-    if not path:
+    if not flags.authorization_webhook_config_file:
         raise UsageError("authorization-mode Webhook's authorization config file not passed")
-    yes, no = options.get(_YES), options.get(_NO)
-    version = str(options.get(_VERSION) or "v1beta1")
+    version = flags.authorization_webhook_version
     if version not in _VERSIONS:
-        raise UsageError(f"{_VERSION} {version!r} is unknown ({', '.join(_VERSIONS)})")
+        raise UsageError(f"authorization-webhook-version {version!r} is unknown ({', '.join(_VERSIONS)})")
     return Settings(
-        path=path,
+        path=flags.authorization_webhook_config_file,
         version=version,
-        yes_seconds=300.0 if yes is None else float(yes),
-        no_seconds=30.0 if no is None else float(no),
+        yes_seconds=flags.authorization_webhook_cache_authorized_ttl,
+        no_seconds=flags.authorization_webhook_cache_unauthorized_ttl,
     )
 
 

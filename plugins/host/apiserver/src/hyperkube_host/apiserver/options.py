@@ -99,6 +99,7 @@ class StorageOptions:
 class AuthenticationOptions:
     """Who may say who asks, as far as the server itself has to know."""
 
+    authentication_plugins: tuple[str, ...]
     client_ca_file: str
     requestheader_allowed_names: tuple[str, ...]
     requestheader_client_ca_file: str

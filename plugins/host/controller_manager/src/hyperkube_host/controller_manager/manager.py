@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
-from hyperkube_host.controller_manager.flags import FAMILIES, NAME
+from hyperkube_host.controller_manager.flags import FAMILIES, FLAGS, NAME
 from hyperkube_lib.leader_election import LeaderElector, election_options, make_identity
 
 from hyperkube.client.client import Client
@@ -74,7 +74,7 @@ class ControllerManager:
         """
         self._client_for = client_for
         self._options = options
-        self._settings = PluginSettings(NAME, FAMILIES, options)
+        self._settings = PluginSettings(NAME, FAMILIES, options, FLAGS)
         self._clock = clock or SystemClock()
         self._metrics = metrics
         self._on_lost = on_lost

@@ -18,7 +18,7 @@ from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.flags import FAMILIES, NAME
+from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.housekeeping import Housekeeping
 from hyperkube_host.kubelet.images.image_manager import ImageManager
 from hyperkube_host.kubelet.images.pull_secrets import credentials_for
@@ -118,7 +118,7 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     """
     hosts: list[PluginHost[Any]] = []
 
-    settings = PluginSettings(NAME, FAMILIES, options.raw)
+    settings = PluginSettings(NAME, FAMILIES, options.raw, FLAGS)
 
     def context(family: str, name: str) -> PluginContext:
         return PluginContext(

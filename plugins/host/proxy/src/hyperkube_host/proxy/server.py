@@ -11,7 +11,7 @@ import threading
 from functools import partial
 from typing import Any
 
-from hyperkube_host.proxy.flags import FAMILIES, NAME
+from hyperkube_host.proxy.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.proxy.health import ProxyHealth
 from hyperkube_host.proxy.metrics import Change, ProxyMetrics
 from hyperkube_host.proxy.service_map import SLICE_SELECTOR, age_key, changed_services, node_port_hint, service_map
@@ -160,7 +160,7 @@ def build_host(options: dict[str, Any], clock: Clock) -> PluginHost[ProxierHooks
     """
     name = proxy_mode(options)
     logger = logging.getLogger(f"hyperkube.proxier.{name}")
-    settings = PluginSettings(NAME, FAMILIES, options)
+    settings = PluginSettings(NAME, FAMILIES, options, FLAGS)
 
     def context(plugin: str) -> PluginContext:
         given = settings.of("proxier", plugin)

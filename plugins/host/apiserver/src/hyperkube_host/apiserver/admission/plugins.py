@@ -46,4 +46,4 @@ def admission_names(options: AdmissionOptions, logger: logging.Logger) -> Sequen
     if default_on is None:
         logger.info("no bundle is installed: only admission plugins that are enabled by name run")
     wanted = {name for name in default_on or () if name in available and name not in disabled} | set(enabled)
-    return arranged("admission", wanted)
+    return arranged("admission", sorted(wanted))

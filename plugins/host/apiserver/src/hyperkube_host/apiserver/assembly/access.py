@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hyperkube_host.apiserver.assembly.foundation import Foundation
-from hyperkube_host.apiserver.authentication.authenticators import BASIC, load_authn
+from hyperkube_host.apiserver.authentication.authenticators import load_authn
 from hyperkube_host.apiserver.authentication.token_signer import TokenSigner
 from hyperkube_host.apiserver.authentication.union import Authentication
 from hyperkube_host.apiserver.authorization.authorizers import load_authz
@@ -15,6 +15,7 @@ from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.plugins import hooks
 
+from hyperkube.hookspecs.authn import TakesPasswords
 from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.plugin import PluginHost
 
@@ -42,7 +43,7 @@ def build_access(foundation: Foundation) -> Access:
     """Load the authenticators and authorizers, and keep the promise of the authorizer."""
     options, clock = foundation.options, foundation.clock
     rules = options.authorization
-    authn = load_authn(options.values, foundation.context)
+    authn = load_authn(foundation.plugin_settings, options.authentication.authentication_plugins, foundation.context)
     authz = load_authz(rules, foundation.context)
     foundation.hosts.add(authn)
     foundation.hosts.add(authz)
@@ -58,7 +59,7 @@ def build_access(foundation: Foundation) -> Access:
         authentication=Authentication(
             hooks(authn, "authn_authenticate"),
             clock,
-            basic=bool(BASIC.intersection(authn.names)),
+            basic=any(isinstance(plugin, TakesPasswords) for plugin in authn.plugins),
             proxy_headers=options.authentication.requestheader_username_headers,
         ),
         authorization=authorization,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hyperkube_host.apiserver.flags import FAMILIES, NAME
+from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.in_process.client import InProcessClient
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.request_path import RequestPath
@@ -90,7 +90,7 @@ def lay_foundation(options: Options, clock: Clock) -> Foundation:
     loopback = InProcessClient(request_path.get, LOOPBACK, clock)
     return Foundation(
         options=options,
-        plugin_settings=PluginSettings(NAME, FAMILIES, options.values),
+        plugin_settings=PluginSettings(NAME, FAMILIES, options.values, FLAGS),
         clock=clock,
         root=options.storage.etcd_prefix.rstrip("/") + "/",
         informers=InformerFactory(loopback, clock),

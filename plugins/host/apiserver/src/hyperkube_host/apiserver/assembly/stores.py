@@ -9,7 +9,7 @@ from typing import Any
 from hyperkube_host.apiserver.assembly.foundation import Foundation
 from hyperkube_host.apiserver.encryption import EncryptedValues, live_rules
 from hyperkube_host.apiserver.encryption.live import LiveRules
-from hyperkube_host.apiserver.flags import FAMILIES, NAME
+from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.storage.backend import load_storage, provider_factory
@@ -71,7 +71,7 @@ def open_stores(foundation: Foundation, given: Store | None) -> Stores:
 def _open(
     foundation: Foundation, values: Mapping[str, Any], encryption: LiveRules | None, registry: Promise[Registry]
 ) -> OpenedStore:
-    settings = PluginSettings(NAME, FAMILIES, values)
+    settings = PluginSettings(NAME, FAMILIES, values, FLAGS)
 
     def context(family: str, name: str, table: Mapping[str, Any] | None = None) -> PluginContext:
         given = foundation.context(family, name, table)

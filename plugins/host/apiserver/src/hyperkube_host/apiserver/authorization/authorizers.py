@@ -28,7 +28,8 @@ def build_authorizer(wanted: AuthorizerConfiguration, context: ContextOf) -> Plu
     """
 
     def own(plugin: str) -> PluginContext:
-        return replace(context("authz", plugin, wanted.settings), name=wanted.name)
+        given = context("authz", plugin)
+        return replace(given, name=wanted.name, settings=wanted.settings or given.settings)
 
     try:
         return load("authz", [wanted.plugin], authz, own).plugins[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from hyperkube_host.scheduler.flags import FAMILIES, NAME
+from hyperkube_host.scheduler.flags import FAMILIES, FLAGS, NAME
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
@@ -122,7 +122,7 @@ def build_profile(
         PluginNotFound: the set names a plugin that is not installed.
         UsageError: a plugin is named for an extension point that it does not implement.
     """
-    settings = PluginSettings(NAME, FAMILIES, options)
+    settings = PluginSettings(NAME, FAMILIES, options, FLAGS)
 
     def context(name: str) -> PluginContext:
         return PluginContext(
