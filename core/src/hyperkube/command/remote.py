@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hyperkube.client.client import Client
-from hyperkube.command.server_command import Options
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 SERVICE_ACCOUNT_TOKEN_SECONDS = 3600
 
 
-def remote_client(options: Options, user_agent: str, counts: RequestCounts | None = None) -> Client:
+def remote_client(options: Mapping[str, Any], user_agent: str, counts: RequestCounts | None = None) -> Client:
     """Return a client as ``--kubeconfig``, ``--master`` or ``--api-servers`` describe it; `counts` is told of requests.
 
     Raises:
@@ -38,7 +37,7 @@ def remote_client(options: Options, user_agent: str, counts: RequestCounts | Non
 
 
 def remote_clients(
-    options: Options, user_agent: str, counts: RequestCounts | None = None
+    options: Mapping[str, Any], user_agent: str, counts: RequestCounts | None = None
 ) -> Callable[[UserInfo], Client]:
     """Return a function from an identity to a client; `counts` is told of all requests.
 
@@ -57,7 +56,7 @@ def remote_clients(
 
 
 def _as_service_account(
-    own: Client, options: Options, namespace: str, name: str, counts: RequestCounts | None
+    own: Client, options: Mapping[str, Any], namespace: str, name: str, counts: RequestCounts | None
 ) -> Client:
     from hyperkube.client.http import HttpClient
     from hyperkube.client.kubeconfig import read, resolve

@@ -12,6 +12,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.loader import installed
 
 
@@ -58,3 +59,20 @@ def default_names(family: str) -> list[str]:
     if enabled is None:
         return sorted(available)
     return [name for name in enabled if name in available]
+
+
+def default_plugin(family: str, flag: str) -> str:
+    """Return the one plugin that a host uses when its flag names none: the bundle's first, or the only one installed.
+
+    Args:
+        family: the plugins' family, of which the host loads one.
+        flag: the flag that names the plugin.
+
+    Raises:
+        UsageError: there is none, or several among which nothing chooses.
+    """
+    names = default_names(family)
+    if len(names) == 1 or (names and enabled_by_default(family)):
+        return names[0]
+    known = ", ".join(sorted(installed(family))) or "none"
+    raise UsageError(f"--{flag} must name a {family} plugin (installed: {known})")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hyperkube_host.kubelet.command import COMMAND, options_of
 from hyperkube_host.kubelet.kubelet import Kubelet
 from hyperkube_host.kubelet.options import KubeletOptions
 
@@ -15,10 +16,16 @@ from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import EVENTS, PODS
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.objects import Object
+from hyperkube.plugin.flags import FlagValues
 from hyperkube.testing.waiting import SECONDS
 from hyperkube.testing.waiting import eventually as until
 
 NODE = "n1"
+
+
+def kubelet_options(values: dict[str, Any]) -> KubeletOptions:
+    """Return the options of a kubelet whose flags have these values."""
+    return options_of(FlagValues.of(COMMAND.all_flags(), values))
 
 
 class Rig:
@@ -28,7 +35,7 @@ class Rig:
         self.client = client
         self.kubelet = Kubelet(
             client=client,
-            options=KubeletOptions.parse(
+            options=kubelet_options(
                 {
                     "hostname-override": NODE,
                     "root-dir": str(root),

@@ -196,7 +196,6 @@ def test_static_pods_run_and_show_as_mirrors(tmp_path):
 
 def test_a_stand_alone_kubelet_runs_static_pods(tmp_path):
     from hyperkube_host.kubelet.kubelet import Kubelet
-    from hyperkube_host.kubelet.options import KubeletOptions
 
     manifest = tmp_path / "web.json"
     manifest.write_text(
@@ -209,7 +208,7 @@ def test_a_stand_alone_kubelet_runs_static_pods(tmp_path):
         "config": str(manifest),
         "node-ip": "127.0.0.1",
     }
-    kubelet = Kubelet(client=None, options=KubeletOptions.parse(options))
+    kubelet = Kubelet(client=None, options=rig_module.kubelet_options(options))
 
     kubelet.start()
     until(lambda: [status.state for status in kubelet.runtime.containers()] == ["running"])

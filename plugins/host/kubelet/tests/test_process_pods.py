@@ -52,14 +52,14 @@ def test_a_process_pod_runs_with_its_surroundings(process):
     status = process.wait_phase("Succeeded")
 
     assert status["podIP"].startswith("127.")
-    log = next(Path(process.kubelet.options.root).glob("logs/default_p_*/c/0.log"))
+    log = next(Path(process.kubelet.options.pods.root).glob("logs/default_p_*/c/0.log"))
     assert log.read_text().endswith("stdout P v\n")
 
 
 def test_a_killed_process_is_restarted_and_counted(process):
     process.create(containers=[shell("echo $$$$ > $HYPERKUBE_ROOT/pid; exec sleep 1000")])
     process.wait_phase("Running")
-    root = Path(process.kubelet.options.root)
+    root = Path(process.kubelet.options.pods.root)
     pid = int(until(lambda: "".join(path.read_text() for path in root.glob("process/containers/*/rootfs/pid"))))
 
     os.kill(pid, signal.SIGKILL)
@@ -126,7 +126,7 @@ def test_a_readiness_probe_makes_a_pod_ready_and_unready(process):
     process.create(containers=[shell("sleep 1000", readinessProbe=probe)])
     process.wait_phase("Running")
     before = process.container()["ready"]
-    (rootfs,) = Path(process.kubelet.options.root).glob("process/containers/*/rootfs")
+    (rootfs,) = Path(process.kubelet.options.pods.root).glob("process/containers/*/rootfs")
 
     (rootfs / "ok").touch()
 
@@ -251,7 +251,7 @@ def test_a_container_of_another_user_reaches_its_volumes_and_no_other_user_does(
 
     process.wait_phase("Succeeded")
 
-    root = Path(process.kubelet.options.root)
+    root = Path(process.kubelet.options.pods.root)
     texts = [line.split(" ", 3)[3] for line in next(root.glob("logs/default_p_*/c/0.log")).read_text().splitlines()]
     assert texts == ["65534", "mine"]
     assert (root / "pods").stat().st_mode & 0o077 == 0

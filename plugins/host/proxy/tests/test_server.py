@@ -4,14 +4,16 @@ from types import SimpleNamespace
 
 import pytest
 from hyperkube_host.proxy import server as module
-from hyperkube_host.proxy.command import listener
+from hyperkube_host.proxy.command import COMMAND
 from hyperkube_host.proxy.endpoint import proxy_endpoints, proxy_handler
+from hyperkube_host.proxy.options import ListenAddress, ProxyOptions, listen_address
 from hyperkube_host.proxy.server import Proxy
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import NODES, SERVICES
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.plugin.flags import FlagValues
 from hyperkube.testing.waiting import eventually
 
 
@@ -37,7 +39,8 @@ def world(monkeypatch):
     host = SimpleNamespace(start=lambda: None, close=lambda: None, hook=SimpleNamespace(proxier_build=lambda: proxier))
     monkeypatch.setattr(module, "build_host", lambda _options, _clock: host)
     client.create(NODES, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}, "spec": {}})
-    options = {"hostname-override": "n", "healthz-port": 10256, "proxy-mode": "remembering", "given": ("x",)}
+    values = {"hostname-override": "n", "proxy-mode": "remembering"}
+    options = ProxyOptions.of(FlagValues.of(COMMAND.all_flags(), values))
     proxy = Proxy(client=client, options=options)
     proxy.start()
     handler = proxy_handler(proxy, proxy_endpoints(proxy, options))
@@ -79,7 +82,6 @@ def test_mode_and_configuration_are_told(world):
     assert world.ask("/proxyMode") == (200, "remembering")
     assert world.ask("/healthz") == (200, "ok")
     assert '"proxy-mode":"remembering"' in world.ask("/configz")[1].replace(" ", "")
-    assert '"given"' not in world.ask("/configz")[1]
 
 
 def test_a_node_that_is_marked_makes_its_proxy_say_so(world):
@@ -105,4 +107,4 @@ def test_a_node_that_is_marked_makes_its_proxy_say_so(world):
     ],
 )
 def test_the_port_of_an_address_wins_and_port_zero_closes(address, port, where):
-    assert listener(address, port) == where
+    assert listen_address(address, port) == (None if where is None else ListenAddress(*where))

@@ -14,6 +14,6 @@ class TestContract(NetworkContract):
 
 
 def test_pods_have_the_nodes_address():
-    network = Noop(PluginContext(name="noop", options={"node-ip": "10.1.2.3"})).network_build()
+    network = Noop(PluginContext(name="noop", settings={"node_ip": "10.1.2.3"})).network_build()
 
     assert network.setup(NetworkContract.pod(1)).ips == ("10.1.2.3",)

@@ -54,6 +54,6 @@ def test_a_command_answers_with_its_own_words():
 
 
 def test_the_plugin_builds_it():
-    runtime = Hollow(PluginContext(name="hollow", options={"hostname-override": "n"})).runtime_build()
+    runtime = Hollow(PluginContext(name="hollow", settings={"hostname_override": "n"})).runtime_build()
 
     assert runtime.name == "hollow"

@@ -384,7 +384,7 @@ class TestContract(RuntimeContract):
 
 
 def test_the_plugin_builds_it_under_the_root_folder(tmp_path):
-    context = PluginContext(name="process", options={"root-dir": str(tmp_path)})
+    context = PluginContext(name="process", settings={"root_dir": str(tmp_path)})
 
     runtime = Process(context).runtime_build()
     runtime.close()

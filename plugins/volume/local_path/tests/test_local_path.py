@@ -30,7 +30,7 @@ def test_a_missing_folder_is_told(tmp_path):
 
 
 def test_a_folder_is_made_and_removed(tmp_path):
-    kind = LocalPath(PluginContext(name="l", options={"local-path-dir": str(tmp_path)})).volume_kinds()
+    kind = LocalPath(PluginContext(name="l", settings={"local_path_dir": str(tmp_path)})).volume_kinds()
     assert isinstance(kind, Provisions)
 
     volume = kind.provision(claim(), {})

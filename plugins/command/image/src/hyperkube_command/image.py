@@ -11,6 +11,7 @@ from hyperkube.hookspecs import runtime as specs
 from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext, load
+from hyperkube.plugin.settings import PluginSettings
 
 
 @click.group()
@@ -19,8 +20,12 @@ def command() -> None:
 
 
 def _runtime(name: str, data_dir: Path) -> Runtime:
-    options = {"root-dir": str(Layout(data_dir.absolute()).kubelet)}
-    host = load("runtime", [name], specs, lambda plugin: PluginContext(name=plugin, options=options))
+    settings = PluginSettings("kubelet", ["runtime"], {"root-dir": str(Layout(data_dir.absolute()).kubelet)})
+
+    def context(plugin: str) -> PluginContext:
+        return PluginContext(name=plugin, settings=settings.of("runtime", plugin))
+
+    host = load("runtime", [name], specs, context)
     runtime: Runtime = host.hook.runtime_build()
     return runtime
 

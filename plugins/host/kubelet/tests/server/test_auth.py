@@ -1,6 +1,7 @@
 """Who may use the kubelet's API."""
 
 import pytest
+from hyperkube_host.kubelet.flags import FLAGS
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.server.auth import KubeletAuth
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -8,6 +9,7 @@ from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import Forbidden, InternalError, Unauthorized
 from hyperkube.machinery.users import UserInfo
+from hyperkube.plugin.flags import FlagValues
 
 GETS_STATS = ("jane", "get", "stats")
 
@@ -33,7 +35,7 @@ class Api:
 
 def access(api, **options):
     wanted = {"hostname-override": "n1", "authorization-mode": "Webhook", **options}
-    return KubeletAuth(KubeletOptions.parse(wanted), api, FakeClock())
+    return KubeletAuth(KubeletOptions.of(FlagValues.of(FLAGS, wanted)), api, FakeClock())
 
 
 def ask(access, path="/stats/summary", *, token="good", method="GET", user=None):

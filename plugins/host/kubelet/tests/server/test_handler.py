@@ -269,7 +269,7 @@ def test_the_configuration_is_shown(rig):
 
 
 def test_people_read_what_runs_with_what_flags(tmp_path):
-    with running(tmp_path, flagz={"max-pods": "110"}) as rig:
+    with running(tmp_path) as rig:
         assert "max-pods=110" in body(ask(rig, "/flagz"))[1].splitlines()
         assert "kubelet statusz" in body(ask(rig, "/statusz"))[1]
 
@@ -298,7 +298,7 @@ def test_the_narrow_permission_is_asked_for_before_the_wide_one(path, wanted):
     assert list(subresources(path)) == wanted
 
 
-def test_nobody_is_unauthorized(tmp_path):
+def test_a_request_without_credentials_is_unauthorized(tmp_path):
     with running(tmp_path, **{"anonymous-auth": False, "authorization-mode": "Webhook"}) as rig:
         assert body(ask(rig, "/pods")) == (401, "Unauthorized")
         assert body(ask(rig, "/pods", headers={"authorization": "Bearer x"}))[0] == 401

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube_lib.loopback_slices import HeldSlice, hold_slice, slices_folder
@@ -108,6 +109,19 @@ def _parse(cidr: str) -> ipaddress.IPv4Network:
     return network
 
 
+@dataclass(frozen=True, slots=True)
+class LoopbackSettings:
+    """Settings of the loopback network.
+
+    Attributes:
+        root_dir: the folder with the file of the addresses in use.
+        pod_cidr: the range of the node's pods; empty for a slice that no other cluster of the machine uses.
+    """
+
+    root_dir: str = "/var/lib/kubelet"
+    pod_cidr: str = ""
+
+
 class Loopback(Plugin):
     """Builds the loopback network, with its state under ``--root-dir``."""
 
@@ -116,10 +130,10 @@ class Loopback(Plugin):
     @hookimpl
     def network_build(self) -> Network:
         """Build it with the addresses of the run before."""
-        root = Path(self.context.options.get("root-dir") or "/var/lib/kubelet").absolute()
+        settings = self.settings(LoopbackSettings)
+        root = Path(settings.root_dir).absolute()
         root.mkdir(parents=True, exist_ok=True)
-        cidr = str(self.context.options.get("pod-cidr") or "")
-        self._network = LoopbackNetwork(root / "loopback.json", slices_folder(), cidr)
+        self._network = LoopbackNetwork(root / "loopback.json", slices_folder(), settings.pod_cidr)
         return self._network
 
     def close(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.network import Network, PodNetwork, PodNetworkRequest
 from hyperkube.plugin import Plugin
@@ -30,10 +32,21 @@ class NodeAddress:
         """Do nothing: pods have no range."""
 
 
+@dataclass(frozen=True, slots=True)
+class NoopSettings:
+    """Settings of the noop network.
+
+    Attributes:
+        node_ip: the node's address; empty for 127.0.0.1.
+    """
+
+    node_ip: str = ""
+
+
 class Noop(Plugin):
     """Builds the network that gives every pod the address of ``--node-ip``, 127.0.0.1 without it."""
 
     @hookimpl
     def network_build(self) -> Network:
         """Build it."""
-        return NodeAddress(str(self.context.options.get("node-ip") or "127.0.0.1"))
+        return NodeAddress(self.settings(NoopSettings).node_ip or "127.0.0.1")

@@ -324,10 +324,21 @@ class HollowRuntime:
         """Do nothing: everything is gone with the process."""
 
 
+@dataclass(frozen=True, slots=True)
+class HollowSettings:
+    """Settings of the hollow runtime.
+
+    Attributes:
+        hostname_override: the node's name, which the addresses of its pods are derived from.
+    """
+
+    hostname_override: str = ""
+
+
 class Hollow(Plugin):
     """Builds the hollow runtime."""
 
     @hookimpl
     def runtime_build(self) -> Runtime:
         """Build it, empty."""
-        return HollowRuntime(self.context.clock, str(self.context.options.get("hostname-override") or ""))
+        return HollowRuntime(self.context.clock, self.settings(HollowSettings).hostname_override)

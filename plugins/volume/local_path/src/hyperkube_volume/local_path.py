@@ -8,6 +8,7 @@ enforced. Source of the ``local`` kind: kubernetes ``pkg/volume/local/local.go``
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
@@ -97,11 +98,22 @@ class LocalFolders:
         return self._base
 
 
+@dataclass(frozen=True, slots=True)
+class LocalPathSettings:
+    """Settings of the local volumes.
+
+    Attributes:
+        local_path_dir: the folder below which volumes are made for claims; empty to make none.
+    """
+
+    local_path_dir: str = ""
+
+
 class LocalPath(Plugin):
     """The local volumes."""
 
     @hookimpl
     def volume_kinds(self) -> Volumes:
         """Return the kind."""
-        base = str(self.context.options.get("local-path-dir") or "")
+        base = self.settings(LocalPathSettings).local_path_dir
         return LocalFolders(Path(base).absolute() if base else None)

@@ -45,9 +45,9 @@ def end_orphans(layout: Layout) -> None:
     from hyperkube.hookspecs import runtime as specs
     from hyperkube.plugin import PluginContext, PluginNotFound, load
 
-    options = {"root-dir": str(layout.kubelet), "stop-pods-on-close": True}
+    settings = {"root_dir": str(layout.kubelet)}
     try:
-        host = load("runtime", ["process"], specs, lambda name: PluginContext(name=name, options=options))
+        host = load("runtime", ["process"], specs, lambda name: PluginContext(name=name, settings=settings))
     except PluginNotFound:
         return
     runtime = host.hook.runtime_build()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 from hyperkube_controller.persistentvolume_binder.decision import (
     BY_CONTROLLER,
@@ -54,7 +53,8 @@ class PersistentvolumeBinder(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop; it has one worker, so that no two claims are after the same volume."""
         self._recorder = EventRecorder(self.client, self.context.clock, "persistentvolume-controller")
-        self._installed = frozenset(installed("volume"))
+        self._contexts = {name: self.context.of_plugin("volume", name) for name in installed("volume")}
+        self._installed = frozenset(self._contexts)
         self._hosts: list[PluginHost[VolumeHooks]] = []
         self._provisioners: dict[str, Provisions | None] = {}
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
@@ -154,7 +154,7 @@ class PersistentvolumeBinder(Plugin):
             VolumeFailed: the volume plugin of that name does not make volumes.
         """
         if name not in self._provisioners:
-            host = load("volume", [name], volume_specs, lambda plugin: replace(self.context, name=plugin))
+            host = load("volume", [name], volume_specs, self._contexts.__getitem__)
             self._hosts.append(host)
             (kind,) = host.hook.volume_kinds()
             self._provisioners[name] = kind if isinstance(kind, Provisions) else None

@@ -82,10 +82,6 @@ FLAGS = (
         Flag("horizontal-pod-autoscaler-sync-period", DURATION, "15s", "how often autoscalers look at their targets"),
     ),
     *section(
-        "Volumes",
-        Flag("local-path-dir", STRING, "", "folder in which the provisioner hyperkube.dev/local-path makes volumes"),
-    ),
-    *section(
         "Pod garbage collector",
         Flag("terminated-pod-gc-threshold", INT, 12500, "ended pods kept; 0 for no limit"),
     ),

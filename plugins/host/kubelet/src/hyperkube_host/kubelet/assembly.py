@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -30,11 +29,12 @@ from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.network.dns import resolver_file
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
+from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
-from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.options import KubeletOptions, PodOptions
 from hyperkube_host.kubelet.pleg.generic import GenericPleg
 from hyperkube_host.kubelet.pod.mirror_pods import MirrorPods
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
@@ -118,7 +118,7 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     """
     hosts: list[PluginHost[Any]] = []
 
-    settings = PluginSettings(NAME, FAMILIES, options.raw, FLAGS)
+    settings = PluginSettings(NAME, FAMILIES, options.values, FLAGS)
 
     def context(family: str, name: str) -> PluginContext:
         return PluginContext(
@@ -126,7 +126,6 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
             clock=clock,
             settings=settings.of(family, name),
             settings_of=settings.of,
-            options=options.raw,
             client=client,
         )
 
@@ -134,13 +133,13 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
         hosts.append(load(family, names, specs, partial(context, family)))
         return hosts[-1].hook
 
-    runtime: Runtime = hooks("runtime", [options.runtime], runtime_specs).runtime_build()
+    runtime: Runtime = hooks("runtime", [options.runtime.runtime], runtime_specs).runtime_build()
     network: Network | None = None
     if isinstance(runtime, TakesAddresses):
-        network_name = options.network or runtime.default_network
+        network_name = options.runtime.network or runtime.default_network
         network = hooks("network", [network_name], network_specs).network_build()
-        if options.pod_cidr:
-            network.set_pod_cidr(options.pod_cidr)
+        if options.runtime.pod_cidr:
+            network.set_pod_cidr(options.runtime.pod_cidr)
     volumes: tuple[tuple[str, Volumes], ...] = ()
     if not isinstance(runtime, Simulated):
         names = sorted(installed("volume"))
@@ -155,11 +154,13 @@ def build_services(
 ) -> KubeletServices:
     """Build everything; nothing runs yet, and `queue` is not used before something is started."""
     runtime = plugins.runtime
-    directories = KubeletDirectories(options.root)
-    event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node_name)
-    recorder = KubeletEventRecorder(event_recorder, options.node_name)
-    host_ips = tuple(node_addresses(options))
-    node = NodeUpdater(client, options, clock, recorder, NodeStatus(options, runtime, host_ips, plugins.problems))
+    directories = KubeletDirectories(options.pods.root)
+    event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node.name)
+    recorder = KubeletEventRecorder(event_recorder, options.node.name)
+    host_ips = node_addresses(options.node)
+    machine = machine_info(options.pods.root, runtime)
+    node_status = NodeStatus(options.node, runtime, machine, host_ips, plugins.problems)
+    node = NodeUpdater(client, options.node, clock, recorder, node_status)
     services = None
     if client is not None and not isinstance(runtime, Simulated):
         services = Informer(client, clock, SERVICES)
@@ -168,9 +169,9 @@ def build_services(
     probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
     handlers = HandlerRunner(runtime, clock)
     stopper = ContainerStopper(runtime, handlers, recorder, clock)
-    sandboxes = SandboxManager(runtime, plugins.network, directories, _sandbox_dns(options), host_ips, recorder)
+    sandboxes = SandboxManager(runtime, plugins.network, directories, _sandbox_dns(options.pods), host_ips, recorder)
     images = ImageManager(runtime, clock, recorder, partial(credentials_for, get_secret=objects.secret))
-    settings = _node_settings(options, runtime, node, host_ips)
+    settings = _node_settings(options.pods, runtime, node, host_ips)
     starter = ContainerStarter(runtime, images, directories, objects, handlers, recorder, settings)
     volumes = None
     if not isinstance(runtime, Simulated):
@@ -205,33 +206,31 @@ def build_services(
         stopper=stopper,
         worker=worker,
         pleg=GenericPleg(runtime, clock, queue.sync_pod),
-        housekeeping=Housekeeping(options, runtime, pods, sandboxes, directories, clock),
+        housekeeping=Housekeeping(options.pods, runtime, pods, sandboxes, directories, clock),
         sources=_sources(options, client, clock, pods),
     )
 
 
 def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods: PodManager) -> tuple[PodSource, ...]:
-    static = static_sources(options, clock, pods)
-    return (*static,) if client is None else (*static, ApiSource(client, clock, options.node_name, pods))
+    static = static_sources(options.sources, options.node.name, clock, pods)
+    return (*static,) if client is None else (*static, ApiSource(client, clock, options.node.name, pods))
 
 
-def _node_settings(
-    options: KubeletOptions, runtime: Runtime, node: NodeUpdater, host_ips: tuple[str, ...]
-) -> NodeSettings:
+def _node_settings(options: PodOptions, runtime: Runtime, node: NodeUpdater, host_ips: tuple[str, ...]) -> NodeSettings:
     resolver = _resolver(options, runtime)
     return NodeSettings(node_ips=host_ips, allocatable=partial(_allocatable, node), resolver_file=resolver)
 
 
-def _sandbox_dns(options: KubeletOptions) -> DnsConfig:
+def _sandbox_dns(options: PodOptions) -> DnsConfig:
     domain = options.cluster_domain
     return DnsConfig(servers=options.cluster_dns, searches=(f"svc.{domain}", domain) if domain else ())
 
 
-def _resolver(options: KubeletOptions, runtime: Runtime) -> Callable[[Object], str | None]:
+def _resolver(options: PodOptions, runtime: Runtime) -> Callable[[Object], str | None]:
     """Return pod → the text of its resolver file, None when the node's own one is used or the runtime writes it."""
     if not isinstance(runtime, TakesAddresses):
         return lambda _pod: None  # such a runtime writes the file itself, from the sandbox's DNS settings
-    return lambda pod: resolver_file(pod, options.cluster_dns, options.cluster_domain, Path(options.resolv_conf))
+    return lambda pod: resolver_file(pod, options.cluster_dns, options.cluster_domain, options.resolv_conf)
 
 
 def _allocatable(node: NodeUpdater) -> Mapping[str, str]:

@@ -2,60 +2,68 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
-from hyperkube_lib.serving.serving_certificates import ensure_pair
+from hyperkube_host.kubelet.options import KubeletOptions
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand, as_options
+from hyperkube.command.server_command import ServerCommand
 from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
     from hyperkube_host.kubelet.kubelet import Kubelet
+    from hyperkube_host.kubelet.options import ServerOptions
     from hyperkube_lib.serving.loop import EdgeLoop
-
-REQUEST_POLL_SECONDS = 1.0
-"""How often a kubelet that joins looks whether it has its certificate."""
-
-
-def complete(options: Options) -> None:
-    """Fill in what follows from other options: the node's name, its serving certificate, what ``/flagz`` says."""
-    if not options["hostname-override"]:
-        options["hostname-override"] = socket.gethostname().lower()
-    if not options["cert-dir"]:
-        options["cert-dir"] = str(Path(options["root-dir"]) / "pki")
-    if options["enable-server"] and options["port"]:
-        addresses = [options[name] for name in ("address", "node-ip") if options[name]]
-        ensure_pair(options, "kubelet", [options["hostname-override"], "localhost"], ["127.0.0.1", *addresses])
-    options["flagz"] = typed(COMMAND.all_flags(), options)
-
-
-def start(life: Lifecycle, options: Options, client: Client | None, loop: EdgeLoop | None = None) -> Kubelet:
-    """Start the kubelet and its API; return it."""
-    from hyperkube_host.kubelet.kubelet import Kubelet
-    from hyperkube_host.kubelet.options import KubeletOptions
-    from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.tls import TlsFiles
 
-    kubelet = Kubelet(client=client, options=KubeletOptions.parse(options))
-    if options["enable-server"] and options["port"]:
-        tls = TlsFiles(
-            cert_file=options["tls-cert-file"],
-            key_file=options["tls-private-key-file"],
-            client_ca_file=options["client-ca-file"],
-        )
-        edge = Edge(kubelet.handler, host=options["address"], port=options["port"], tls=tls, loop=loop)
+REQUEST_POLL_SECONDS = 1.0
+"""How often a kubelet that bootstraps looks whether it has its certificate."""
+
+
+def options_of(values: FlagValues) -> KubeletOptions:
+    """Return the options of a kubelet that shows the values of its flags at ``/flagz``.
+
+    Raises:
+        UsageError: a value that cannot be.
+    """
+    return KubeletOptions.of(values, flagz=typed(COMMAND.all_flags(), values))
+
+
+def start(life: Lifecycle, options: KubeletOptions, client: Client | None, loop: EdgeLoop | None = None) -> Kubelet:
+    """Start the kubelet and its API; return it.
+
+    Raises:
+        UsageError: a plugin cannot be used, a certificate cannot be written, or the address cannot be bound.
+    """
+    from hyperkube_host.kubelet.kubelet import Kubelet
+    from hyperkube_lib.serving.edge import Edge
+
+    kubelet = Kubelet(client=client, options=options)
+    server = options.server
+    if server.is_serving:
+        tls = _tls_files(options)
+        edge = Edge(kubelet.handler, host=server.address, port=server.port, tls=tls, loop=loop)
         life.start("the kubelet's API", edge)
     life.start("the kubelet", kubelet)
     return kubelet
 
 
-def serve(life: Lifecycle, options: Options, kubelet: Kubelet) -> None:
+def _tls_files(options: KubeletOptions) -> TlsFiles:
+    from hyperkube_lib.serving.serving_certificates import serving_pair
+    from hyperkube_lib.serving.tls import TlsFiles
+
+    server, node = options.server, options.node
+    addresses = ["127.0.0.1", *([server.address] if server.address else []), *node.ips]
+    given = (server.tls_cert_file, server.tls_private_key_file)
+    cert, key = serving_pair(given, server.cert_dir, "kubelet", dns=[node.name, "localhost"], ips=addresses)
+    return TlsFiles(cert_file=cert, key_file=key, client_ca_file=server.client_ca_file)
+
+
+def serve(life: Lifecycle, server: ServerOptions, kubelet: Kubelet) -> None:
     """Serve on the ports without authentication that the flags name.
 
     Raises:
@@ -64,31 +72,29 @@ def serve(life: Lifecycle, options: Options, kubelet: Kubelet) -> None:
     from hyperkube_host.kubelet.server.open_ports import health_port, read_only_port
     from hyperkube_lib.serving.edge import Edge
 
-    if options["healthz-port"]:
-        health = Edge(
-            health_port(kubelet.pleg.unhealthy), host=options["healthz-bind-address"], port=options["healthz-port"]
-        )
-        life.start("the health port", health)
-    if options["enable-server"] and options["read-only-port"]:
+    if server.healthz_port:
+        health = health_port(kubelet.pleg.unhealthy)
+        life.start("the health port", Edge(health, host=server.healthz_address, port=server.healthz_port))
+    if server.enabled and server.read_only_port:
         handler = read_only_port(kubelet.handler)
-        life.start("the read-only port", Edge(handler, host=options["address"], port=options["read-only-port"]))
+        life.start("the read-only port", Edge(handler, host=server.address, port=server.read_only_port))
 
 
-def join(options: Options, node: str, pause: Callable[[], bool]) -> None:
-    """Come to a certificate with the credentials of ``--bootstrap-kubeconfig``, unless there is a good one.
+def join(options: KubeletOptions, kubeconfig: str, bootstrap_kubeconfig: str, pause: Callable[[], bool]) -> None:
+    """Request a client certificate with the credentials of ``--bootstrap-kubeconfig``, unless there is a valid one.
 
     Raises:
-        UsageError: none was given.
+        UsageError: none was issued.
     """
     from hyperkube_host.kubelet.certificate.bootstrap import bootstrap
 
     from hyperkube.machinery.clock import SystemClock
 
     bootstrap(
-        kubeconfig_file=options["kubeconfig"],
-        bootstrap_file=options["bootstrap-kubeconfig"],
-        folder=options["cert-dir"],
-        node=node,
+        kubeconfig_file=kubeconfig,
+        bootstrap_file=bootstrap_kubeconfig,
+        folder=str(options.server.cert_dir),
+        node=options.node.name,
         clock=SystemClock(),
         pause=pause,
     )
@@ -96,18 +102,18 @@ def join(options: Options, node: str, pause: Callable[[], bool]) -> None:
 
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
-    options = as_options(values)
     from hyperkube.command.remote import remote_client
 
-    complete(options)
+    options = options_of(values)
     with stop_signal() as stopped, Lifecycle() as life:
-        node = options["hostname-override"]
-        if options["bootstrap-kubeconfig"]:
-            join(options, node, lambda: stopped.wait(REQUEST_POLL_SECONDS))
-        connected = options["kubeconfig"] or options["master"] or options["api-servers"]
+        if values["bootstrap-kubeconfig"]:
+            pause = partial(stopped.wait, REQUEST_POLL_SECONDS)
+            join(options, values["kubeconfig"], values["bootstrap-kubeconfig"], pause)
+        connected = values["kubeconfig"] or values["master"] or values["api-servers"]
         with start_up():
-            kubelet = start(life, options, remote_client(options, f"kubelet ({node})") if connected else None)
-            serve(life, options, kubelet)
+            client = remote_client(values, f"kubelet ({options.node.name})") if connected else None
+            kubelet = start(life, options, client)
+            serve(life, options.server, kubelet)
         stopped.wait()
 
 
@@ -118,7 +124,7 @@ COMMAND = ServerCommand(
         "The kubelet is the node agent: it registers the node, makes sure that the containers of the pods assigned to"
         " it run and are healthy, and reports their state. Without an API server it runs static pods only."
     ),
-    example="kubelet --kubeconfig=kubelet.kubeconfig --container-runtime=process --root-dir=./kubelet",
+    example="kubelet --kubeconfig=kubelet.kubeconfig --root-dir=./kubelet",
     flags=FLAGS,
     run=run,
     families=FAMILIES,

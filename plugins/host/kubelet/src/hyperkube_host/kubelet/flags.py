@@ -75,12 +75,12 @@ FLAGS = (
         Flag("resolv-conf", STRING, "/etc/resolv.conf", "resolver file that pods inherit"),
         Flag("root-dir", STRING, "/var/lib/kubelet", "folder for pods and volumes"),
         Flag("maximum-dead-containers-per-container", INT, 1, "ended containers kept per container"),
-        Flag("maximum-dead-containers", INT, -1, "ended containers kept; -1 no limit"),
         Flag("minimum-container-ttl-duration", DURATION, "0s", "least age of a removed container"),
         Flag("stop-pods-on-close", BOOL, False, "end the pods' processes when the kubelet ends"),
         Flag("container-log-max-size", STRING, "10Mi", "size at which a log is rotated"),
         Flag("container-log-max-files", INT, 5, "log files kept per container"),
         *unbuilt(
+            Flag("maximum-dead-containers", INT, -1, "ended containers kept; -1 no limit"),
             Flag("master-service-namespace", STRING, "default", "namespace of the services in pods' environment"),
             Flag("keep-terminated-pod-volumes", BOOL, False, "leave volumes of ended pods mounted"),
             Flag("bootstrap-checkpoint-path", STRING, "", "folder of pod checkpoints"),
@@ -91,10 +91,10 @@ FLAGS = (
     ),
     *section(
         "Runtime",
-        Flag("container-runtime", STRING, "process", "runtime plugin: process, hollow"),
+        Flag("container-runtime", STRING, "", "runtime plugin; the bundle's unless given"),
         Flag("network-plugin", STRING, "", "network plugin; the runtime's own choice unless given"),
-        Flag("runtime-request-timeout", DURATION, "2m0s", "timeout of calls to the runtime"),
         *unbuilt(
+            Flag("runtime-request-timeout", DURATION, "2m0s", "timeout of calls to the runtime"),
             Flag("container-runtime-endpoint", STRING, "", "CRI socket"),
             Flag("image-service-endpoint", STRING, "", "CRI socket for images"),
             Flag("pod-infra-container-image", STRING, "registry.k8s.io/pause:3.10", "sandbox image"),

@@ -12,7 +12,7 @@ from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statu
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.logs.rotation import rotate
-from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.options import PodOptions
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
 
 from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerState, ContainerStatus, Runtime
@@ -26,7 +26,7 @@ class Housekeeping:
 
     def __init__(
         self,
-        options: KubeletOptions,
+        options: PodOptions,
         runtime: Runtime,
         pods: PodManager,
         sandboxes: SandboxManager,
@@ -63,12 +63,12 @@ class Housekeeping:
 
     def _collect_garbage(self, pod_status: PodStatus) -> None:
         """Remove the oldest ended containers beyond the number to keep, and old sandboxes without containers."""
-        keep = max(1, self._options.dead_per_container)
+        keep = max(1, self._options.dead_containers_per_container)
         now = self._clock.now().timestamp()
         for statuses in pod_status.containers.values():
             ended = [status for status in statuses if status.state == ContainerState.EXITED]
             for status in ended[keep + (statuses[0].state == ContainerState.EXITED) :]:
-                if now - status.finished_at >= self._options.dead_min_age_seconds:
+                if now - status.finished_at >= self._options.dead_container_min_age_seconds:
                     self._runtime.remove_container(status.id)
                     Path(status.log_path).unlink(missing_ok=True)
         used = {status.sandbox_id for status in pod_status.all()}

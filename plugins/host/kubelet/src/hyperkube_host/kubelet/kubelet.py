@@ -52,7 +52,7 @@ class Kubelet:
         self.options = options
         self._clock = clock or SystemClock()
         self._pool: WorkerPool[Work] = WorkerPool(
-            f"kubelet-{options.node_name}",
+            f"kubelet-{options.node.name}",
             self._do,
             clock=self._clock,
             workers=_WORKERS,
@@ -73,7 +73,7 @@ class Kubelet:
     @property
     def node_name(self) -> str:
         """The node's name."""
-        return self.options.node_name
+        return self.options.node.name
 
     @property
     def runtime(self) -> Runtime:
@@ -115,7 +115,7 @@ class Kubelet:
             source.start()
         self._queue.add(Task.RELIST)
         self._queue.add(Task.HOUSEKEEPING)
-        self._queue.add_after(Task.RESYNC, self.options.sync_seconds)
+        self._queue.add_after(Task.RESYNC, self.options.pods.sync_seconds)
 
     def ready(self) -> bool:
         """Tell whether the node is registered and all pod sources are ready."""
@@ -137,7 +137,7 @@ class Kubelet:
         services.probes.close()
         self._pool.stop()
         self._pool.wait_ended(_CLOSE_SECONDS)
-        if self.options.stop_pods_on_close:
+        if self.options.pods.stop_on_close:
             self._stop_all()
         services.recorder.flush()
         self.runtime.close()
@@ -190,7 +190,7 @@ class Kubelet:
             for entry in self.pods.entries():
                 if entry.state is not PodState.TERMINATED:
                     self._queue.sync_pod(uid_of(entry.pod))
-        self._queue.add_after(Task.RESYNC, self.options.sync_seconds)
+        self._queue.add_after(Task.RESYNC, self.options.pods.sync_seconds)
 
     def _shorten_grace(self, uid: str) -> None:
         entry = self.pods.get(uid)

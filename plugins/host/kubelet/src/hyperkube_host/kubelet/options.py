@@ -1,136 +1,233 @@
-"""The kubelet's options as typed values; names and defaults are Kubernetes' own."""
+"""The kubelet's options as typed values, one frozen record per concern; durations are in seconds."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from hyperkube.machinery import quantity
-from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
+from hyperkube.plugin.defaults import default_plugin
+from hyperkube.plugin.flags import FlagValues
 
-DEFAULT_NETWORK = {"process": "loopback"}
-"""Runtime → network plugin; a runtime that is not here brings its own."""
+AUTHORIZATION_MODES = ("Webhook", "AlwaysAllow")
+TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeOptions:
+    """The Node object and how it is kept up to date."""
+
+    name: str
+    ips: tuple[str, ...]
+    labels: Mapping[str, str]
+    taints: tuple[Object, ...]
+    provider_id: str
+    register: bool
+    schedulable: bool
+    max_pods: int
+    kubelet_port: int
+    status_update_seconds: float
+    status_report_seconds: float
+    lease_seconds: int
+
+    @classmethod
+    def of(cls, values: FlagValues) -> NodeOptions:
+        """Return the options that the values of flags make.
+
+        Raises:
+            UsageError: a taint that cannot be read.
+        """
+        return cls(
+            name=node_name(values),
+            ips=tuple(ip for ip in values["node-ip"].split(",") if ip),
+            labels=values["node-labels"],
+            taints=tuple(_taint(text) for text in values["register-with-taints"]),
+            provider_id=values["provider-id"],
+            register=values["register-node"],
+            schedulable=values["register-schedulable"],
+            max_pods=values["max-pods"],
+            kubelet_port=values["port"],
+            status_update_seconds=values["node-status-update-frequency"],
+            status_report_seconds=values["node-status-report-frequency"],
+            lease_seconds=values["node-lease-duration-seconds"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """Where static pods come from."""
+
+    manifest_path: str
+    manifest_url: str
+    manifest_header: str
+    file_check_seconds: float
+    http_check_seconds: float
+
+    @classmethod
+    def of(cls, values: FlagValues) -> SourceOptions:
+        """Return the options that the values of flags make."""
+        config = values["config"]
+        return cls(
+            manifest_path=values["pod-manifest-path"] or ("" if is_configuration(config) else config),
+            manifest_url=values["manifest-url"],
+            manifest_header=values["manifest-url-header"],
+            file_check_seconds=values["file-check-frequency"],
+            http_check_seconds=values["http-check-frequency"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodOptions:
+    """How pods are run, and what is kept of those that ended."""
+
+    root: Path
+    cluster_dns: tuple[str, ...]
+    cluster_domain: str
+    resolv_conf: Path
+    sync_seconds: float
+    stop_on_close: bool
+    dead_containers_per_container: int
+    dead_container_min_age_seconds: float
+    log_max_bytes: int
+    log_max_files: int
+
+    @classmethod
+    def of(cls, values: FlagValues) -> PodOptions:
+        """Return the options that the values of flags make.
+
+        Raises:
+            UsageError: a size that cannot be read.
+        """
+        return cls(
+            root=Path(values["root-dir"]).absolute(),
+            cluster_dns=values["cluster-dns"],
+            cluster_domain=values["cluster-domain"],
+            resolv_conf=Path(values["resolv-conf"]),
+            sync_seconds=values["sync-frequency"],
+            stop_on_close=values["stop-pods-on-close"],
+            dead_containers_per_container=values["maximum-dead-containers-per-container"],
+            dead_container_min_age_seconds=values["minimum-container-ttl-duration"],
+            log_max_bytes=_size("container-log-max-size", values["container-log-max-size"]),
+            log_max_files=values["container-log-max-files"],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeOptions:
+    """The plugins that run containers; `network` is empty for the one that the runtime asks for."""
+
+    runtime: str
+    network: str
+    pod_cidr: str
+
+    @classmethod
+    def of(cls, values: FlagValues) -> RuntimeOptions:
+        """Return the options that the values of flags make.
+
+        Raises:
+            UsageError: no runtime is named, and none is the default.
+        """
+        runtime = values["container-runtime"] or default_plugin("runtime", "container-runtime")
+        return cls(runtime=runtime, network=values["network-plugin"], pod_cidr=values["pod-cidr"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerOptions:
+    """The kubelet's API and its ports."""
+
+    enabled: bool
+    address: str
+    port: int
+    read_only_port: int
+    healthz_address: str
+    healthz_port: int
+    debugging_handlers: bool
+    cert_dir: Path
+    tls_cert_file: str
+    tls_private_key_file: str
+    anonymous: bool
+    client_ca_file: str
+    token_webhook: bool
+    authorization_mode: str
+    gates: Mapping[str, bool]
+
+    @property
+    def is_serving(self) -> bool:
+        """Whether the HTTPS API is served."""
+        return self.enabled and self.port != 0
+
+    @classmethod
+    def of(cls, values: FlagValues) -> ServerOptions:
+        """Return the options that the values of flags make.
+
+        Raises:
+            UsageError: an unknown authorization mode.
+        """
+        mode = values["authorization-mode"]
+        if mode not in AUTHORIZATION_MODES:
+            known = ", ".join(AUTHORIZATION_MODES)
+            raise UsageError(f"--authorization-mode={mode!r} is none of the kubelet's: {known}")
+        return cls(
+            enabled=values["enable-server"],
+            address=values["address"],
+            port=values["port"],
+            read_only_port=values["read-only-port"],
+            healthz_address=values["healthz-bind-address"],
+            healthz_port=values["healthz-port"],
+            debugging_handlers=values["enable-debugging-handlers"],
+            cert_dir=Path(values["cert-dir"] or Path(values["root-dir"]) / "pki"),
+            tls_cert_file=values["tls-cert-file"],
+            tls_private_key_file=values["tls-private-key-file"],
+            anonymous=values["anonymous-auth"],
+            client_ca_file=values["client-ca-file"],
+            token_webhook=values["authentication-token-webhook"],
+            authorization_mode=mode,
+            gates=values["feature-gates"],
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KubeletOptions:
-    """See ``kubelet --help``; durations in seconds."""
+    """See ``kubelet --help``.
 
-    node_name: str
-    root: Path
-    node_ip: str = ""
-    node_labels: Mapping[str, str] = field(default_factory=dict)
-    register_node: bool = True
-    taints: tuple[Object, ...] = ()
-    schedulable: bool = True
-    provider_id: str = ""
-    max_pods: int = 110
-    status_update_seconds: float = 10.0
-    status_report_seconds: float = 300.0
-    lease_seconds: int = 40
-    pod_cidr: str = ""
-    manifest_path: str = ""
-    manifest_url: str = ""
-    manifest_header: str = ""
-    file_check_seconds: float = 20.0
-    http_check_seconds: float = 20.0
-    sync_seconds: float = 60.0
-    cluster_dns: tuple[str, ...] = ()
-    cluster_domain: str = ""
-    resolv_conf: str = "/etc/resolv.conf"
-    dead_per_container: int = 1
-    dead_total: int = -1
-    dead_min_age_seconds: float = 0.0
-    stop_pods_on_close: bool = False
-    log_max_bytes: int = 10 * 1024 * 1024
-    log_max_files: int = 5
-    runtime: str = "process"
-    network: str = ""
-    request_timeout_seconds: float = 120.0
-    port: int = 10250
-    debugging: bool = True
-    anonymous: bool = False
-    client_ca_file: str = ""
-    token_webhook: bool = True
-    authorization_mode: str = "Webhook"
-    raw: Mapping[str, Any] = field(default_factory=dict)
+    Attributes:
+        values: the values of all flags, for the settings of plugins.
+        flagz: the values as ``/flagz`` shows them; None in a process that serves none.
+    """
+
+    node: NodeOptions
+    sources: SourceOptions
+    pods: PodOptions
+    runtime: RuntimeOptions
+    server: ServerOptions
+    values: FlagValues
+    flagz: Mapping[str, str] | None = field(default=None)
 
     @classmethod
-    def parse(cls, options: Mapping[str, Any]) -> KubeletOptions:
-        """Read the options by flag name; what is absent has its default.
+    def of(cls, values: FlagValues, *, flagz: Mapping[str, str] | None = None) -> KubeletOptions:
+        """Return the options that the values of flags make.
 
         Raises:
             UsageError: a value that cannot be.
         """
-        read = _Reader(options)
-        runtime = read.text("container-runtime", "process")
-        mode = read.text("authorization-mode", "Webhook")
-        if mode not in {"Webhook", "AlwaysAllow"}:
-            raise UsageError(f"--authorization-mode={mode!r} is none of the kubelet's: Webhook, AlwaysAllow")
-        manifests, config = read.text("pod-manifest-path", ""), read.text("config", "")
         return cls(
-            node_name=read.text("hostname-override", "") or _host_name(),
-            root=Path(read.text("root-dir", "/var/lib/kubelet")).absolute(),
-            node_ip=read.text("node-ip", ""),
-            node_labels=_pairs(options.get("node-labels") or {}),
-            register_node=bool(options.get("register-node", True)),
-            taints=tuple(_taint(text) for text in read.words("register-with-taints")),
-            schedulable=bool(options.get("register-schedulable", True)),
-            provider_id=read.text("provider-id", ""),
-            max_pods=int(options.get("max-pods", 110)),
-            status_update_seconds=read.seconds("node-status-update-frequency", 10.0),
-            status_report_seconds=read.seconds("node-status-report-frequency", 300.0),
-            lease_seconds=int(options.get("node-lease-duration-seconds", 40)),
-            pod_cidr=read.text("pod-cidr", ""),
-            manifest_path=manifests or ("" if is_configuration(config) else config),
-            manifest_url=read.text("manifest-url", ""),
-            manifest_header=read.text("manifest-url-header", ""),
-            file_check_seconds=read.seconds("file-check-frequency", 20.0),
-            http_check_seconds=read.seconds("http-check-frequency", 20.0),
-            sync_seconds=read.seconds("sync-frequency", 60.0),
-            cluster_dns=read.words("cluster-dns"),
-            cluster_domain=read.text("cluster-domain", ""),
-            resolv_conf=read.text("resolv-conf", "/etc/resolv.conf"),
-            dead_per_container=int(options.get("maximum-dead-containers-per-container", 1)),
-            dead_total=int(options.get("maximum-dead-containers", -1)),
-            dead_min_age_seconds=read.seconds("minimum-container-ttl-duration", 0.0),
-            stop_pods_on_close=bool(options.get("stop-pods-on-close", False)),
-            log_max_bytes=quantity.parse(read.text("container-log-max-size", "10Mi")).value(),
-            log_max_files=int(options.get("container-log-max-files", 5)),
-            runtime=runtime,
-            network=read.text("network-plugin", "") or DEFAULT_NETWORK.get(runtime, ""),
-            request_timeout_seconds=read.seconds("runtime-request-timeout", 120.0),
-            port=int(options.get("port", 10250)),
-            debugging=bool(options.get("enable-debugging-handlers", True)),
-            anonymous=bool(options.get("anonymous-auth", False)),
-            client_ca_file=read.text("client-ca-file", ""),
-            token_webhook=bool(options.get("authentication-token-webhook", True)),
-            authorization_mode=mode,
-            raw=options,
+            node=NodeOptions.of(values),
+            sources=SourceOptions.of(values),
+            pods=PodOptions.of(values),
+            runtime=RuntimeOptions.of(values),
+            server=ServerOptions.of(values),
+            values=values.with_values({"hostname-override": node_name(values)}),
+            flagz=flagz,
         )
 
 
-class _Reader:
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self._options = options
-
-    def text(self, name: str, default: str) -> str:
-        value = self._options.get(name)
-        return default if value is None else str(value)
-
-    def words(self, name: str) -> tuple[str, ...]:
-        value = self._options.get(name) or ()
-        return tuple(word for word in value.split(",") if word) if isinstance(value, str) else tuple(value)
-
-    def seconds(self, name: str, default: float) -> float:
-        value = self._options.get(name)
-        if value is None or value == "":
-            return default
-        return float(value) if isinstance(value, int | float) else parse_duration(str(value))
+def node_name(values: FlagValues) -> str:
+    """Return the name of the node: the host's unless given."""
+    return values["hostname-override"] or socket.gethostname().lower()
 
 
 def is_configuration(path: str) -> bool:
@@ -139,22 +236,18 @@ def is_configuration(path: str) -> bool:
     return bool(path) and file.is_file() and "KubeletConfiguration" in file.read_text(errors="replace")
 
 
-def _pairs(value: Any) -> dict[str, str]:
-    if isinstance(value, str):
-        return dict(item.partition("=")[::2] for item in value.split(",") if item)
-    return dict(value)
+def _size(name: str, text: str) -> int:
+    try:
+        return quantity.parse(text).value()
+    except quantity.QuantityError as error:
+        raise UsageError(f"--{name}={text!r}: {error}") from error
 
 
 def _taint(text: str) -> Object:
     """Read ``key=value:effect`` or ``key:effect``."""
     pair, colon, effect = text.rpartition(":")
-    if not colon or effect not in {"NoSchedule", "PreferNoSchedule", "NoExecute"}:
-        raise UsageError(f"--register-with-taints: {text!r} is not key=value:effect (NoSchedule, NoExecute, …)")
+    if not colon or effect not in TAINT_EFFECTS:
+        known = ", ".join(TAINT_EFFECTS)
+        raise UsageError(f"--register-with-taints: {text!r} is not key=value:effect or key:effect (effects: {known})")
     key, _, value = pair.partition("=")
     return {"key": key, "value": value, "effect": effect} if value else {"key": key, "effect": effect}
-
-
-def _host_name() -> str:
-    import socket
-
-    return socket.gethostname().lower()

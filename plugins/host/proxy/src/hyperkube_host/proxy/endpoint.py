@@ -5,9 +5,9 @@ Source: kubernetes ``cmd/kube-proxy/app/server.go`` (serveMetrics).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube_host.proxy.server import Proxy
 from hyperkube_lib.serving.component import ComponentHandler
 from hyperkube_lib.serving.component_metrics import Collector, Release, registry_of
@@ -19,20 +19,19 @@ MODE_PATH = "/proxyMode"
 CONFIGURATION = "kubeproxy.config.k8s.io"
 
 
-def proxy_endpoints(proxy: Proxy, options: Mapping[str, Any], collectors: Sequence[Collector] = ()) -> ServerEndpoints:
+def proxy_endpoints(proxy: Proxy, options: ProxyOptions, collectors: Sequence[Collector] = ()) -> ServerEndpoints:
     """Return metrics and configuration of a proxy, as kube-proxy serves them.
 
     Args:
         proxy: whose they are.
-        options: its flags by name.
+        options: its options.
         collectors: of what else is told at ``/metrics``.
     """
-    shown = {name: value for name, value in options.items() if name != "given"}
     return ServerEndpoints(
-        configz={CONFIGURATION: shown},
+        configz={CONFIGURATION: dict(options.values)},
         metrics=registry_of(Release(), proxy.metrics, *collectors),
         paths=lambda: [MODE_PATH],
-        profiling=bool(options.get("profiling", False)),
+        profiling=options.profiling,
     )
 
 

@@ -22,7 +22,7 @@ FAMILIES = ("proxier",)
 FLAGS = (
     *section(
         "Proxying",
-        Flag("proxy-mode", STRING, "userspace", "proxier plugin: how services are made reachable"),
+        Flag("proxy-mode", STRING, "", "proxier plugin: how services are made reachable; the bundle's unless given"),
         Flag("hostname-override", STRING, "", "name of this node; the host's name unless given"),
         Flag("bind-address", ADDRESS, "0.0.0.0", "address the proxy serves on"),
         Flag("nodeport-addresses", LIST, "", "addresses (or ranges) that node ports are opened on"),

@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import threading
 from functools import partial
-from typing import Any
 
 from hyperkube_host.proxy.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.proxy.health import ProxyHealth
 from hyperkube_host.proxy.metrics import Change, ProxyMetrics
+from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube_host.proxy.service_map import SLICE_SELECTOR, age_key, changed_services, node_port_hint, service_map
 
 from hyperkube.client.client import Client
@@ -39,24 +39,23 @@ RETRY_SECONDS = 30.0
 class Proxy:
     """kube-proxy for one node."""
 
-    def __init__(self, *, client: Client, options: dict[str, Any], clock: Clock | None = None) -> None:
+    def __init__(self, *, client: Client, options: ProxyOptions, clock: Clock | None = None) -> None:
         """Prepare; nothing is served or watched before `start`.
 
         Args:
             client: the API, as ``system:kube-proxy``.
-            options: the proxy's flags by name.
+            options: what its flags say.
             clock: the cluster's time.
         """
         self._clock = clock or SystemClock()
         self._options = options
-        self._node = str(options.get("hostname-override", ""))
-        self._recorder = EventRecorder(client, self._clock, "kube-proxy", self._node)
+        self._recorder = EventRecorder(client, self._clock, "kube-proxy", options.node_name)
         self._informers = InformerFactory(client, self._clock)
         self._services = self._informers.informer(SERVICES)
         self._slices = self._informers.informer(ENDPOINT_SLICES, label_selector=SLICE_SELECTOR)
         self.health = ProxyHealth(self._clock)
         self.metrics = ProxyMetrics(self._clock)
-        self.mode = proxy_mode(options)
+        self.mode = options.mode
         self._host = build_host(options, self._clock)
         self._proxier: Proxier | None = None
         self._sync_needed = threading.Event()
@@ -77,8 +76,8 @@ class Proxy:
         for informer, what in ((self._services, Change.SERVICE), (self._slices, Change.ENDPOINT)):
             changed = partial(self._changed, what)
             informer.add_handler(changed, changed, changed)
-        if self._node and self._options.get("healthz-port"):
-            node = self._informers.informer(NODES, field_selector=f"metadata.name={self._node}")
+        if self._options.node_name and self._options.healthz is not None:
+            node = self._informers.informer(NODES, field_selector=f"metadata.name={self._options.node_name}")
             node.add_handler(self.health.see_node, lambda _old, new: self.health.see_node(new))
         self._informers.start()
         self._thread.start()
@@ -126,7 +125,7 @@ class Proxy:
     def _sync(self) -> bool:
         """Pass the current state to the proxier; tell whether a port could not be served."""
         services = sorted(self._services.list(), key=age_key)
-        wanted = service_map(services, self._slices.list(), self._node)
+        wanted = service_map(services, self._slices.list(), self._options.node_name)
         changed = changed_services(self._served, wanted)
         if self._proxier is None or (self._synced and not changed and not self._unserved):
             return False
@@ -147,24 +146,19 @@ class Proxy:
         self._unserved = unserved
 
 
-def proxy_mode(options: dict[str, Any]) -> str:
-    """Return the name of the proxier that is used."""
-    return str(options.get("proxy-mode") or "userspace")
-
-
-def build_host(options: dict[str, Any], clock: Clock) -> PluginHost[ProxierHooks]:
+def build_host(options: ProxyOptions, clock: Clock) -> PluginHost[ProxierHooks]:
     """Load the proxier that ``--proxy-mode`` names.
 
     Raises:
         PluginNotFound: it is not installed; the message lists the installed ones.
     """
-    name = proxy_mode(options)
+    name = options.mode
     logger = logging.getLogger(f"hyperkube.proxier.{name}")
-    settings = PluginSettings(NAME, FAMILIES, options, FLAGS)
+    settings = PluginSettings(NAME, FAMILIES, options.values, FLAGS)
 
     def context(plugin: str) -> PluginContext:
         given = settings.of("proxier", plugin)
-        return PluginContext(name=plugin, clock=clock, logger=logger, settings=given, options=options)
+        return PluginContext(name=plugin, clock=clock, logger=logger, settings=given)
 
     host = load("proxier", [name], specs, context)
     for line in settings.without_effect():
@@ -172,7 +166,7 @@ def build_host(options: dict[str, Any], clock: Clock) -> PluginHost[ProxierHooks
     return host
 
 
-def cleanup(options: dict[str, Any]) -> None:
+def cleanup(options: ProxyOptions) -> None:
     """Remove all traces of the proxier from the node."""
     host = build_host(options, SystemClock())
     proxier: Proxier = host.hook.proxier_build()

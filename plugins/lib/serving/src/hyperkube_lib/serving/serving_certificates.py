@@ -29,23 +29,34 @@ def ensure_pair(options: Options, name: str, dns: Sequence[str], ips: Sequence[s
         UsageError: only half a pair is given, a file is missing, or the folder cannot be written.
     """
     given = options["tls-cert-file"], options["tls-private-key-file"]
+    pair = serving_pair(given, Path(options["cert-dir"]), name, dns=dns, ips=ips)
+    options["tls-cert-file"], options["tls-private-key-file"] = pair
+
+
+def serving_pair(
+    given: tuple[str, str], folder: Path, name: str, *, dns: Sequence[str], ips: Sequence[str]
+) -> tuple[str, str]:
+    """Return the files of a certificate and its key: the given ones, else ``NAME.crt`` and ``NAME.key`` in `folder`.
+
+    Raises:
+        UsageError: only half a pair is given, a file is missing, or the folder cannot be written.
+    """
     if any(given):
         if not all(given):
             raise UsageError("--tls-cert-file and --tls-private-key-file must be given together")
         for path in given:
             if not Path(path).is_file():
                 raise UsageError(f"file {path!r} does not exist")
-        return
+        return given
     from hyperkube_lib.serving.certificates import ensure_self_signed
 
-    folder = Path(options["cert-dir"])
     cert, key = folder / f"{name}.crt", folder / f"{name}.key"
     addresses = sorted({str(ipaddress.ip_address(ip)) for ip in ips})
     try:
         ensure_self_signed(cert, key, name, dns=dns, ips=addresses)
     except OSError as error:
         raise UsageError(f"cannot write {str(cert)!r}: {error.strerror} (choose another --cert-dir)") from error
-    options["tls-cert-file"], options["tls-private-key-file"] = str(cert), str(key)
+    return str(cert), str(key)
 
 
 def ensure_key(path: Path) -> str:

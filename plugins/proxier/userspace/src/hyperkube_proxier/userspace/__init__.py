@@ -9,6 +9,7 @@ is lost on the way; in exchange it runs anywhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
@@ -82,11 +83,22 @@ class UserspaceProxier:
         return balancer
 
 
+@dataclass(frozen=True, slots=True)
+class UserspaceSettings:
+    """Settings of the proxier.
+
+    Attributes:
+        nodeport_addresses: the addresses that node ports are opened on; none stands for all.
+    """
+
+    nodeport_addresses: tuple[str, ...] = ()
+
+
 class Userspace(Plugin):
     """Builds the proxier from ``--nodeport-addresses``."""
 
     @hookimpl
     def proxier_build(self) -> UserspaceProxier:
         """Return the proxier; it serves nothing yet."""
-        addresses = self.context.options.get("nodeport-addresses") or ()
-        return UserspaceProxier(addresses, self.context.clock.monotonic)
+        settings = self.settings(UserspaceSettings)
+        return UserspaceProxier(settings.nodeport_addresses, self.context.clock.monotonic)

@@ -25,9 +25,11 @@ class ProcessSettings:
     """Settings of the process runtime.
 
     Attributes:
+        root_dir: the folder below which the runtime stores its state.
         private_views: whether to try to give containers a private view with their volumes at the mount paths.
     """
 
+    root_dir: str = "/var/lib/kubelet"
     private_views: bool = True
 
 
@@ -43,8 +45,8 @@ class Process(Plugin):
         """
         from hyperkube_runtime.process.runtime import ProcessRuntime
 
-        root = Path(self.context.options.get("root-dir") or "/var/lib/kubelet").absolute() / "process"
         settings = self.settings(ProcessSettings)
+        root = Path(settings.root_dir).absolute() / "process"
         try:
             return ProcessRuntime(
                 root, clock=self.context.clock, logger=self.context.logger, private_views=settings.private_views

@@ -25,6 +25,7 @@ from hyperkube.kinds.resources import NODES, SERVICE_ACCOUNTS
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, PRIVILEGED_GROUP, UserInfo, component, node
+from hyperkube.plugin.flags import FlagValues
 from hyperkube.plugin.loader import one_look
 from hyperkube.storage.memory import MemoryStore
 
@@ -230,6 +231,7 @@ class ControlPlane:
         self._parts.append(scheduler.ready)
 
     def _start_node(self, name: str, options: Options) -> None:
+        from hyperkube_host.kubelet.command import COMMAND
         from hyperkube_host.kubelet.kubelet import Kubelet
         from hyperkube_host.kubelet.options import KubeletOptions
 
@@ -239,8 +241,8 @@ class ControlPlane:
             "container-runtime": "hollow",
             "node-ip": _HOST,
         }
-        wanted = KubeletOptions.parse({**defaults, **options})
-        kubelet = Kubelet(client=self.server.client(node(name)), options=wanted, clock=self.clock)
+        values = FlagValues.of(COMMAND.all_flags(), {**defaults, **options})
+        kubelet = Kubelet(client=self.server.client(node(name)), options=KubeletOptions.of(values), clock=self.clock)
         self._closers.append(kubelet.close)
         kubelet.start()
         self._parts.append(lambda: self._node_is_ready(name))

@@ -9,37 +9,37 @@ from __future__ import annotations
 import socket
 
 from hyperkube_host.kubelet.nodestatus.machine_info import architecture, operating_system
-from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.options import NodeOptions
 
 from hyperkube.machinery.objects import Object
 
 
-def node_addresses(options: KubeletOptions) -> list[str]:
+def node_addresses(options: NodeOptions) -> tuple[str, ...]:
     """Return the node's addresses: the one given, else the one that the machine's default route uses."""
-    if options.node_ip:
-        return options.node_ip.split(",")
+    if options.ips:
+        return options.ips
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # chooses a route, sends nothing
-            return [str(probe.getsockname()[0])]
+            return (str(probe.getsockname()[0]),)
         except OSError:
-            return ["127.0.0.1"]
+            return ("127.0.0.1",)
 
 
-def initial_labels(options: KubeletOptions) -> dict[str, str]:
+def initial_labels(options: NodeOptions) -> dict[str, str]:
     """Return the labels a node registers with."""
     system = operating_system()
     return {
         "beta.kubernetes.io/arch": architecture(),
         "beta.kubernetes.io/os": system,
         "kubernetes.io/arch": architecture(),
-        "kubernetes.io/hostname": options.node_name,
+        "kubernetes.io/hostname": options.name,
         "kubernetes.io/os": system,
-        **options.node_labels,
+        **options.labels,
     }
 
 
-def initial_node(options: KubeletOptions) -> Object:
+def initial_node(options: NodeOptions) -> Object:
     """Return the Node to register, without its status."""
     spec: Object = {}
     taints = list(options.taints)
@@ -54,7 +54,7 @@ def initial_node(options: KubeletOptions) -> Object:
         "kind": "Node",
         "apiVersion": "v1",
         "metadata": {
-            "name": options.node_name,
+            "name": options.name,
             "labels": initial_labels(options),
             "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
         },

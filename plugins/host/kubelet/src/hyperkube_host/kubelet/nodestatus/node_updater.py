@@ -11,7 +11,7 @@ from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.nodestatus.initial_node import initial_node
 from hyperkube_host.kubelet.nodestatus.lease import NodeLease
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus, without_heartbeats
-from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.options import NodeOptions
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.conditions import condition
@@ -41,7 +41,7 @@ class NodeUpdater:
     def __init__(
         self,
         client: Client | None,
-        options: KubeletOptions,
+        options: NodeOptions,
         clock: Clock,
         recorder: KubeletEventRecorder,
         status: NodeStatus,
@@ -55,7 +55,7 @@ class NodeUpdater:
         self._node: Object = {**initial_node(options), "status": status.compute({}, clock.now())}
         self._registered = False
         self._reported_at: float | None = None
-        self._lease = NodeLease(options.node_name, options.lease_seconds, clock)
+        self._lease = NodeLease(options.name, options.lease_seconds, clock)
 
     def node(self) -> Object:
         """Return the node as last seen; shared, not to be changed."""
@@ -82,8 +82,8 @@ class NodeUpdater:
         return min(self._options.status_update_seconds, self._options.lease_seconds / 4)
 
     def _register(self, client: Client) -> None:
-        if not self._options.register_node:
-            self._node = client.get(NODES, self._options.node_name)
+        if not self._options.register:
+            self._node = client.get(NODES, self._options.name)
             self._registered = True
             return
         wanted = initial_node(self._options)
@@ -97,24 +97,24 @@ class NodeUpdater:
 
     def _adopt(self, client: Client, wanted: Object) -> Object:
         """Use the Node that exists already, with the labels of this kubelet."""
-        found = client.get(NODES, self._options.node_name)
+        found = client.get(NODES, self._options.name)
         labels = {
             key: value for key, value in wanted["metadata"]["labels"].items() if labels_of(found).get(key) != value
         }
         if labels:
-            found = client.patch(NODES, self._options.node_name, {"metadata": {"labels": labels}})
+            found = client.patch(NODES, self._options.name, {"metadata": {"labels": labels}})
         return found
 
     def _report(self, client: Client) -> None:
         now = self._clock.now()
-        fresh = client.get(NODES, self._options.node_name)
+        fresh = client.get(NODES, self._options.name)
         self._record_schedulable(self._node, fresh)
         self._node = fresh
         old = fresh.get("status") or {}
         status = self._status.compute(old, now)
         if without_heartbeats(status) == without_heartbeats(old) and not self._is_report_due():
             return
-        self._node = client.patch(NODES, self._options.node_name, {"status": status}, subresource="status")
+        self._node = client.patch(NODES, self._options.name, {"status": status}, subresource="status")
         self._reported_at = self._clock.monotonic()
         self._record_conditions(old, status)
 
@@ -128,14 +128,14 @@ class NodeUpdater:
         cordoned = bool(new["spec"].get("unschedulable"))
         if cordoned != bool(old["spec"].get("unschedulable")):
             reason = "NodeNotSchedulable" if cordoned else "NodeSchedulable"
-            self._recorder.node_event("Normal", reason, f"Node {self._options.node_name} status is now: {reason}")
+            self._recorder.node_event("Normal", reason, f"Node {self._options.name} status is now: {reason}")
 
     def _record_conditions(self, old: Object, new: Object) -> None:
         for entry in new.get("conditions") or []:
             previous = condition(old, entry["type"])
             reason = _EVENT_REASONS.get((entry["type"], entry["status"]))
             if reason and (previous is None or previous["status"] != entry["status"]):
-                self._recorder.node_event("Normal", reason, f"Node {self._options.node_name} status is now: {reason}")
+                self._recorder.node_event("Normal", reason, f"Node {self._options.name} status is now: {reason}")
 
     def try_sync(self) -> float:
         """Call `sync`; after a refusal return the seconds until the next attempt."""
@@ -145,5 +145,5 @@ class NodeUpdater:
             if isinstance(error, NotFound):
                 self._registered = False  # the Node was deleted: register again
             level = logging.DEBUG if self._registered else logging.WARNING
-            self._logger.log(level, "node %s: %s", self._options.node_name, error)
+            self._logger.log(level, "node %s: %s", self._options.name, error)
             return RETRY_SECONDS if self._registered else RETRY_REGISTRATION_SECONDS

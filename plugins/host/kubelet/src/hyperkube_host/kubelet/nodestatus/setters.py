@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
-from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
+from hyperkube_host.kubelet.options import NodeOptions
 
 from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.kinds.conditions import with_condition
@@ -25,8 +25,9 @@ class NodeStatus:
 
     def __init__(
         self,
-        options: KubeletOptions,
+        options: NodeOptions,
         runtime: Runtime,
+        machine: MachineInfo,
         addresses: Iterable[str],
         problems: Callable[[], Iterable[str]],
     ) -> None:
@@ -35,7 +36,7 @@ class NodeStatus:
         self._runtime = runtime
         self._addresses = list(addresses)
         self._problems = problems
-        self._machine = machine_info(options.root, runtime)
+        self._machine = machine
         self._capacity = self._capacity_list()
 
     def _capacity_list(self) -> Object:
@@ -54,7 +55,7 @@ class NodeStatus:
         status: Object = {
             key: value for key, value in old.items() if key in {"volumesInUse", "volumesAttached", "features", "config"}
         }
-        hostname = {"type": "Hostname", "address": self._options.node_name}
+        hostname = {"type": "Hostname", "address": self._options.name}
         status |= {
             "addresses": [*({"type": "InternalIP", "address": a} for a in self._addresses), hostname],
             "capacity": self._capacity,
@@ -63,7 +64,7 @@ class NodeStatus:
                 **self._machine.node_info,
                 "containerRuntimeVersion": f"{self._runtime.name}://{self._runtime.version()}",
             },
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._options.port}},
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self._options.kubelet_port}},
             "images": [
                 {"names": [*image.digests, *image.tags], "sizeBytes": image.size}
                 for image in sorted(self._runtime.images(), key=lambda image: -image.size)[:MAX_IMAGES]

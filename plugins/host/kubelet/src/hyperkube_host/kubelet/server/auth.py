@@ -44,13 +44,13 @@ class KubeletAuth:
         Raises:
             UsageError: the file of client authorities cannot be read, or holds no certificate.
         """
-        self._node_name = options.node_name
-        self._always_allows = options.authorization_mode == "AlwaysAllow"
+        self._node_name = options.node.name
+        self._always_allows = options.server.authorization_mode == "AlwaysAllow"
         self._authentication = DelegatedAuthentication(
             clock,
-            client if options.token_webhook else None,
-            client_ca_file=options.client_ca_file,
-            anonymous=options.anonymous,
+            client if options.server.token_webhook else None,
+            client_ca_file=options.server.client_ca_file,
+            anonymous=options.server.anonymous,
             token_seconds=TOKEN_SECONDS,
         )
         self._authorization = DelegatedAuthorization(

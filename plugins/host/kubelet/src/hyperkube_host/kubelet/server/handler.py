@@ -68,13 +68,13 @@ class KubeletHandler:
 
     def __init__(self, context: ServerContext, client: Client | None, clock: Clock) -> None:
         self._context = context
+        options = context.options
         self._clock = clock
         self._runtime = context.runtime
         self._access = KubeletAuth(context.options, client, clock)
-        self._statistics = Statistics(context.runtime, clock, context.options.node_name)
+        self._statistics = Statistics(context.runtime, clock, options.node.name)
         self._logger = logging.getLogger("hyperkube.kubelet")
-        raw = context.options.raw
-        self._zpages = Zpages("kubelet", clock, raw.get("flagz"), lambda: PATHS, raw.get("feature-gates") or {})
+        self._zpages = Zpages("kubelet", clock, options.flagz, lambda: PATHS, options.server.gates)
 
     def hot(self, request: HttpRequest) -> Response | None:
         """Leave everything to `handle`."""
@@ -108,7 +108,7 @@ class KubeletHandler:
             return page
         if head == "logs":
             return self._files(parts[1:])
-        if not self._context.options.debugging:
+        if not self._context.options.server.debugging_handlers:
             raise MethodNotAllowed("Debug endpoints are disabled.")
         if head == "containerLogs" and len(parts) == 4:
             return self._container_logs(parts[1], parts[2], parts[3], query)
