@@ -1,0 +1,77 @@
+"""From the values of flags to the kubelet's options."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from hyperkube_host.kubelet.flags import FLAGS
+from hyperkube_host.kubelet.options import KubeletOptions
+
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import FlagValues
+
+
+def options(**values):
+    given = {"container-runtime": "hollow", **{name.replace("_", "-"): value for name, value in values.items()}}
+    return KubeletOptions.of(FlagValues.of(FLAGS, given))
+
+
+def test_without_flags_the_node_is_the_machine():
+    found = options()
+
+    assert found.node.name == socket.gethostname().lower()
+    assert found.values["hostname-override"] == found.node.name
+    assert (found.node.max_pods, found.node.lease_seconds, found.pods.log_max_bytes) == (110, 40, 10 << 20)
+
+
+def test_values_are_read_as_their_types(tmp_path):
+    found = options(
+        node_ip="10.0.0.1,fd00::1",
+        node_labels="zone=a,disk=ssd",
+        register_with_taints="dedicated=db:NoSchedule,gpu:NoExecute",
+        sync_frequency="1m30s",
+        root_dir=str(tmp_path),
+    )
+
+    assert found.node.ips == ("10.0.0.1", "fd00::1")
+    assert found.node.labels == {"zone": "a", "disk": "ssd"}
+    assert found.node.taints == (
+        {"key": "dedicated", "value": "db", "effect": "NoSchedule"},
+        {"key": "gpu", "effect": "NoExecute"},
+    )
+    assert found.pods.sync_seconds == 90
+    assert found.server.cert_dir == Path(tmp_path, "pki")
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"register_with_taints": "a=b"}, "'a=b' is not key=value:effect"),
+        ({"register_with_taints": "a=b:Never"}, "effects: NoSchedule, PreferNoSchedule, NoExecute"),
+        ({"authorization_mode": "RBAC"}, "is none of the kubelet's: Webhook, AlwaysAllow"),
+        ({"container_log_max_size": "much"}, "--container-log-max-size='much'"),
+    ],
+)
+def test_a_value_that_cannot_be_is_one_line(values, text):
+    with pytest.raises(UsageError) as error:
+        options(**values)
+
+    assert text in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(("content", "is_manifest"), [("kind: Pod", True), ("kind: KubeletConfiguration", False)])
+def test_config_names_static_pods_unless_it_is_a_configuration(tmp_path, content, is_manifest):
+    file = tmp_path / "config"
+    file.write_text(content)
+
+    assert options(config=str(file)).sources.manifest_path == (str(file) if is_manifest else "")
+
+
+@pytest.mark.parametrize(
+    ("values", "serves"),
+    [({}, True), ({"port": 0}, False), ({"enable_server": False}, False)],
+    ids=["by default", "no port", "switched off"],
+)
+def test_the_api_is_served_unless_it_is_switched_off(values, serves):
+    assert options(**values).server.is_serving is serves
