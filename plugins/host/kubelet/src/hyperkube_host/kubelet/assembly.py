@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
@@ -51,9 +50,9 @@ from hyperkube.hookspecs import network as network_specs
 from hyperkube.hookspecs import runtime as runtime_specs
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.network import Network
-from hyperkube.hookspecs.runtime import DnsConfig, Runtime, Simulated, TakesAddresses
-from hyperkube.hookspecs.volume import Volumes
+from hyperkube.hookspecs.network import Network, NetworkHooks
+from hyperkube.hookspecs.runtime import DnsConfig, Runtime, RuntimeHooks, Simulated, TakesAddresses
+from hyperkube.hookspecs.volume import VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
@@ -116,8 +115,6 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     Raises:
         UsageError: a plugin is not installed, or cannot be used here.
     """
-    hosts: list[PluginHost[Any]] = []
-
     settings = PluginSettings(NAME, FAMILIES, options.values, FLAGS)
 
     def context(family: str, name: str) -> PluginContext:
@@ -129,21 +126,24 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
             client=client,
         )
 
-    def hooks(family: str, names: list[str], specs: ModuleType) -> Any:
-        hosts.append(load(family, names, specs, partial(context, family)))
-        return hosts[-1].hook
-
-    runtime: Runtime = hooks("runtime", [options.runtime.runtime], runtime_specs).runtime_build()
+    wanted = options.runtime
+    runtimes: PluginHost[RuntimeHooks] = load("runtime", [wanted.runtime], runtime_specs, partial(context, "runtime"))
+    runtime = runtimes.hook.runtime_build()
+    hosts: list[PluginHost[Any]] = [runtimes]
     network: Network | None = None
     if isinstance(runtime, TakesAddresses):
-        network_name = options.runtime.network or runtime.default_network
-        network = hooks("network", [network_name], network_specs).network_build()
-        if options.runtime.pod_cidr:
-            network.set_pod_cidr(options.runtime.pod_cidr)
+        name = wanted.network or runtime.default_network
+        networks: PluginHost[NetworkHooks] = load("network", [name], network_specs, partial(context, "network"))
+        hosts.append(networks)
+        network = networks.hook.network_build()
+        if wanted.pod_cidr:
+            network.set_pod_cidr(wanted.pod_cidr)
     volumes: tuple[tuple[str, Volumes], ...] = ()
     if not isinstance(runtime, Simulated):
         names = sorted(installed("volume"))
-        volumes = tuple(zip(names, hooks("volume", names, volume_specs).volume_kinds(), strict=True))
+        kinds: PluginHost[VolumeHooks] = load("volume", names, volume_specs, partial(context, "volume"))
+        hosts.append(kinds)
+        volumes = tuple(zip(names, kinds.hook.volume_kinds(), strict=True))
     for line in settings.without_effect():
         _log.warning("%s", line)
     return KubeletPlugins(runtime, network, volumes, tuple(hosts))

@@ -8,7 +8,6 @@ from hyperkube.plugin.flags import (
     DURATION,
     INT,
     LIST,
-    PORT_RANGE,
     STRING,
     Flag,
     section,
@@ -28,8 +27,6 @@ FLAGS = (
         Flag("nodeport-addresses", LIST, "", "addresses (or ranges) that node ports are opened on"),
         Flag("cluster-cidr", CIDRS, "", "pod addresses of the cluster", accepted=True),
         Flag("cleanup", BOOL, False, "remove all traces from the node and exit", aliases=("cleanup-iptables",)),
-        Flag("proxy-port-range", PORT_RANGE, "0-0", "local ports the userspace proxier may use", accepted=True),
-        Flag("legacy-userspace-proxy", BOOL, True, "userspace proxying", deprecated="use --proxy-mode"),
         *unbuilt(
             Flag("config", STRING, "", "KubeProxyConfiguration file"),
             Flag("write-config-to", STRING, "", "write the configuration to a file and exit"),
