@@ -1,5 +1,5 @@
 import pytest
-from hyperkube_host.apiserver.audit.policy import Level, Policy
+from hyperkube_host.apiserver.audit.policy import Level, Policy, Stage
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.errors import UsageError
@@ -67,7 +67,7 @@ def test_omitted_stages_add_up_and_managed_fields_may_be_said_otherwise():
 
     wanted = policy.wanted(POD)
 
-    assert wanted.omitted_stages == {"RequestReceived", "Panic"}
+    assert wanted.omitted_stages == {Stage.REQUEST_RECEIVED, Stage.PANIC}
     assert not wanted.omits_managed_fields
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 import orjson
-from hyperkube_host.apiserver.audit.policy import Level, RequestAuditConfig
+from hyperkube_host.apiserver.audit.policy import Level, RequestAuditConfig, Stage
 
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.times import format_micro_time
@@ -92,14 +92,14 @@ class AuditEvent:
                 (part.get("metadata") or {}).pop("managedFields", None)
         return obj
 
-    def at_stage(self, stage: str, now: datetime) -> Object:
+    def at_stage(self, stage: Stage, now: datetime) -> Object:
         """Return the event of a stage."""
         made: Object = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
             "level": self.config.level.word,
             "auditID": self.audit_id,
-            "stage": stage,
+            "stage": stage.value,
             "requestURI": self.uri,
             "verb": self.verb,
             "user": shown_user(self.user),

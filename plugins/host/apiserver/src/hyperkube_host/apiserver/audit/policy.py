@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
 from typing import Any
 
 from hyperkube.hookspecs.authz import Attributes
@@ -16,12 +16,20 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.configuration import check_keys, read_configuration
 
 VERSIONS = ("audit.k8s.io/v1", "audit.k8s.io/v1beta1", "audit.k8s.io/v1alpha1")
-STAGES = ("RequestReceived", "ResponseStarted", "ResponseComplete", "Panic")
 _TABLE = ("apiVersion", "kind", "metadata", "rules", "omitStages", "omitManagedFields")
 _RULE = (
     "level", "users", "userGroups", "verbs", "resources", "namespaces", "nonResourceURLs", "omitStages",
     "omitManagedFields",
 )  # fmt: skip
+
+
+class Stage(Enum):
+    """How far a request is when an event is made of it; in the words of events and policies."""
+
+    REQUEST_RECEIVED = "RequestReceived"
+    RESPONSE_STARTED = "ResponseStarted"
+    RESPONSE_COMPLETE = "ResponseComplete"
+    PANIC = "Panic"
 
 
 class Level(IntEnum):
@@ -46,7 +54,7 @@ class RequestAuditConfig:
     """What is recorded of one request."""
 
     level: Level
-    omitted_stages: frozenset[str] = frozenset()
+    omitted_stages: frozenset[Stage] = frozenset()
     omits_managed_fields: bool = False
 
 
@@ -138,7 +146,7 @@ class Policy:
         return next((rule.wanted for rule in self._rules if rule.matches(asked)), self._otherwise)
 
 
-def _rule(row: Any, where: str, omitted: frozenset[str], *, whole: bool) -> _Rule:
+def _rule(row: Any, where: str, omitted: frozenset[Stage], *, whole: bool) -> _Rule:
     table = check_keys(row, _RULE, where)
     level = _LEVELS.get(str(table.get("level")))
     if level is None:
@@ -177,12 +185,13 @@ def _texts(table: Mapping[str, Any], key: str, where: str) -> Sequence[str]:
     return values
 
 
-def _stages(table: Mapping[str, Any], where: str) -> frozenset[str]:
+def _stages(table: Mapping[str, Any], where: str) -> frozenset[Stage]:
     values = table.get("omitStages") or []
-    unknown = [stage for stage in values if stage not in STAGES]
+    known = [stage.value for stage in Stage]
+    unknown = [stage for stage in values if stage not in known]
     if unknown:
-        raise UsageError(f"{where} {unknown[0]!r} is unknown (known: {', '.join(STAGES)})")
-    return frozenset(values)
+        raise UsageError(f"{where} {unknown[0]!r} is unknown (known: {', '.join(known)})")
+    return frozenset(map(Stage, values))
 
 
 EVERYTHING = Policy({"rules": [{"level": Level.Metadata.word}]})

@@ -163,6 +163,7 @@ class Authentication:
     def _remember(self, request: HttpRequest, user: UserInfo, seconds: float) -> None:
         if request.headers.get("sec-websocket-protocol") or self._is_proxied(request):
             return
+        # The lock is for writers: clearing and adding are two steps. Readers need none, as they look up once.
         with self._lock:
             if len(self._known) >= _CACHE_MAX:
                 self._known.clear()

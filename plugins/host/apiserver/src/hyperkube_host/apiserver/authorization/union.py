@@ -56,6 +56,8 @@ class Authorization:
         rule_listers: Sequence[Callable[..., Rules]],
     ) -> None:
         """Ask others from now on; what was decided before is forgotten."""
+        # Authorizers first: a decision of the old ones was begun in an epoch that ends with the next line, whenever it
+        # is remembered, and one of the new ones that is remembered too early is asked for again.
         self._authorizers, self._rule_listers = tuple(authorizers), tuple(rule_listers)
         self._epochs = (*epochs, _constant(self.epoch() + 1))
         self._decisions = {}
@@ -67,6 +69,7 @@ class Authorization:
         known = self.remembered(attributes)
         if known is not None:
             return known
+        # Read before asking: when roles change meanwhile, the decision is remembered under an epoch that is over.
         epoch = self.epoch()
         decision = self._ask(attributes)
         if decision.cacheable and not attributes.user.extra:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from hyperkube_host.apiserver.audit.backends import AuditFailed, Backend
 from hyperkube_host.apiserver.audit.event import AuditEvent
-from hyperkube_host.apiserver.audit.policy import Level, Policy
+from hyperkube_host.apiserver.audit.policy import Level, Policy, Stage
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_lib.serving.exchange import Answer, ChunkSource, ExecUpgrade, HttpRequest, Response, StreamResponse
@@ -70,7 +70,7 @@ class Auditor:
             received_at=self._clock.now(),
         )
         api.audit_event = audit_event
-        self._emit(audit_event, "RequestReceived", first=True)
+        self._emit(audit_event, Stage.REQUEST_RECEIVED, first=True)
         return audit_event
 
     def refused(self, request: HttpRequest, api: ApiRequest, answer: Answer) -> None:
@@ -86,23 +86,23 @@ class Auditor:
         )  # fmt: skip
         if isinstance(answer, Response):
             audit_event.log_response(answer.status, answer.body, _media_type(answer))
-        self._emit(audit_event, "ResponseStarted")
+        self._emit(audit_event, Stage.RESPONSE_STARTED)
 
     def complete(self, audit_event: AuditEvent, api: ApiRequest, answer: Answer, *, crashed: bool = False) -> None:
         """Record the answer; of one that takes its time its beginning now, and its end when it ends."""
         audit_event.log_request_bytes(api.body, api.headers.get("content-type") or _JSON)
         if isinstance(answer, Response):
             audit_event.log_response(answer.status, answer.body, _media_type(answer))
-            self._emit(audit_event, "Panic" if crashed else "ResponseComplete")
+            self._emit(audit_event, Stage.PANIC if crashed else Stage.RESPONSE_COMPLETE)
             return
         audit_event.status = {
             "metadata": {},
             "code": answer.status if isinstance(answer, StreamResponse) else _SWITCHING,
         }
-        self._emit(audit_event, "ResponseStarted")
+        self._emit(audit_event, Stage.RESPONSE_STARTED)
 
         def finish() -> None:
-            self._emit(audit_event, "ResponseComplete")
+            self._emit(audit_event, Stage.RESPONSE_COMPLETE)
 
         if isinstance(answer, StreamResponse):
             answer.source = _WatchedSource(answer.source, finish)
@@ -127,16 +127,16 @@ class Auditor:
         except ApiError as error:
             status = error.status()
             audit_event.status = {key: value for key, value in status.items() if key not in {"kind", "apiVersion"}}
-            self._emit(audit_event, "ResponseComplete")
+            self._emit(audit_event, Stage.RESPONSE_COMPLETE)
             raise
         if isinstance(result, ObjectResult) and result.obj is not None:
             audit_event.log_response_object(result.obj, result.status)
         else:
             audit_event.status = {"metadata": {}, "code": getattr(result, "status", 200)}
-        self._emit(audit_event, "ResponseComplete")
+        self._emit(audit_event, Stage.RESPONSE_COMPLETE)
         return result
 
-    def _emit(self, audit_event: AuditEvent, stage: str, *, first: bool = False) -> None:
+    def _emit(self, audit_event: AuditEvent, stage: Stage, *, first: bool = False) -> None:
         if stage in audit_event.config.omitted_stages:
             return
         event: Object = audit_event.at_stage(stage, self._clock.now())

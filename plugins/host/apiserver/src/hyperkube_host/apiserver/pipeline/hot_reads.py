@@ -1,6 +1,12 @@
 """Plain reads, answered right where they are parsed: what a path is and who may read it is looked up, not worked out.
 
 What takes more than look-ups (a first read, a query, another format, an audited read) goes the way of all requests.
+
+Nothing here may be answered that the long way would refuse. So each remembered fact carries what it depends on, and is
+compared with every read: what a path addresses goes with the registry's generation, who may read it with the
+authorizers' epoch and the user's identity, the flow with the generation of flow control. A read that finds them
+unchanged is as good as one that was answered just before the change.
+The loop's thread alone reads and writes what is remembered here, so that there is no lock.
 """
 
 from __future__ import annotations
@@ -89,13 +95,17 @@ class HotReads:
         if user is None or any(name.startswith("impersonate-") for name in headers):
             return None
         place = self._places.get(request.path)
+        # A resource may have been removed, or be served anew, since the place was found.
         if place is None or place.generation != self._services.registry.generation:
             place = self._find(request.path)
             if place is None:
                 return None
+        # The very object: authentication remembers users, so the same credentials give the same one, and groups need
+        # not be compared. Another reader of the place, or changed roles, and the decision is looked up again.
         if (place.user is not user or place.epoch != self._authorization.epoch()) and not self._allows(place, user):
             return None
         flow = place.flow
+        # A read that is over at once takes no seat, but waits with all others once its level has none.
         if flow is not None and not (flow := self._current(flow, place, user)).has_free_seat():
             return None
         started = self._clock.monotonic()
@@ -146,6 +156,7 @@ class HotReads:
     def _find(self, path: str) -> _Place | None:
         """Find what a path addresses and remember it; None for what is not read hot."""
         registry = self._services.registry
+        # The generation is read before the look-up: if the registry changes in between, the place is found again.
         generation, info = registry.generation, parse("GET", path, {})
         if not info.is_resource or info.subresource or info.verb not in {"get", "list"}:
             return None
@@ -165,6 +176,7 @@ class HotReads:
 
     def _allows(self, place: _Place, user: UserInfo) -> bool:
         """Tell whether a user is known to be allowed to read a place, and unrecorded; remember it if so."""
+        # Read before the decision is looked up, for the same reason.
         epoch, attributes = self._authorization.epoch(), place.info.attributes(user)
         if self._audit is not None and self._audit.wants(attributes):
             return False

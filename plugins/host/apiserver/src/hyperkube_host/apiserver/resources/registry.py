@@ -1,6 +1,8 @@
 """The registry of everything that is served: dynamic, because custom resources come and go while the server runs.
 
-Readers take no lock: a change builds new tables and swaps them in.
+Readers take no lock: a change builds new tables and swaps them in. `generation` grows after the tables are swapped, and
+what is derived from them is remembered with the generation that was read before: it may be built anew once too often,
+but never stays behind.
 """
 
 from __future__ import annotations
