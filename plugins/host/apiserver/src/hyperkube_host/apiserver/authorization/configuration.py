@@ -54,6 +54,11 @@ def authorizers_of(options: AuthorizationOptions) -> list[AuthorizerConfiguratio
     return chosen
 
 
+def is_default(authorizers: Sequence[AuthorizerConfiguration]) -> bool:
+    """Tell whether these are what a server has that is told nothing of authorizers."""
+    return tuple(authorizer.plugin for authorizer in authorizers) == DEFAULT_MODES
+
+
 def from_file(path: str) -> list[AuthorizerConfiguration]:
     """Return the authorizers of a file, in its order.
 
