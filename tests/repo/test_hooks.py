@@ -48,6 +48,29 @@ def test_its_arguments_are_typed(family, name, function):
 
 
 @pytest.mark.parametrize("family", sorted(SPECIFICATIONS))
+def test_its_family_has_a_protocol_of_how_hosts_call_the_hooks(family):
+    module = importlib.import_module(SPECIFICATIONS[family])
+    (protocol,) = [each for name, each in inspect.getmembers(module, inspect.isclass) if name.endswith("Hooks")]
+    hooks = {param.values[1]: param.values[2] for param in HOOKS if param.values[0] == family}
+
+    methods = {name: inspect.signature(each) for name, each in vars(protocol).items() if name in hooks}
+
+    assert set(methods) == set(hooks), "one method per hook"
+    assert methods == {name: _as_called(function) for name, function in hooks.items()}
+
+
+def _as_called(hook):
+    """Return the signature by which a host calls a hook: by keyword, with a list of what the plugins return."""
+    signature = inspect.signature(hook)
+    by_keyword = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in signature.parameters.values()]
+    returns = signature.return_annotation
+    if not hook.hyperkube_spec["firstresult"] and returns != "None":
+        returns = f"list[{returns.removesuffix(' | None')}]"
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return signature.replace(parameters=[own, *by_keyword], return_annotation=returns)
+
+
+@pytest.mark.parametrize("family", sorted(SPECIFICATIONS))
 def test_its_family_exports_a_contract_class_with_tests(family):
     module = importlib.import_module(CONTRACTS[family])
     classes = [each for name, each in inspect.getmembers(module, inspect.isclass) if name.endswith("Contract")]

@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from source_tree import tree_of
 from workspace import ROOT, distributions
 
 SOURCES = sorted(path for member in distributions() for path in member.source.rglob("*.py"))
@@ -14,8 +15,19 @@ ASYNCIO_ALLOWED = ("plugins/lib/serving/src/hyperkube_lib/serving/", "plugins/pr
 TYPE_TABLES = "plugins/api/"
 SHIM = "plugins/runtime/process/"
 """The shim of a container is a process of its own, without a clock object."""
-LONGEST = 420
-"""Lines of a file: 400 and a little air; a longer one is two ideas. Tables of API types and generated stubs excepted."""
+LONGEST = 400
+"""Lines of a file; a longer one is two ideas. Tables of API types and generated stubs excepted."""
+LONGEST_FUNCTION = 60
+LONG_FILES_LEFT = {
+    "core/src/hyperkube/hookspecs/api.py",
+    "plugins/lib/serving/src/hyperkube_lib/serving/protocol.py",
+    "plugins/lib/watch_cache/src/hyperkube_lib/watch_cache/resource_cache.py",
+}
+LONG_FUNCTIONS_LEFT = {
+    "plugins/host/scheduler/src/hyperkube_host/scheduler/framework/runtime.py build_profile",
+    "plugins/host/scheduler/src/hyperkube_host/scheduler/scheduler.py __init__",
+}
+"""What is still to be cut; the tests make these lists shrink."""
 
 
 def relative(path: Path) -> str:
@@ -24,7 +36,7 @@ def relative(path: Path) -> str:
 
 def imports(path: Path) -> set[str]:
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -49,14 +61,23 @@ def test_asyncio_lives_in_the_serving_edge_and_the_userspace_proxier_only():
 
 
 def test_no_file_is_two_ideas():
-    long = {relative(path): len(path.read_text().splitlines()) for path in SOURCES}
+    long = {relative(path) for path in SOURCES if len(path.read_text().splitlines()) > LONGEST}
+    wrong = {name for name in long if not (name.startswith(TYPE_TABLES) or "/stubs/" in name)}
+
+    assert wrong == LONG_FILES_LEFT
+
+
+def test_no_function_is_long():
     wrong = {
-        name: lines
-        for name, lines in long.items()
-        if lines > LONGEST and not (name.startswith(TYPE_TABLES) or "/stubs/" in name or name.endswith("_pb2.py"))
+        f"{relative(path)} {node.name}"
+        for path in SOURCES
+        if "/stubs/" not in str(path)
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (node.end_lineno or 0) - node.lineno + 1 > LONGEST_FUNCTION
     }
 
-    assert wrong == {}
+    assert wrong == LONG_FUNCTIONS_LEFT
 
 
 @pytest.mark.parametrize("word", ["http://pypi", "files.pythonhosted", "deb.debian", "registry.npmjs"])

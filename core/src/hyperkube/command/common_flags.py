@@ -17,7 +17,7 @@ GLOBAL = section(
         Flag("vmodule", STRING, "", "log levels per file pattern"),
     ),
     Flag("feature-gates", GATES, "", "feature=true|false pairs, comma-separated"),
-    Flag("plugin-config", STRING, "", "YAML file with one table of settings per plugin (admission.LimitRanger: …)"),
+    Flag("plugin-config", STRING, "", "YAML file with one table of settings per plugin (admission.NAME: …)"),
 )
 
 DEBUGGING = section(

@@ -127,7 +127,7 @@ def _read(plugin: PluginFlags, table: Mapping[str, Any], where: str) -> dict[str
 def read_plugin_config(path: str) -> Tables:
     """Return the tables of a ``--plugin-config`` file, TOML if it is named so, else YAML.
 
-    A table is named ``admission.LimitRanger``, or stands within a table ``admission``.
+    A table is named ``admission.NAME``, or stands within a table ``admission``.
 
     Raises:
         UsageError: the file cannot be read, or names a plugin that is not installed.

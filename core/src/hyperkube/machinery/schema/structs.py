@@ -7,6 +7,7 @@ too, until `hyperkube.machinery.schema.strict` has searched for all of them; the
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from hyperkube.machinery.schema.convert import DROP, Absent, absence, slot
@@ -85,24 +86,34 @@ def _zeros(schema: type[KubeSchema]) -> dict[str, Absent]:
     return {name: make for name, make in made.items() if make is not None}
 
 
+def _rebuilder(
+    fields: Mapping[str, KubeField], zeros: Mapping[str, Absent]
+) -> Callable[[dict[str, Any], list[str]], dict[str, Any]]:
+    """Return what makes an object anew: without the dropped members, with those always written, in declared order."""
+    order = {name: index for index, name in enumerate(fields)}
+
+    def rebuild(value: dict[str, Any], dropped: list[str]) -> dict[str, Any]:
+        out = {name: item for name, item in value.items() if name not in dropped} if dropped else value
+        for name, zero in zeros.items():
+            if name not in out:
+                out[name] = zero()
+        return {name: out[name] for name in sorted(out, key=order.__getitem__)}
+
+    return rebuild
+
+
 def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901, PLR0915 -- one loop, as calls are what costs
     """Return the decoder of a struct."""
     fields = members(schema)
     table = {name: slot(field, index, codec_of) for index, (name, field) in enumerate(fields.items())}
     zeros = _zeros(schema)
     required = tuple(zeros)
-    order = {name: index for index, name in enumerate(fields)}
     embedding = embedded(schema)
     lookup = table.get
     struct_name = schema.__name__
     go_type = f"{schema.package.proto.rsplit('.', 1)[-1]}.{struct_name}"
 
-    def rebuild(value: dict[str, Any], dropped: list[str]) -> dict[str, Any]:
-        out = {name: item for name, item in value.items() if name not in dropped} if dropped else value
-        for name in required:
-            if name not in out:
-                out[name] = zeros[name]()
-        return {name: out[name] for name in sorted(out, key=order.__getitem__)}
+    rebuild = _rebuilder(fields, zeros)
 
     def decode(value: Any, seen: list[str] | None) -> dict[str, Any]:  # noqa: C901, PLR0912 -- the same
         if value.__class__ is not dict:

@@ -4,7 +4,7 @@
 ::
 
     class TestContract(AdmissionContract):
-        plugin = AlwaysPullImages
+        plugin = MyPlugin
 
         def concerned(self, rig):
             return [rig.request("CREATE", PODS, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}})]

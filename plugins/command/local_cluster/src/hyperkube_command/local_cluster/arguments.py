@@ -78,7 +78,6 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--kubelet-client-key={pki / 'kube-apiserver.key'}",
             "--kubelet-preferred-address-types=InternalIP,Hostname",
             f"--kubelet-certificate-authority={pki / 'server-ca.crt'}",
-            "--kubelet-preferred-address-types=InternalIP,Hostname",
             f"--unattended-resources={','.join(_unattended(cluster))}",
             f"--feature-gates={LOOPBACK_GATE}",
         ],
