@@ -102,7 +102,7 @@ def _rebuilder(
     return rebuild
 
 
-def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901, PLR0915 -- one loop, as calls are what costs
+def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901 -- one loop, as calls are what costs
     """Return the decoder of a struct."""
     fields = members(schema)
     table = {name: slot(field, index, codec_of) for index, (name, field) in enumerate(fields.items())}
