@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import recordings
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.serving_certificates import ensure_key
@@ -57,16 +58,18 @@ def serving():
     folder = tempfile.TemporaryDirectory()
     key = ensure_key(Path(folder.name) / "service-account.key")
     server = ApiServer(
-        options={
-            "token-auth-file": str(GOLDEN / "users.csv"),
-            "authorization-mode": ["RBAC"],
-            "service-cluster-ip-range": ["10.96.0.0/16"],
-            "allow-privileged": True,
-            "presence": True,
-            "service-account-issuer": ["https://kubernetes.default.svc.cluster.local"],
-            "service-account-signing-key-file": key,
-            "service-account-key-file": (key,),
-        },
+        options=Options.of(
+            {
+                "token-auth-file": str(GOLDEN / "users.csv"),
+                "authorization-mode": ["RBAC"],
+                "service-cluster-ip-range": ["10.96.0.0/16"],
+                "allow-privileged": True,
+                "service-account-issuer": ["https://kubernetes.default.svc.cluster.local"],
+                "service-account-signing-key-file": key,
+                "service-account-key-file": (key,),
+            },
+            is_announced=True,
+        ),
         store=MemoryStore(history_seconds=300),
     )
     server.start()

@@ -44,15 +44,13 @@ def _from_body(services: Services, request: ApiRequest) -> Object:
 
 def _from_query(request: ApiRequest) -> Object:
     options: Object = {"kind": "DeleteOptions", "apiVersion": f"{META_GROUP}/v1"}
-    grace = request.param("gracePeriodSeconds")
-    if grace:
-        options["gracePeriodSeconds"] = integer(grace)
+    if grace := request.query.get("gracePeriodSeconds"):
+        options["gracePeriodSeconds"] = integer(grace[0])
     if request.query.get("orphanDependents"):
         options["orphanDependents"] = flag(request.query, "orphanDependents")
-    if request.param("propagationPolicy"):
+    if request.query.get("propagationPolicy"):
         options["propagationPolicy"] = request.param("propagationPolicy")
-    dry_run = [value for value in request.query.get("dryRun") or [] if value]
-    if dry_run:
+    if dry_run := list(request.query.get("dryRun") or []):
         options["dryRun"] = dry_run
     return options
 

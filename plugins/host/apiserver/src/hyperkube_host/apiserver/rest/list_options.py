@@ -1,18 +1,16 @@
 """The options of lists and watches: resource versions, pages and how they may be combined.
 
-Source: kubernetes apimachinery ``pkg/apis/meta/internalversion/validation``, apiserver ``pkg/storage/continue.go``.
+Source: kubernetes apimachinery ``pkg/apis/meta/internalversion/validation``,
+apiserver ``pkg/storage/util.go`` (ValidateListOptions).
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass
-from typing import Any
 
-import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
+from hyperkube_host.apiserver.rest.continue_token import decode_token
 from hyperkube_host.apiserver.rest.options import integer, refuse
 
 from hyperkube.machinery.errors import ApiError, BadRequest
@@ -21,7 +19,6 @@ from hyperkube.machinery.field import FieldError, Path, forbidden, not_supported
 _MATCH = Path("resourceVersionMatch")
 _INITIAL = Path("sendInitialEvents")
 _LONGEST_VERSION = 20
-_TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105 -- the version of a token, no secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +51,15 @@ def list_options(request: ApiRequest, prefix: str) -> ListOptions:
     check(request, watch=False)
     token, limit = request.param("continue"), max(0, number(request, "limit"))
     number(request, "timeoutSeconds")
-    version = resource_version(request)
     if token:
+        start, revision = decode_token(token, prefix)
         if request.param("resourceVersion") not in {"", "0"}:
             raise BadRequest("specifying resource version is not allowed when using continue")
-        start, revision = decode_token(token, prefix)
         return ListOptions(revision if revision > 0 else None, revision > 0, limit, start)
+    try:
+        version = resource_version(request)
+    except ApiError as error:
+        raise BadRequest(f"invalid resource version: {error}") from error
     match = request.param("resourceVersionMatch")
     exact = match == "Exact" or (bool(limit) and bool(version) and not match)
     if version == 0:
@@ -71,10 +71,10 @@ def number(request: ApiRequest, name: str) -> int:
     """Return a number from the query, 0 when it is not given.
 
     Raises:
-        BadRequest: it is no number.
+        BadRequest: it is no number, also when it is given without a value.
     """
-    text = request.param(name)
-    return integer(text) if text else 0
+    values = request.query.get(name)
+    return integer(values[0]) if values else 0
 
 
 def resource_version(request: ApiRequest) -> int | None:
@@ -104,21 +104,29 @@ def check(request: ApiRequest, *, watch: bool) -> None:
     """
     match = request.param("resourceVersionMatch")
     initial = bool(request.query.get("sendInitialEvents"))
-    if not match and not initial:
+    continued = watch and bool(request.param("continue"))
+    if not match and not initial and not continued:
         return
-    errors = _watch_errors(match, initial=initial) if watch else _list_errors(request, match, initial=initial)
+    errors = (
+        _watch_errors(match, initial=initial, continued=continued)
+        if watch
+        else _list_errors(request, match, initial=initial)
+    )
     refuse("ListOptions", errors)
 
 
-def _watch_errors(match: str, *, initial: bool) -> list[FieldError]:
+def _watch_errors(match: str, *, initial: bool, continued: bool) -> list[FieldError]:
     errors: list[FieldError] = []
-    if initial:
-        if match != "NotOlderThan":
-            errors.append(forbidden(_MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
-        if match and match != "NotOlderThan":
-            errors.append(not_supported(_MATCH, match, ["NotOlderThan"]))
-        return errors
-    return [forbidden(_MATCH, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")]
+    if initial and match != "NotOlderThan":
+        errors.append(forbidden(_MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+    if match and not initial:
+        text = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        errors.append(forbidden(_MATCH, text))
+    if match and match != "NotOlderThan":
+        errors.append(not_supported(_MATCH, match, ["NotOlderThan"]))
+    if continued:
+        errors.append(forbidden(_MATCH, "resourceVersionMatch is forbidden when continue is provided"))
+    return errors
 
 
 def _list_errors(request: ApiRequest, match: str, *, initial: bool) -> list[FieldError]:
@@ -144,27 +152,3 @@ def wants_initial_events(request: ApiRequest) -> bool | None:
     if not request.query.get("sendInitialEvents"):
         return None
     return flag(request.query, "sendInitialEvents")
-
-
-def encode_token(start: str, prefix: str, revision: int) -> str:
-    """Return the continue token for the page that begins at `start`."""
-    token = {"v": _TOKEN_VERSION, "rv": revision, "start": start.removeprefix(prefix)}
-    return base64.urlsafe_b64encode(orjson.dumps(token)).rstrip(b"=").decode()
-
-
-def decode_token(token: str, prefix: str) -> tuple[str, int]:
-    """Return the start below the resource's prefix and the revision of a continue token.
-
-    Raises:
-        BadRequest: it is none.
-    """
-    try:
-        content: Any = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
-        version, revision, start = content["v"], int(content["rv"]), str(content["start"])
-    except (ValueError, TypeError, KeyError, OverflowError, binascii.Error) as error:
-        raise BadRequest(f"continue key is not valid: {error}") from error
-    if version != _TOKEN_VERSION or not start:
-        raise BadRequest("continue key is not valid: server does not recognize this encoded version")
-    if start.startswith("/") or "../" in start:
-        raise BadRequest("continue key is not valid: invalid start")
-    return prefix + start, revision

@@ -47,13 +47,11 @@ def manager_errors(manager: str) -> list[FieldError]:
     """Return what is wrong with ``fieldManager``."""
     path = Path("fieldManager")
     errors = [too_long(path, MANAGER_MAX)] if len(manager.encode()) > MANAGER_MAX else []
-    for index, char in enumerate(manager):
+    position = 0  # in bytes, as Go counts
+    for char in manager:
         if not char.isprintable():
-            text = (
-                f"invalid character U+{ord(char):04X} (at position {index}): should only contain printable characters"
-            )
-            errors.append(invalid(path, manager, text))
-            break
+            errors.append(invalid(path, manager, f"invalid character U+{ord(char):04X} (at position {position})"))
+        position += len(char.encode())
     return errors
 
 
@@ -71,7 +69,6 @@ def create_options(request: ApiRequest, kind: str) -> Object:
         Invalid: an option has a wrong value.
     """
     dry_run = list(request.query.get("dryRun") or [])
-    dry_run = [value for value in dry_run if value]
     manager, mode = request.param("fieldManager"), request.param("fieldValidation")
     if not (dry_run or manager or mode):
         return {"kind": kind, "apiVersion": f"{META_GROUP}/v1"}

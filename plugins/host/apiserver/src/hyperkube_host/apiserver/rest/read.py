@@ -8,9 +8,9 @@ from __future__ import annotations
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, WatchSignal
+from hyperkube_host.apiserver.rest.continue_token import encode_token
 from hyperkube_host.apiserver.rest.list_options import (
     check,
-    encode_token,
     list_options,
     number,
     resource_version,
@@ -20,7 +20,7 @@ from hyperkube_host.apiserver.rest.selection import select
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.watch_cache.listing import ListResult
 
-from hyperkube.machinery.errors import Expired, NotFound
+from hyperkube.machinery.errors import BadRequest, Expired, NotFound
 from hyperkube.machinery.objects import Object
 
 _MIN_WATCH_SECONDS = 1800
@@ -30,9 +30,12 @@ def get(services: Services, request: ApiRequest, target: Target) -> ObjectResult
     """Answer a GET of an object.
 
     Raises:
+        BadRequest: it shall be exported.
         NotFound: there is none.
     """
     served = target.served
+    if flag(request.query, "export"):
+        raise BadRequest("the export parameter, deprecated since v1.14, is no longer supported")
     if served.spec.read is not None:
         call = services.call(request, target, verb="get")
         return ObjectResult(served, served.spec.read(call))
@@ -95,10 +98,11 @@ def _expired(error: Expired, request: ApiRequest, start: str, prefix: str) -> Ex
 
 def watch(services: Services, request: ApiRequest, target: Target) -> OpenedWatch:
     """Answer a watch of a collection."""
+    seconds = number(request, "timeoutSeconds")
+    number(request, "limit")
     check(request, watch=True)
     selection = select(request, target)
     version = resource_version(request)
-    seconds = number(request, "timeoutSeconds")
     if not seconds:
         least = services.options.requests.min_request_timeout or _MIN_WATCH_SECONDS
         seconds = int(least * (1 + services.random.random()))

@@ -22,10 +22,12 @@ from hyperkube.machinery.errors import BadRequest, RequestEntityTooLarge
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import CompiledSchema, DecodeError
+from hyperkube.machinery.schema.mismatch import TypeMismatch
 
 BODY_LIMIT = 3 * 1024 * 1024
 _HEAD = "couldn't get version/kind; json parse error: "
-_SCHEME = 'scheme "pkg/api/legacyscheme/scheme.go:30"'
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,9 @@ def validation_mode(request: ApiRequest) -> str:
     return request.param("fieldValidation") or "Warn"
 
 
-def unregistered(kind: GroupVersionKind) -> str:
-    """Return the text for an unknown kind."""
-    return f'no kind "{kind.kind}" is registered for version "{kind.api_version}" in {_SCHEME}'
+def unregistered(kind: GroupVersionKind, scheme: str = _SCHEME) -> str:
+    """Return the text for a kind that Kubernetes' scheme of that name does not have."""
+    return f'no kind "{kind.kind}" is registered for version "{kind.api_version}" in scheme "{scheme}"'
 
 
 def parsed(value: Any) -> Document:
@@ -97,29 +99,46 @@ class BodyDecoder:
     def decode_shared(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Object:
         """Return the body as an object of a kind that is registered in every group version (DeleteOptions).
 
+        Its errors are the decoder's own, without a word about the kind that is wanted, and it is not read strictly.
+
         Raises:
             BadRequest: it cannot be decoded.
         """
-        document = self._parse(request, kind, codec)
-        value = document.value
-        if isinstance(value, dict) and value.get("kind") in (None, "", kind.kind):
-            value["apiVersion"] = kind.api_version
-        return self._shape(request, document, kind, codec)
+        try:
+            document = self._read(request, kind, codec)
+            api_version, name = document.kind()
+            version = GroupVersion.parse(api_version or kind.api_version)
+        except (JsonError, TypeMismatch) as error:
+            raise BadRequest(_HEAD + str(error)) from error
+        except ValueError as error:  # YAML, protobuf, or a group version that is none
+            raise BadRequest(str(error)) from error
+        if name not in {"", kind.kind}:
+            raise BadRequest(unregistered(GroupVersionKind(version.group, version.version, name), _META_SCHEME))
+        try:
+            obj = document.decode(codec, report=False)[0]  # type: ignore[arg-type]  # a compiled schema
+        except DecodeError as error:
+            raise BadRequest(str(error)) from error
+        obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
+        codec.default(obj)
+        return obj
 
     def _parse(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Document:
-        """Return the body as JSON, whatever its format."""
-        if request.content is not None or request.inside:
-            return parsed(copy_object(request.content) if request.content else {})
-        media_type = negotiation.body_type(request.headers.get("content-type", ""))
-        check_size(request.body)
+        """Return the body as JSON, whatever its format, or refuse it as no object of `kind`."""
         try:
-            if media_type == negotiation.PROTOBUF:
-                return self._read_protobuf(request, kind, codec)
-            return read_json(request.body) if media_type == negotiation.JSON else read_yaml(request.body)
+            return self._read(request, kind, codec)
         except JsonError as error:
             raise unrecognized(kind, _HEAD + str(error), request.body) from error
         except (YamlError, ProtobufError) as error:
             raise unrecognized(kind, str(error), request.body) from error
+
+    def _read(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Document:
+        if request.content is not None or request.inside:
+            return parsed(copy_object(request.content) if request.content else {})
+        media_type = negotiation.body_type(request.headers.get("content-type", ""))
+        check_size(request.body)
+        if media_type == negotiation.PROTOBUF:
+            return self._read_protobuf(request, kind, codec)
+        return read_json(request.body) if media_type == negotiation.JSON else read_yaml(request.body)
 
     def _read_protobuf(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Document:
         envelope = open_envelope(request.body)
