@@ -48,8 +48,8 @@ def mixed(pods, templates):
 
 def algorithm(nodes=5000, pods=10000, templates=50):
     """Decide and assume, nothing else, with the default profile; return decisions per second of CPU."""
-    from hyperkube_host.scheduler.cache.cache import ClusterState
-    from hyperkube_host.scheduler.cache.pod_info import QueuedPod, Templates
+    from hyperkube_host.scheduler.cache.cache import SchedulerCache
+    from hyperkube_host.scheduler.cache.pod_info import PreparedPod, Templates
     from hyperkube_host.scheduler.config.sources import source_of
     from hyperkube_host.scheduler.explain.explanations import Explanations
     from hyperkube_host.scheduler.profile.profiles import Profiles
@@ -62,15 +62,15 @@ def algorithm(nodes=5000, pods=10000, templates=50):
     informers = InformerFactory(client, clock)
     informers.start()
     profiles = Profiles(source_of({}, client).read(), client, informers, clock, {}, print)
-    running = next(iter(profiles.running().values()))
-    state, known, explanations = ClusterState(), Templates(), Explanations()
+    running = next(iter(profiles.loaded().values()))
+    state, known, explanations = SchedulerCache(), Templates(), Explanations()
     table = state.table()
     for index in range(nodes):
-        state.node(a_node(index))
+        state.put_node(a_node(index))
 
     def schedule(pod):
-        info = QueuedPod.of(pod, table, known)
-        decision = running.algorithm.decide(info, table)
+        info = PreparedPod.of(pod, table, known)
+        decision = running.algorithm.schedule(info, table)
         state.assume(info, decision.node)
         explanations.record(info.key, decision)
 

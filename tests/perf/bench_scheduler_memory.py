@@ -100,9 +100,9 @@ def main(nodes=5000, pods=50000):
     scheduler.start()
     while not scheduler.ready():
         time.sleep(0.1)
-    scheduler._state.table()
+    scheduler._cache.table()
     full = resident_megabytes()
-    known = scheduler._state.sizes()
+    known = scheduler._cache.sizes()
     print(
         f"memory: {known['nodes']} nodes, {known['pods']} pods: {full:,.0f} MB, {full / empty:.1f} times an empty one's"
     )

@@ -12,7 +12,7 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
 from hyperkube_host.scheduler.cache.node_table import Nodes
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from references import labels
 from worlds import ZONE, World, a_node, a_pod
 
@@ -260,7 +260,7 @@ def test_a_filter_refuses_what_the_plain_one_refuses_for_its_reasons(name):
         with world.plugin(name) as (plugin, nodes):
             for pod in world.pods:
                 expected = {node["metadata"]["name"]: reference(world, pod, node) for node in world.nodes}
-                info = QueuedPod.of(pod, nodes)
+                info = PreparedPod.of(pod, nodes)
                 answer = None if plugin.skips_filter(info, nodes) else plugin.filter(info, nodes)
                 got = {
                     each: [text for text, mask in answer.reasons.items() if mask[index]] if answer is not None else []
@@ -327,7 +327,7 @@ def test_a_score_is_the_plain_ones(name):
             for number, pod in enumerate(world.pods):
                 feasible = np.array([(seed + number + index) % 3 != 0 for index in range(len(nodes))])
                 kept = [node for index, node in enumerate(world.nodes) if feasible[index]]
-                info = QueuedPod.of(pod, nodes)
+                info = PreparedPod.of(pod, nodes)
                 if not kept or plugin.skips_score(info, nodes):
                     assert not kept or reference(world, pod, kept) is None
                     continue

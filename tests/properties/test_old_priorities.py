@@ -13,7 +13,7 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 import numpy as np
 import old_references as plain
 from hyperkube_host.scheduler.cache.node_table import Nodes
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from worlds import World, a_node, a_pod
 
 from hyperkube.client.fake import FakeClient
@@ -136,7 +136,7 @@ def test_a_score_is_the_plain_ones(name):
                 if not kept:
                     continue
                 expected = reference(world, pod, kept)
-                info = QueuedPod.of(pod, nodes)
+                info = PreparedPod.of(pod, nodes)
                 if plugin.skips_score(info, nodes):
                     assert expected is None or len(set(expected.values())) == 1, f"world {seed}"
                     continue
@@ -161,7 +161,7 @@ def test_service_affinity_refuses_what_the_plain_one_refuses():
                     plain.name_of(node): plain.service_affinity_filter(world, pod, node) for node in world.nodes
                 }
 
-                answer = plugin.filter(QueuedPod.of(pod, nodes), nodes)
+                answer = plugin.filter(PreparedPod.of(pod, nodes), nodes)
 
                 got = {
                     each: [text for text, mask in answer.reasons.items() if mask[index]]

@@ -13,7 +13,7 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 import numpy as np
 import references as plain
 from hyperkube_host.scheduler.cache.node_table import Nodes
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from worlds import world
 
 from hyperkube.hookspecs.base import PluginContext
@@ -99,7 +99,7 @@ def test_a_filter_refuses_what_the_plain_one_refuses_for_its_reasons(name):
         for pod in found.pods:
             expected = {node["metadata"]["name"]: sorted(reference(found, pod, node)) for node in found.nodes}
 
-            assert said_by_filter(plugin, QueuedPod.of(pod, nodes), nodes) == expected, f"world {seed}"
+            assert said_by_filter(plugin, PreparedPod.of(pod, nodes), nodes) == expected, f"world {seed}"
             refused += any(expected.values())
 
     assert refused or name == "NodeName"  # the worlds make a difference to it
@@ -119,7 +119,7 @@ def test_a_score_is_the_plain_ones(name, reference, settings):
                 continue
             kept = [node for node in found.nodes if feasible[nodes.names.index(node["metadata"]["name"])]]
             expected = reference(found, pod, kept)
-            info = QueuedPod.of(pod, nodes)
+            info = PreparedPod.of(pod, nodes)
             if plugin.skips_score(info, nodes):
                 assert expected is None or len(set(expected.values())) == 1, f"world {seed}"
                 continue
@@ -168,7 +168,7 @@ def test_the_per_node_form_keeps_the_same_nodes(name):
         found = world(seed)
         nodes = table_of(found)
         for pod in found.pods:
-            info = QueuedPod.of(pod, nodes)
+            info = PreparedPod.of(pod, nodes)
             adapted = OneByOne(reference, found).filter(info, nodes)
             vectorised = None if plugin.skips_filter(info, nodes) else plugin.filter(info, nodes)
 
@@ -189,7 +189,7 @@ def test_the_per_node_form_scores_alike(name):
         found = world(seed)
         nodes = table_of(found)
         for pod in found.pods:
-            info = QueuedPod.of(pod, nodes)
+            info = PreparedPod.of(pod, nodes)
 
             adapted = OneByOneScore(reference, found).score(info, nodes)
 

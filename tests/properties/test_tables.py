@@ -10,9 +10,9 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
 from hyperkube_host.scheduler.cache.node_table import Nodes
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
-from hyperkube_host.scheduler.framework.runtime import build_profile
+from hyperkube_host.scheduler.framework.runtime import new_framework
 from hyperkube_scheduler.default_provider import PROVIDER
 from worlds import DEVICE, DISK, HOST, ZONE, a_node, a_pod
 
@@ -75,7 +75,7 @@ class Story:
             table.put_node(self.nodes[name])
         for pod in self.pods.values():
             table.put_pod(pod, pod["spec"]["nodeName"])
-        table.know(dict.fromkeys(self.table.resources, 0))
+        table.add_resources(dict.fromkeys(self.table.resources, 0))
         return table
 
 
@@ -94,7 +94,7 @@ def contents(table):
             group.deleting,
             sorted(group.counts.items()),
         )
-        for group in table.pod_groups()
+        for group in table.pod_counts()
     )
     return {
         "names": list(table.names),
@@ -107,7 +107,7 @@ def contents(table):
         "zoned": table.label_exists(ZONE).tolist(),
         "taints": {key: mask.tolist() for key, mask in table.taints().items()},
         "groups": groups,
-        "social": len(table.pod_groups(with_affinity=True)),
+        "social": len(table.pod_counts(with_affinity=True)),
         "pods": [sorted(pod["metadata"]["name"] for pod in table.pods(index)) for index in range(len(table))],
         "nodes": [table.node(index) for index in range(len(table))],
     }
@@ -150,7 +150,7 @@ def profile():
     client = FakeClient()
     informers = InformerFactory(client)
     informers.start()
-    yield build_profile(PROVIDER, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
+    yield new_framework(PROVIDER, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
     informers.stop()
 
 
@@ -165,8 +165,8 @@ def test_what_is_kept_decides_as_if_everything_was_asked_anew(profile):
             pod = story.chance.choice(templates)
             fresh = Algorithm(profile.filters, profile.scores, First())
 
-            got = kept.decide(QueuedPod.of(pod, story.table), story.table)
-            expected = fresh.decide(QueuedPod.of(pod, story.table), story.table)
+            got = kept.schedule(PreparedPod.of(pod, story.table), story.table)
+            expected = fresh.schedule(PreparedPod.of(pod, story.table), story.table)
 
             assert sorted_out(got) == sorted_out(expected), f"sequence {seed}, event {number}"
             assert got.message() == expected.message()

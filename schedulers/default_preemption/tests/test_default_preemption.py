@@ -149,13 +149,13 @@ class Hand:
         return key in self.waiting
 
 
-def choose(nodes, trial, client=None, hand=None):
+def choose(nodes, dry_run, client=None, hand=None):
     mask = np.zeros(len(nodes), dtype=bool)
     refused = {"NodeResourcesFit": Filtered(mask, {"Insufficient cpu": ~mask}, mask.copy())}
     plugin = DefaultPreemption(PluginContext(name="DefaultPreemption", client=client, clock=FakeClock()))
     if hand is not None:
-        plugin.take_in_hand(hand)
-    answer = plugin.post_filter(pod_info(pod("new", 10, 4), nodes), nodes, refused, trial)
+        plugin.set_handle(hand)
+    answer = plugin.post_filter(pod_info(pod("new", 10, 4), nodes), nodes, refused, dry_run)
     return answer() if callable(answer) else answer
 
 
@@ -164,11 +164,11 @@ def test_a_reviewer_strikes_nodes_out():
     client = FakeClient()
     for index in (0, 1):
         client.create(PODS, nodes.pods(index)[0])
-    trial = Reviewed(nodes, 4)
+    dry_run = Reviewed(nodes, 4)
 
-    nowhere = choose(nodes, trial, client)
-    trial.agreed = {"dear"}
-    there = choose(nodes, trial, client)
+    nowhere = choose(nodes, dry_run, client)
+    dry_run.agreed = {"dear"}
+    there = choose(nodes, dry_run, client)
 
     assert (nowhere.node, there.node) == (None, "dear")
     assert [each["metadata"]["name"] for each in client.list(PODS, "default").items] == ["a"]

@@ -188,15 +188,15 @@ def test_candidates(new, pods, how, expected, asked):
     how = dict(how)
     nodes, new = world(pods, how.pop("cpu", "500m")), pod(new)
     rule, first, budgets = how.pop("rule", cpu_fits), how.pop("first", 0), how.pop("budgets", ())
-    trial, everywhere = Room(nodes, new, rule), list(range(len(nodes)))
+    dry_run, everywhere = Room(nodes, new, rule), list(range(len(nodes)))
     before = nodes.requested.copy()
 
     found = build(budgets=budgets, **how).candidates(
-        pod_info(new, nodes), nodes, everywhere[first:] + everywhere[:first], trial, {}
+        pod_info(new, nodes), nodes, everywhere[first:] + everywhere[:first], dry_run, {}
     )
 
     assert told(found, nodes) == expected
-    assert trial.asked == asked
+    assert dry_run.asked == asked
     assert (nodes.requested == before).all(), "the trial leaves no trace"
 
 
@@ -247,11 +247,11 @@ def test_the_best_candidate(new, pods, expected):
     assert nodes.names[min(found, key=Candidate.cost).index] in expected.split()
 
 
-def attempt(nodes, new, trial, helpless=(), client=None, budgets=()):
+def attempt(nodes, new, dry_run, helpless=(), client=None, budgets=()):
     mask = np.zeros(len(nodes), dtype=bool)
     unresolvable = np.array([name in helpless for name in nodes.names])
     refused = {"Fit": Filtered(mask, {}, unresolvable)}
-    answer = build(client, budgets).post_filter(pod_info(new, nodes), nodes, refused, trial)
+    answer = build(client, budgets).post_filter(pod_info(new, nodes), nodes, refused, dry_run)
     return answer() if callable(answer) else answer
 
 

@@ -42,7 +42,7 @@ def pod(name, group="g"):
 def gang():
     plugin = GangScheduling(PluginContext(name="GangScheduling", settings={"permitTimeoutSeconds": 7}))
     plugin._groups, plugin.hand = Groups(), Hand()
-    plugin.take_in_hand(plugin.hand)
+    plugin.set_handle(plugin.hand)
     return plugin
 
 

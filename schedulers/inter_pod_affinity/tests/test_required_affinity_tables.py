@@ -391,4 +391,4 @@ def test_label_keys_join_the_selector(field, labels, expected):
 
 
 def test_what_may_help_wakes_the_pods_that_were_refused():
-    assert {"node", "pod", "pod gone"} <= InterPodAffinity.wakes_on
+    assert {"node", "pod", "pod gone"} <= InterPodAffinity.events_to_register

@@ -211,4 +211,4 @@ def test_the_reasons_are_upstreams():
 
 def test_it_is_asked_again_when_a_node_changed():
     """Upstream registers Node add and label."""
-    assert NodeAffinity.wakes_on == {"node"}
+    assert NodeAffinity.events_to_register == {"node"}

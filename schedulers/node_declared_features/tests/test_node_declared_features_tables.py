@@ -73,4 +73,4 @@ def test_the_reason_is_upstreams():
 
 def test_it_is_asked_again_when_a_node_changed():
     """Upstream registers Node add and declared features; a changed pod is always tried again here."""
-    assert NodeDeclaredFeatures.wakes_on == {"node"}
+    assert NodeDeclaredFeatures.events_to_register == {"node"}

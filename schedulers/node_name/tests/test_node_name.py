@@ -30,7 +30,7 @@ def test_the_reason_is_upstreams():
 
 def test_it_is_asked_again_when_a_node_came():
     """Upstream registers Node add."""
-    assert NodeNameFilter.wakes_on == {"node"}
+    assert NodeNameFilter.events_to_register == {"node"}
 
 
 class TestContract(SchedulingContract):

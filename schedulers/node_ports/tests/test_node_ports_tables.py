@@ -100,7 +100,7 @@ def test_ports_conflict(wanted, held, expected):
 
 def test_it_is_asked_again_when_a_node_changed_or_a_pod_went():
     """Upstream registers Pod delete and Node add."""
-    assert NodePorts.wakes_on == {"node", "pod gone"}
+    assert NodePorts.events_to_register == {"node", "pod gone"}
 
 
 class TestContract(SchedulingContract):

@@ -80,11 +80,11 @@ def test_a_class_that_comes_later_is_seen_and_wakes_pods(build):
     world = build()
     nodes = table({"name": "n"})
     algorithm = Algorithm([("NodeResourcesFit", world.plugin)], [], random.Random(1))
-    refused = algorithm.decide(pod_info(pod(BACKED), nodes), nodes).node
+    refused = algorithm.schedule(pod_info(pod(BACKED), nodes), nodes).node
 
     world.client.create(DEVICE_CLASSES, CLASS)
     eventually(lambda: world.woken)
 
     assert refused is None
-    assert algorithm.decide(pod_info(pod(BACKED), nodes), nodes).node == "n"
+    assert algorithm.schedule(pod_info(pod(BACKED), nodes), nodes).node == "n"
     assert set(world.woken) == {"deviceclasses"}

@@ -204,7 +204,7 @@ def test_an_empty_node(wanted, size, whole, fits):
 
 def test_it_is_asked_again_when_a_node_changed_or_room_was_left():
     """Upstream registers Node add and allocatable, Pod delete and scale-down (``pod gone`` here), DeviceClass add, update."""
-    assert NodeResourcesFit.wakes_on == {"node", "pod gone", "deviceclasses"}
+    assert NodeResourcesFit.events_to_register == {"node", "pod gone", "deviceclasses"}
 
 
 def test_a_node_that_keeps_the_pod_is_never_called_hopeless():

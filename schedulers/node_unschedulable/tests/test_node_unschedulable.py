@@ -40,7 +40,7 @@ def test_a_pod_that_tolerates_cordoned_nodes_skips_it():
 
 def test_it_is_asked_again_when_a_node_changed():
     """Upstream registers Node add and taint; a pod whose tolerations changed is always tried again here."""
-    assert NodeUnschedulable.wakes_on == {"node"}
+    assert NodeUnschedulable.events_to_register == {"node"}
 
 
 class TestContract(SchedulingContract):

@@ -183,4 +183,9 @@ def test_a_node_without_the_driver(told, gate, expected):
 
 
 def test_what_may_help_wakes_the_pods_that_were_refused():
-    assert {"csinodes", "persistentvolumeclaims", "volumeattachments", "pod gone"} <= NodeVolumeLimits.wakes_on
+    assert {
+        "csinodes",
+        "persistentvolumeclaims",
+        "volumeattachments",
+        "pod gone",
+    } <= NodeVolumeLimits.events_to_register

@@ -25,4 +25,4 @@ def test_a_gated_pod_waits_and_names_its_gates(gates, expected):
 
 def test_nothing_else_in_the_cluster_helps_a_gated_pod():
     """Upstream registers the pod's own update alone, which tries the pod again in any case."""
-    assert SchedulingGates.wakes_on == frozenset()
+    assert SchedulingGates.events_to_register == frozenset()

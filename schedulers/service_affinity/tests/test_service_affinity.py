@@ -74,7 +74,7 @@ def test_a_change_of_a_service_wakes_the_pods_that_were_refused():
     client.create(SERVICES, {"metadata": {"name": "s", "namespace": "default"}, "spec": {"selector": WEB}})
 
     eventually(lambda: heard == [SERVICE])
-    assert SERVICE in plugin.wakes_on
+    assert SERVICE in plugin.events_to_register
     informers.stop()
 
 

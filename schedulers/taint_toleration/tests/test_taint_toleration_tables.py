@@ -128,4 +128,4 @@ def test_the_reason_is_upstreams():
 
 def test_it_is_asked_again_when_a_node_changed():
     """Upstream registers Node add and taint; a pod whose tolerations changed is always tried again here."""
-    assert TaintToleration.wakes_on == {"node"}
+    assert TaintToleration.events_to_register == {"node"}

@@ -317,4 +317,4 @@ def test_a_volume_that_names_the_claim_goes_before_a_smaller_one():
 def test_what_may_help_wakes_the_pods_that_were_refused():
     kinds = {"storageclasses", "persistentvolumeclaims", "persistentvolumes", "node", "csinodes", "csidrivers"}
 
-    assert kinds | {"csistoragecapacities"} <= VolumeBinding.wakes_on
+    assert kinds | {"csistoragecapacities"} <= VolumeBinding.events_to_register

@@ -88,4 +88,4 @@ def test_claims_for_one_pod(known, wanted, placed, expected):
 
 
 def test_what_may_help_wakes_the_pods_that_were_refused():
-    assert {"persistentvolumeclaims", "node", "pod gone"} <= VolumeRestrictions.wakes_on
+    assert {"persistentvolumeclaims", "node", "pod gone"} <= VolumeRestrictions.events_to_register

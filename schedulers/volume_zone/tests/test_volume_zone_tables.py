@@ -123,4 +123,4 @@ def test_claims_that_are_not_there(name, expected):
 
 
 def test_what_may_help_wakes_the_pods_that_were_refused():
-    assert {"storageclasses", "persistentvolumeclaims", "persistentvolumes", "node"} <= VolumeZone.wakes_on
+    assert {"storageclasses", "persistentvolumeclaims", "persistentvolumes", "node"} <= VolumeZone.events_to_register

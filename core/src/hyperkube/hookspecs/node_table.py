@@ -37,7 +37,7 @@ class PodInfo(Protocol):
     """Room for a plugin's pre-filter results within one scheduling cycle, by plugin name."""
 
 
-class PodGroup(Protocol):
+class PodCounts(Protocol):
     """The placed pods that selectors and pod affinity cannot tell apart: one namespace, labels and affinity."""
 
     @property
@@ -108,7 +108,7 @@ class NodeTable(Protocol):
         Of their specs and states only that is kept which scheduling may look at: no environment, probes or addresses.
         """
 
-    def pod_groups(self, *, with_affinity: bool = False) -> Sequence[PodGroup]:
+    def pod_counts(self, *, with_affinity: bool = False) -> Sequence[PodCounts]:
         """Return all placed pods, or those with pod affinity, in groups that selectors cannot tell apart.
 
         In a part of the table (see `Scope`) the groups are of that part.

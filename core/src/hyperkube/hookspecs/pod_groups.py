@@ -23,11 +23,11 @@ __all__ = [
     "MAX_SCORE",
     "Assignments",
     "GroupKey",
-    "GroupTrial",
     "NoPlacement",
     "Placement",
     "PlacementGeneratePlugin",
     "PlacementScorePlugin",
+    "PodGroupDryRun",
     "PodGroupInfo",
     "PodGroupPostFilterPlugin",
     "group_of",
@@ -114,7 +114,7 @@ class PlacementScorePlugin(SchedulingPlugin):
         return scores
 
 
-class GroupTrial(Protocol):
+class PodGroupDryRun(Protocol):
     """The table as it would be: pods can be taken away and put back, and the whole group tried again."""
 
     def remove(self, index: int, pod: Object) -> None:
@@ -131,7 +131,7 @@ class PodGroupPostFilterPlugin(SchedulingPlugin):
     """Tries to make room when a group cannot be placed; needs the feature gate WorkloadAwarePreemption."""
 
     def group_post_filter(
-        self, group: PodGroupInfo, nodes: NodeTable, trial: GroupTrial
+        self, group: PodGroupInfo, nodes: NodeTable, dry_run: PodGroupDryRun
     ) -> Callable[[], Nomination] | Nomination:
         """Decide whom to evict; what has to be written is done by the function returned.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from hyperkube.hookspecs import hookimpl, hookspec
 from hyperkube.hookspecs.algorithm_provider import AlgorithmProvider
 from hyperkube.hookspecs.base import Plugin
-from hyperkube.hookspecs.node_table import NodeTable, PodGroup, PodInfo
+from hyperkube.hookspecs.node_table import NodeTable, PodCounts, PodInfo
 from hyperkube.machinery.objects import NodeName, Object
 
 if TYPE_CHECKING:
@@ -25,8 +25,10 @@ __all__ = [
     "MAX_SCORE",
     "AlgorithmProvider",
     "BindPlugin",
+    "DryRun",
     "FilterPlugin",
     "Filtered",
+    "FrameworkHandle",
     "IntScores",
     "Mask",
     "NodeFilter",
@@ -35,9 +37,8 @@ __all__ = [
     "Nomination",
     "Permission",
     "PermitPlugin",
-    "PodGroup",
+    "PodCounts",
     "PodInfo",
-    "PodsInHand",
     "PostBindPlugin",
     "PostFilterPlugin",
     "PreBindPlugin",
@@ -48,10 +49,11 @@ __all__ = [
     "SchedulingPlugin",
     "Scope",
     "ScorePlugin",
-    "Trial",
     "VictimReview",
     "Victims",
-    "hookimpl", "scheduling_plugins", "scheduling_providers",
+    "hookimpl",
+    "scheduling_plugins",
+    "scheduling_providers",
 ]  # fmt: skip
 
 MAX_SCORE = 100
@@ -72,7 +74,7 @@ class Scope(Enum):
     """Anything: other nodes, other objects, the pod's name; never kept."""
 
 
-class PodsInHand(Protocol):
+class FrameworkHandle(Protocol):
     """The pods that the scheduler has in hand, by ``namespace/name``: what a plugin may do about other pods."""
 
     def allow(self, key: str) -> None:
@@ -121,23 +123,23 @@ class SchedulingPlugin(Plugin):
         remote: it asks another process: filters are asked last, about the nodes that all others keep, and not when
             preemption tries things out; scores are asked about feasible nodes only.
         skips_by_template: `skips` looks at the pod's template alone: asked once for each, and for `pre_filter` too.
-        wakes_on: after which changes a pod that it refused is worth another try: ``node``, ``node gone``, ``pod``
+        events_to_register: after which changes a pod that it refused is worth another try: ``node``, ``node gone``, ``pod``
             (placed or relabelled), ``pod gone``, or what the plugin itself tells its host; None means after any.
     """
 
     scope: ClassVar[Scope] = Scope.CLUSTER
     remote: ClassVar[bool] = False
     skips_by_template: ClassVar[bool] = False
-    wakes_on: ClassVar[frozenset[str] | None] = None
+    events_to_register: ClassVar[frozenset[str] | None] = None
 
     def connect(self, wake: Callable[[str], None]) -> None:
-        """Take what to call, with a kind named in `wakes_on`, after a change that the scheduler does not watch."""
+        """Take what to call, with one of `events_to_register`, after a change that the scheduler does not watch."""
 
     def stamp(self) -> int:
         """Return a number that changes when a narrow plugin's answers hold no longer though no node or pod changed."""
         return 0
 
-    def take_in_hand(self, pods: PodsInHand) -> None:
+    def set_handle(self, pods: FrameworkHandle) -> None:
         """Take what acts on other pods; called once, before any extension point, by a scheduler that binds."""
 
     @hookimpl
@@ -202,7 +204,7 @@ class ScorePlugin(SchedulingPlugin):
         return self.skips(pod)
 
 
-class Trial(Protocol):
+class DryRun(Protocol):
     """The table as it would be: pods can be taken away and put back, and the profile's filters asked again."""
 
     def remove(self, index: int, pod: Object) -> None:
@@ -265,7 +267,7 @@ class PostFilterPlugin(SchedulingPlugin):
     """Tries to make room when no node fits (preemption)."""
 
     def post_filter(
-        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], trial: Trial
+        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
     ) -> Callable[[], Nomination] | Nomination:
         """Decide where to make room.
 

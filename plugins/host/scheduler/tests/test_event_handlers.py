@@ -5,8 +5,8 @@ The cases are those that kubernetes ``pkg/scheduler/framework/plugins/noderesour
 """
 
 import pytest
-from hyperkube_host.scheduler.cache.cache import ClusterState
-from hyperkube_host.scheduler.event_handlers import ClusterNews
+from hyperkube_host.scheduler.cache.cache import SchedulerCache
+from hyperkube_host.scheduler.event_handlers import EventHandlers
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 
 from hyperkube.client.fake import FakeClient
@@ -23,10 +23,10 @@ class Moves:
     def __init__(self):
         self.told = []
 
-    def move(self, change):
-        self.told.append(change)
+    def move_all(self, event):
+        self.told.append(event)
 
-    def remove(self, key):
+    def delete(self, key):
         self.told.append(key)
 
 
@@ -44,7 +44,7 @@ def pod(cpu="1", *, whole=False, has=None, **more):
 def world():
     client, clock, moves = FakeClient(), FakeClock(), Moves()
     informers = InformerFactory(client, clock)
-    ClusterNews(ClusterState(), moves, None, SchedulerMetrics(clock)).watch(informers)
+    EventHandlers(SchedulerCache(), moves, None, SchedulerMetrics(clock)).watch(informers)
     informers.start()
     yield client, moves
     informers.stop()

@@ -21,7 +21,7 @@ def pod(name, priority=0, group="", started="2030-01-01T00:00:00Z"):
     }
 
 
-class Trial:
+class DryRun:
     """A group of pods with one cpu each, at least `least` of which must fit."""
 
     def __init__(self, nodes, pods, least):
@@ -47,7 +47,7 @@ def victims(placed, pods=2, least=2, priority=10, violating=()):
             nodes.put_pod(one, name)
     units = units_below(priority, nodes, GROUPS.get)
     chosen = choose(
-        units, Trial(nodes, pods, least), lambda pods: [p for p in pods if p["metadata"]["name"] in violating]
+        units, DryRun(nodes, pods, least), lambda pods: [p for p in pods if p["metadata"]["name"] in violating]
     )
     return chosen if isinstance(chosen, str) else [[one["metadata"]["name"] for _, one in unit.pods] for unit in chosen]
 

@@ -30,7 +30,7 @@ def test_pods_are_counted_per_node_and_domain():
     for name, node in (("one", "a"), ("two", "a"), ("three", "b"), ("four", "c")):
         nodes.put_pod(pod(name, app="web"), node)
 
-    counts = per_node(nodes.pod_groups(), 3)
+    counts = per_node(nodes.pod_counts(), 3)
     sums, there, codes = per_domain(nodes, "zone", counts)
 
     assert counts.tolist() == [2, 1, 1]
@@ -139,4 +139,4 @@ def test_scores_are_integers():
     nodes = zones()
 
     assert per_node([], 3).dtype == np.int64
-    assert per_node(nodes.pod_groups(), 3).tolist() == [0, 0, 0]
+    assert per_node(nodes.pod_counts(), 3).tolist() == [0, 0, 0]

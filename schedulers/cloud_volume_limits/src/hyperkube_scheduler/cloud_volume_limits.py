@@ -36,7 +36,7 @@ class _CloudLimits(FilterPlugin):
     resource: ClassVar[str]
     provisioner: ClassVar[str]
     usual: ClassVar[int]
-    wakes_on = CHANGES | {"node", "pod gone"}
+    events_to_register = CHANGES | {"node", "pod gone"}
     skips_by_template = True
     _claims: Claims | None = None
 

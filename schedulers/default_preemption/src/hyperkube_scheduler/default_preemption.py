@@ -11,15 +11,15 @@ from hyperkube_lib.scheduling import group_victims
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.hookspecs.pod_groups import GroupTrial, PodGroupInfo, PodGroupPostFilterPlugin
+from hyperkube.hookspecs.pod_groups import PodGroupDryRun, PodGroupInfo, PodGroupPostFilterPlugin
 from hyperkube.hookspecs.scheduling import (
+    DryRun,
     Filtered,
+    FrameworkHandle,
     NodeTable,
     Nomination,
     PodInfo,
-    PodsInHand,
     PostFilterPlugin,
-    Trial,
     Victims,
 )
 from hyperkube.kinds.conditions import with_condition
@@ -83,7 +83,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         self._absolute = int(settings.get("minCandidateNodesAbsolute", 100))
         self._random = Random()  # noqa: S311  spreads the search, guards nothing
         self._budgets: Informer | None = None
-        self._hand: PodsInHand | None = None
+        self._hand: FrameworkHandle | None = None
         self._groups: Informer | None = None
 
     def connect(self, wake: Callable[[str], None]) -> None:
@@ -91,12 +91,12 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         if self.context.informers is not None and self.context.gates.get("WorkloadAwarePreemption"):
             self._groups = self.context.informers.informer(POD_GROUPS)
 
-    def take_in_hand(self, pods: PodsInHand) -> None:
+    def set_handle(self, pods: FrameworkHandle) -> None:
         """Take what refuses pods that wait to be bound: these need not be deleted."""
         self._hand = pods
 
     def post_filter(
-        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], trial: Trial
+        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
     ) -> Callable[[], Nomination] | Nomination:
         """Choose victims with the table locked; delete them without."""
         if not len(nodes):
@@ -108,12 +108,12 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         columns = [index for index in range(len(nodes)) if not helpless[index]]
         first = self._random.randrange(len(columns)) if columns else 0
         verdicts = {NOT_HELPFUL: len(nodes) - len(columns)}
-        candidates = self.candidates(pod, nodes, (*columns[first:], *columns[:first]), trial, verdicts)
+        candidates = self.candidates(pod, nodes, (*columns[first:], *columns[:first]), dry_run, verdicts)
         if not candidates:
             rows = sorted(f"{count} {text}" for text, count in verdicts.items() if count)
             return Nomination(None, f"preemption: 0/{len(nodes)} nodes are available: {', '.join(rows)}.")
         try:
-            candidates = _reviewed(candidates, nodes, trial)
+            candidates = _reviewed(candidates, nodes, dry_run)
         except ApiError as error:
             return Nomination(None, f"preemption: {error}", keeps=True)
         if not candidates:
@@ -123,7 +123,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         return lambda: self.evict(pod.pod, node, best.victims)
 
     def group_post_filter(
-        self, group: PodGroupInfo, nodes: NodeTable, trial: GroupTrial
+        self, group: PodGroupInfo, nodes: NodeTable, dry_run: PodGroupDryRun
     ) -> Callable[[], Nomination] | Nomination:
         """Choose victims for the whole group, anywhere in the cluster."""
         if any(pod.pod.get("spec", {}).get("preemptionPolicy") == "Never" for pod in group.pods):
@@ -134,7 +134,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
             if name in nominated and any(priority_of(each) < mine and _ends_for_us(each) for each in nodes.pods(index)):
                 return Nomination(None, "not eligible due to a terminating pod on the nominated node.", keeps=True)
         units = group_victims.units_below(mine, nodes, lambda key: self._groups.get(*key) if self._groups else None)
-        chosen = group_victims.choose(units, trial, lambda pods: by_budget(pods, self._all_budgets())[0])
+        chosen = group_victims.choose(units, dry_run, lambda pods: by_budget(pods, self._all_budgets())[0])
         if isinstance(chosen, str):
             return Nomination(None, chosen)
         where: dict[NodeName, list[Object]] = {}
@@ -164,7 +164,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         return ""
 
     def candidates(
-        self, pod: PodInfo, nodes: NodeTable, columns: Sequence[int], trial: Trial, verdicts: dict[str, int]
+        self, pod: PodInfo, nodes: NodeTable, columns: Sequence[int], dry_run: DryRun, verdicts: dict[str, int]
     ) -> list[Candidate]:
         """Try nodes in turn until there are enough, at least one of which violates no budget.
 
@@ -172,7 +172,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
             pod: the pod that wants room.
             nodes: all nodes.
             columns: those to try, in this order.
-            trial: to try with.
+            dry_run: to try with.
             verdicts: reason → nodes, to be counted up for the nodes where nothing helps.
         """
         enough = min(len(columns), max(len(columns) * self._percentage // 100, self._absolute))
@@ -181,7 +181,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         for index in columns:
             lower = [each for each in nodes.pods(index) if priority_of(each) < pod.priority]
             budgets = self._all_budgets() if budgets is None and lower else budgets
-            candidate = victims_on(index, lower, budgets or (), trial) if lower else [NO_VICTIMS]
+            candidate = victims_on(index, lower, budgets or (), dry_run) if lower else [NO_VICTIMS]
             if not isinstance(candidate, Candidate):
                 for text in candidate:
                     verdicts[text] = verdicts.get(text, 0) + 1
@@ -229,10 +229,10 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
             raise NotFound(f"pod {name} is another one by now") from error
 
 
-def _reviewed(candidates: Sequence[Candidate], nodes: NodeTable, trial: Trial) -> list[Candidate]:
+def _reviewed(candidates: Sequence[Candidate], nodes: NodeTable, dry_run: DryRun) -> list[Candidate]:
     """Let the extenders strike candidates out, and change their victims."""
     by_name = {nodes.names[each.index]: each for each in candidates}
-    choices = trial.review({name: Victims(each.victims, each.violations) for name, each in by_name.items()})
+    choices = dry_run.review({name: Victims(each.victims, each.violations) for name, each in by_name.items()})
     return [
         Candidate(by_name[name].index, sorted(victims.pods, key=importance), victims.violations)
         for name, victims in choices.items()
@@ -240,29 +240,31 @@ def _reviewed(candidates: Sequence[Candidate], nodes: NodeTable, trial: Trial) -
     ]
 
 
-def victims_on(index: int, lower: Sequence[Object], budgets: Sequence[Object], trial: Trial) -> Candidate | list[str]:
+def victims_on(
+    index: int, lower: Sequence[Object], budgets: Sequence[Object], dry_run: DryRun
+) -> Candidate | list[str]:
     """Return the fewest pods of lower priority whose deletion makes the pod fit; if not even all do, why not.
 
     All are taken away, then put back one by one, those with a budget at stake and the important ones first.
     """
     for each in lower:
-        trial.remove(index, each)
-    if not trial.fits(index):
-        reasons = trial.why_not(index)
+        dry_run.remove(index, each)
+    if not dry_run.fits(index):
+        reasons = dry_run.why_not(index)
         for each in lower:
-            trial.put_back(index, each)
+            dry_run.put_back(index, each)
         return list(reasons)
     violating, others = by_budget(sorted(lower, key=importance), budgets)
     victims: list[Object] = []
     violations = 0
     for each in (*violating, *others):
-        trial.put_back(index, each)
-        if not trial.fits(index):
-            trial.remove(index, each)
+        dry_run.put_back(index, each)
+        if not dry_run.fits(index):
+            dry_run.remove(index, each)
             victims.append(each)
             violations += any(each is other for other in violating)
     for each in victims:
-        trial.put_back(index, each)
+        dry_run.put_back(index, each)
     if not victims:
         return ["expected at least one victim pod on the node"]
     return Candidate(index, sorted(victims, key=importance), violations)

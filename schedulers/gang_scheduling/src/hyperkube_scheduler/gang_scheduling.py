@@ -15,10 +15,10 @@ from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.hookspecs.scheduling import (
+    FrameworkHandle,
     Permission,
     PermitPlugin,
     PodInfo,
-    PodsInHand,
     PreEnqueuePlugin,
     ReservePlugin,
 )
@@ -61,7 +61,7 @@ class GangScheduling(PreEnqueuePlugin, ReservePlugin, PermitPlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/gangscheduling/gangscheduling.go`` (1.36).
     """
 
-    wakes_on = frozenset({CHANGE})
+    events_to_register = frozenset({CHANGE})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
@@ -70,7 +70,7 @@ class GangScheduling(PreEnqueuePlugin, ReservePlugin, PermitPlugin):
         self._lock = threading.Lock()
         self._gangs: dict[GroupKey, _Gang] = {}
         self._groups: Informer | None = None
-        self._hand: PodsInHand | None = None
+        self._hand: FrameworkHandle | None = None
         self._wake: Callable[[str], None] = lambda _change: None
 
     def connect(self, wake: Callable[[str], None]) -> None:
@@ -86,7 +86,7 @@ class GangScheduling(PreEnqueuePlugin, ReservePlugin, PermitPlugin):
             on_add=self._pod, on_update=lambda _old, pod: self._pod(pod), on_delete=self._pod_gone
         )
 
-    def take_in_hand(self, pods: PodsInHand) -> None:
+    def set_handle(self, pods: FrameworkHandle) -> None:
         """Take what lets waiting pods go on."""
         self._hand = pods
 

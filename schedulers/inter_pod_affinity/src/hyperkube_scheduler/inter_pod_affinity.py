@@ -15,7 +15,7 @@ from hyperkube.hookspecs.scheduling import (
     Filtered,
     FilterPlugin,
     NodeTable,
-    PodGroup,
+    PodCounts,
     PodInfo,
     PreFiltered,
     ScorePlugin,
@@ -99,7 +99,7 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/interpodaffinity/`` (filtering.go, scoring.go).
     """
 
-    wakes_on = frozenset({"node", "pod", "pod gone"})
+    events_to_register = frozenset({"node", "pod", "pod gone"})
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.
@@ -130,14 +130,14 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         own = affinity and any((affinity.get(kind) or {}).get(REQUIRED) for kind in ("podAffinity", "podAntiAffinity"))
         return not own and not any(
             (group.affinity.get("podAntiAffinity") or {}).get(REQUIRED)
-            for group in nodes.pod_groups(with_affinity=True)
+            for group in nodes.pod_counts(with_affinity=True)
         )
 
     def skips_score(self, pod: PodInfo, nodes: NodeTable) -> bool:
         """Tell that neither the pod nor one that is placed prefers anything."""
         affinity = _affinity(pod.pod)
         own = affinity and any((affinity.get(kind) or {}).get(PREFERRED) for kind in ("podAffinity", "podAntiAffinity"))
-        return not own and (self._ignore_preferred or not nodes.pod_groups(with_affinity=True))
+        return not own and (self._ignore_preferred or not nodes.pod_counts(with_affinity=True))
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes that fulfil the pod's required terms, and those of the pods that are placed."""
@@ -169,7 +169,7 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         for kind, sign in (("podAffinity", 1), ("podAntiAffinity", -1)):
             for term in terms_of(affinity, kind, PREFERRED, namespace, labels):
                 add(term.key, self._counted([term], nodes), sign * term.weight)
-        for group in nodes.pod_groups(with_affinity=True):
+        for group in nodes.pod_counts(with_affinity=True):
             for term, weight in self._opinions(group, ignore=self._ignore_preferred and not affinity):
                 if term.matches(namespace, labels, self._namespace_labels):
                     add(term.key, per_node([group], len(nodes)), weight)
@@ -207,13 +207,13 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
 
     def _unwelcome(self, namespace: str, labels: Mapping[str, str], nodes: NodeTable) -> Mask:
         refused = np.zeros(len(nodes), dtype=bool)
-        for group in nodes.pod_groups(with_affinity=True):
+        for group in nodes.pod_counts(with_affinity=True):
             for term in self._terms_of_group(group, "podAntiAffinity", REQUIRED):
                 if term.matches(namespace, labels, self._namespace_labels):
                     refused |= _in_domain(nodes, term.key, per_node([group], len(nodes)))
         return refused
 
-    def _opinions(self, group: PodGroup, *, ignore: bool) -> Iterable[tuple[Term, int]]:
+    def _opinions(self, group: PodCounts, *, ignore: bool) -> Iterable[tuple[Term, int]]:
         if self._hard_weight:
             for term in self._terms_of_group(group, "podAffinity", REQUIRED):
                 yield term, self._hard_weight
@@ -223,14 +223,14 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
             for term in self._terms_of_group(group, kind, PREFERRED):
                 yield term, sign * term.weight
 
-    def _terms_of_group(self, group: PodGroup, kind: str, rule: str) -> list[Term]:
+    def _terms_of_group(self, group: PodCounts, kind: str, rule: str) -> list[Term]:
         return terms_of(group.affinity, kind, rule, group.namespace, group.labels)
 
     def _counted(self, terms: Sequence[Term], nodes: NodeTable) -> IntScores:
         """Return how many pods on each node match all the terms."""
         groups = [
             group
-            for group in nodes.pod_groups()
+            for group in nodes.pod_counts()
             if all(term.matches(group.namespace, group.labels, self._namespace_labels) for term in terms)
         ]
         return per_node(groups, len(nodes))

@@ -42,7 +42,7 @@ class NodeAffinity(FilterPlugin, ScorePlugin):
 
     scope = Scope.NODE
     skips_by_template = True
-    wakes_on = frozenset({"node"})
+    events_to_register = frozenset({"node"})
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.

@@ -48,7 +48,7 @@ class _Conditions(FilterPlugin):
     """Refuses nodes in some trouble. A change of a condition alone wakes no pod: the taint that follows it does."""
 
     troubles: ClassVar[Mapping[str, Trouble]]
-    wakes_on = frozenset({"node"})
+    events_to_register = frozenset({"node"})
 
     def filter(self, pod: PodInfo, nodes: NodeTable) -> Filtered:
         """Keep the nodes without any of the troubles; no eviction helps the others."""

@@ -45,7 +45,7 @@ class NodeDeclaredFeatures(FilterPlugin):
     """
 
     scope = Scope.CLUSTER
-    wakes_on = frozenset({"node"})
+    events_to_register = frozenset({"node"})
     skips_by_template = True
 
     def __init__(self, context: PluginContext) -> None:

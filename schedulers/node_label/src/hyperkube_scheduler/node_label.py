@@ -25,7 +25,7 @@ class NodeLabel(FilterPlugin, ScorePlugin):
     """
 
     scope = Scope.NODE
-    wakes_on = frozenset({"node"})
+    events_to_register = frozenset({"node"})
 
     @classmethod
     def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:

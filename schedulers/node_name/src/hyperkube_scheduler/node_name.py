@@ -13,7 +13,7 @@ class NodeNameFilter(FilterPlugin):
     """Compares ``spec.nodeName``. Source: kubernetes ``plugins/nodename/node_name.go``."""
 
     scope = Scope.NODE
-    wakes_on = frozenset({"node"})
+    events_to_register = frozenset({"node"})
 
     def skips(self, pod: PodInfo) -> bool:
         """Tell that the pod names no node."""

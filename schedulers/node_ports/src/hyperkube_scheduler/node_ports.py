@@ -14,7 +14,7 @@ class NodePorts(FilterPlugin):
     """Compares host ports. Source: kubernetes ``pkg/scheduler/framework/plugins/nodeports/node_ports.go``."""
 
     scope = Scope.NODE_AND_PODS
-    wakes_on = frozenset({"node", "pod gone"})
+    events_to_register = frozenset({"node", "pod gone"})
 
     def skips(self, pod: PodInfo) -> bool:
         """Tell that the pod asks for no host port."""

@@ -36,7 +36,7 @@ class NodeResourcesFit(FilterPlugin, ScorePlugin):
     """
 
     scope = Scope.NODE_AND_PODS
-    wakes_on = frozenset({"node", "pod gone", CLASSES})
+    events_to_register = frozenset({"node", "pod gone", CLASSES})
     _classes: DeviceClasses | None = None
 
     def __init__(self, context: PluginContext) -> None:

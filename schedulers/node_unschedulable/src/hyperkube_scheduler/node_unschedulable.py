@@ -13,7 +13,7 @@ class NodeUnschedulable(FilterPlugin):
     """Looks at ``spec.unschedulable``. Source: ``plugins/nodeunschedulable/node_unschedulable.go``."""
 
     scope = Scope.NODE
-    wakes_on = frozenset({"node"})
+    events_to_register = frozenset({"node"})
 
     def skips(self, pod: PodInfo) -> bool:
         """Tell that the pod tolerates cordoned nodes."""

@@ -31,7 +31,7 @@ class NodeVolumeLimits(FilterPlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/nodevolumelimits/csi.go``.
     """
 
-    wakes_on = CHANGES | {"node", "pod gone"}
+    events_to_register = CHANGES | {"node", "pod gone"}
     skips_by_template = True
     _claims: Claims | None = None
 

@@ -57,7 +57,7 @@ class PodTopologySpread(FilterPlugin, ScorePlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/podtopologyspread/`` (filtering.go, scoring.go, common.go).
     """
 
-    wakes_on = frozenset({"node", "node gone", "pod", "pod gone"})
+    events_to_register = frozenset({"node", "node gone", "pod", "pod gone"})
 
     def __init__(self, context: PluginContext) -> None:
         """Read the settings.
@@ -209,7 +209,7 @@ def _counts(pod: PodInfo, nodes: NodeTable, each: Constraint) -> IntScores:
     namespace = namespace_of(pod.pod)
     like = (
         group
-        for group in nodes.pod_groups()
+        for group in nodes.pod_counts()
         if group.namespace == namespace and not group.deleting and each.selector.matches(group.labels)
     )
     return per_node(like, len(nodes))

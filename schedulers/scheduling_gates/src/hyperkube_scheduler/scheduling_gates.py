@@ -9,7 +9,7 @@ from hyperkube.machinery.objects import Object
 class SchedulingGates(PreEnqueuePlugin):
     """Holds back pods with ``spec.schedulingGates``. Source: ``plugins/schedulinggates/scheduling_gates.go``."""
 
-    wakes_on = frozenset()
+    events_to_register = frozenset()
 
     def pre_enqueue(self, pod: Object) -> str:
         """Return which gates the pod waits for, or the empty string."""

@@ -47,7 +47,7 @@ class SelectorSpread(ScorePlugin):
             return np.zeros(len(nodes), dtype=np.int64)
         like = (
             group
-            for group in nodes.pod_groups()
+            for group in nodes.pod_counts()
             if group.namespace == namespace and not group.deleting and selector.matches(group.labels)
         )
         return per_node(like, len(nodes))

@@ -27,7 +27,7 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
     Source: kubernetes 1.20 ``pkg/scheduler/framework/plugins/serviceaffinity/service_affinity.go``.
     """
 
-    wakes_on = frozenset({"node", "pod", "pod gone", SERVICE})
+    events_to_register = frozenset({"node", "pod", "pod gone", SERVICE})
 
     @classmethod
     def policy_settings(cls, arguments: Mapping[str, Sequence[Object]]) -> Mapping[str, Any]:
@@ -73,7 +73,7 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
         selector = services[0].items()
         like = (
             group
-            for group in nodes.pod_groups()
+            for group in nodes.pod_counts()
             if group.namespace == namespace and not group.deleting and selector <= group.labels.items()
         )
         return per_node(like, len(nodes))
@@ -96,7 +96,7 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
         namespace, labels = namespace_of(pod.pod), labels_of(pod.pod).items()
         columns = (
             column
-            for group in nodes.pod_groups()
+            for group in nodes.pod_counts()
             if group.namespace == namespace and labels <= group.labels.items()
             for column in group.counts
         )

@@ -30,7 +30,7 @@ class TaintToleration(FilterPlugin, ScorePlugin):
     """
 
     scope = Scope.NODE
-    wakes_on = frozenset({"node"})
+    events_to_register = frozenset({"node"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

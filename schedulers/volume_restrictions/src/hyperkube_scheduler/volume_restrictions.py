@@ -24,7 +24,7 @@ class VolumeRestrictions(FilterPlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/volumerestrictions/volume_restrictions.go``.
     """
 
-    wakes_on = CHANGES | {"node", "pod gone"}
+    events_to_register = CHANGES | {"node", "pod gone"}
     skips_by_template = True
     _claims: Claims | None = None
 

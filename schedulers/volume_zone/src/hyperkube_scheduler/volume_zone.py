@@ -29,7 +29,7 @@ class VolumeZone(FilterPlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/volumezone/volume_zone.go``.
     """
 
-    wakes_on = CHANGES | {"node"}
+    events_to_register = CHANGES | {"node"}
     skips_by_template = True
     _claims: Claims | None = None
 

@@ -2,7 +2,7 @@
 
 import threading
 
-from hyperkube_host.scheduler.binding.bind_rate import BindRate
+from hyperkube_host.scheduler.binding.bind_rate import BindPodsRateLimiter
 
 from hyperkube.machinery.clock import FakeClock
 
@@ -24,7 +24,7 @@ class Waits:
 
 def test_a_burst_goes_at_once_and_the_rest_by_the_rate():
     clock = Waits()
-    rate = BindRate(clock, 4.0, 3)
+    rate = BindPodsRateLimiter(clock, 4.0, 3)
 
     for _ in range(6):
         rate.take(threading.Event())
@@ -34,7 +34,7 @@ def test_a_burst_goes_at_once_and_the_rest_by_the_rate():
 
 def test_an_idle_second_fills_the_bucket_no_further_than_the_burst():
     clock = Waits()
-    rate = BindRate(clock, 10.0, 2)
+    rate = BindPodsRateLimiter(clock, 10.0, 2)
     clock.wait(None, 60.0)
     clock.waits.clear()
 
@@ -48,6 +48,6 @@ def test_no_rate_limits_nothing():
     clock = Waits()
 
     for _ in range(100):
-        BindRate(clock, 0.0, 0).take(threading.Event())
+        BindPodsRateLimiter(clock, 0.0, 0).take(threading.Event())
 
     assert clock.waits == []

@@ -9,7 +9,7 @@ pytest.importorskip("numpy")
 
 from hyperkube_host.scheduler.cache.placed_pods import PlacedPods
 from hyperkube_host.scheduler.cache.requests import requests_of
-from hyperkube_host.scheduler.cache.resizes import in_force, unlike_spec
+from hyperkube_host.scheduler.cache.resizes import resized_statuses, with_effective_requests
 from hyperkube_testing.scheduling.tables import table
 
 SMALL, LARGE = {"cpu": "500m", "memory": "500Mi"}, {"cpu": "700m", "memory": "800Mi"}
@@ -71,7 +71,7 @@ def test_sidecars_are_resized_and_the_start_is_not(more, cpu):
 def test_a_pod_as_it_should_be_is_taken_as_it_is():
     given = pod(SMALL, SMALL, SMALL)
 
-    assert in_force(given) is given
+    assert with_effective_requests(given) is given
     assert PlacedPods()(given)["status"] == {"phase": "Running"}
 
 
@@ -80,8 +80,8 @@ def test_statuses_of_unknown_containers_and_of_old_kubelets_mean_nothing():
     strange["status"]["containerStatuses"][0]["name"] = "other"
     del old["status"]["containerStatuses"][0]["resources"]
 
-    assert unlike_spec(strange) == {}
-    assert unlike_spec(old) == {}
+    assert resized_statuses(strange) == {}
+    assert resized_statuses(old) == {}
 
 
 def test_the_table_follows_a_resize():

@@ -15,7 +15,7 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 import numpy as np
 from hyperkube_host.scheduler.config.sources import source_of
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
-from hyperkube_host.scheduler.framework.runtime import build_profile
+from hyperkube_host.scheduler.framework.runtime import new_framework
 from hyperkube_testing.scheduling.tables import node, pod_info, table
 
 from hyperkube.client.fake import FakeClient
@@ -39,7 +39,7 @@ def asks(tmp_path):
         path = tmp_path / "policy.cfg"
         path.write_bytes(orjson.dumps({"kind": "Policy", "apiVersion": "v1", **policy}))
         configuration = source_of({"policy-config-file": str(path), **options}, client).read()
-        built = build_profile(
+        built = new_framework(
             configuration.profiles["default-scheduler"], client=client, informers=informers, clock=FakeClock(),
             options={}, gates={},
         )  # fmt: skip
@@ -66,9 +66,9 @@ def with_port(number, name="new"):
 
 def reasons(algorithm, wanted, nodes, column=0):
     """Return what all filters have against a node."""
-    survey = algorithm.survey(pod_info(wanted, nodes), nodes)
-    found = [text for each in survey.refusals.values() for text, mask in each.reasons.items() if mask[column]]
-    assert bool(survey.feasible[column]) is not bool(found)
+    filtered = algorithm.run_filters(pod_info(wanted, nodes), nodes)
+    found = [text for each in filtered.rejections.values() for text, mask in each.reasons.items() if mask[column]]
+    assert bool(filtered.feasible[column]) is not bool(found)
     return found
 
 
@@ -173,7 +173,7 @@ def test_all_predicates_are_told_where_that_is_asked_for(asks, checks_all, count
     wanted = with_port(80)
     wanted["spec"]["nodeName"] = "other"
 
-    refusals = algorithm.survey(pod_info(wanted, nodes), nodes).refusals
+    refusals = algorithm.run_filters(pod_info(wanted, nodes), nodes).rejections
 
     assert len(refusals) == count
     assert list(refusals) == ["NodeName", "NodePorts", "NodeLabel"][:count]
@@ -241,7 +241,7 @@ def test_a_policy_file_that_asks_for_1_x_gets_its_numbers(asks):
     nodes = racks()
 
     algorithm, built = asks({**POLICY, "predicates": [], "scoreScale": 10})
-    decision = algorithm.decide(pod_info(wanted_web(), nodes), nodes)
+    decision = algorithm.schedule(pod_info(wanted_web(), nodes), nodes)
 
     assert told(built, wanted_web(), nodes) == {
         "LeastRequestedPriority": [3, 5, 3],

@@ -8,12 +8,12 @@ import pytest
 pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
-from hyperkube_host.scheduler.cache.cache import ClusterState
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.cache import SchedulerCache
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from hyperkube_host.scheduler.config.configuration import POINTS, from_object
 from hyperkube_host.scheduler.config.sources import source_of
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
-from hyperkube_host.scheduler.framework.runtime import build_profile
+from hyperkube_host.scheduler.framework.runtime import new_framework
 from hyperkube_scheduler.default_provider import PROVIDER
 from hyperkube_testing.scheduling.tables import node
 
@@ -122,23 +122,23 @@ def a_pod(chance, number):
 
 def placements(way, folder, *, afresh=False):
     """Return the nodes of all pods, in turn; `afresh` asks all plugins about all nodes each time."""
-    client, chance, state = FakeClient(), random.Random(7), ClusterState()
+    client, chance, cache = FakeClient(), random.Random(7), SchedulerCache()
     provider = source_of(options_for(way, folder), client).read().profiles["default-scheduler"]
     informers = InformerFactory(client)
     informers.start()
-    built = build_profile(provider, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
+    built = new_framework(provider, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
     algorithm = Algorithm(built.filters, built.scores, First())
     for index in range(NODES):
-        state.node(a_node(chance, f"n{index}"))
+        cache.put_node(a_node(chance, f"n{index}"))
     chosen = []
     for number in range(PODS):
-        info = QueuedPod.of(a_pod(chance, number), state.table())
+        info = PreparedPod.of(a_pod(chance, number), cache.table())
         if afresh:
             algorithm = Algorithm(built.filters, built.scores, First())
-        where = algorithm.decide(info, state.table()).node
+        where = algorithm.schedule(info, cache.table()).node
         chosen.append(where)
         if where is not None:
-            state.assume(info, where)
+            cache.assume(info, where)
     informers.stop()
     return chosen
 

@@ -9,7 +9,7 @@ pytest.importorskip("numpy")
 import numpy as np
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
 from hyperkube_host.scheduler.explain.explanations import Explanations
-from hyperkube_host.scheduler.framework.schedule_result import Decision, Trace, packed, shortened
+from hyperkube_host.scheduler.framework.schedule_result import Diagnosis, ScheduleResult, packed, shortened
 
 from hyperkube.hookspecs.scheduling import Filtered
 
@@ -22,7 +22,9 @@ def decision(node="a", score=7, names=NAMES):
     refused[-1] = True
     refusals = {"NodeResourcesFit": Filtered(~refused, {"Insufficient cpu": refused})}
     scores = {"ImageLocality": shortened(np.full(count, score)), "TaintToleration": shortened(np.arange(count))}
-    made = Decision(node, Trace(tuple(names), packed(refusals), scores, {"ImageLocality": 1, "TaintToleration": 3}))
+    made = ScheduleResult(
+        node, Diagnosis(tuple(names), packed(refusals), scores, {"ImageLocality": 1, "TaintToleration": 3})
+    )
     made.text = "" if node else "0/3 nodes are available"
     return made
 
@@ -80,7 +82,7 @@ def test_memory_is_bounded_and_disk_knows_more(tmp_path):
     for number in range(3):
         made = decision(score=number)
         kept.record(f"default/p{number}", made)
-        kept.keep(f"default/p{number}", made)
+        kept.persist(f"default/p{number}", made)
         wait_for_writer(kept)
 
     assert kept.explain("default/p0") is not None
@@ -97,7 +99,7 @@ def test_what_waits_to_be_written_is_written_at_the_end(tmp_path):
     kept = Explanations(file=ExplanationFile(tmp_path / "file"), busy=lambda: True)
     made = decision()
     kept.record("default/one", made)
-    kept.keep("default/one", made)
+    kept.persist("default/one", made)
 
     kept.close()
 
@@ -110,7 +112,7 @@ def test_a_file_that_cannot_be_written_stops_nothing(tmp_path, caplog):
     for name in ("default/one", "default/two"):
         made = decision()
         kept.record(name, made)
-        kept.keep(name, made)
+        kept.persist(name, made)
         wait_for_writer(kept)
 
     assert kept.explain("default/one")["node"] == "a"

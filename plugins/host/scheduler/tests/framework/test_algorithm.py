@@ -7,12 +7,12 @@ import pytest
 pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
-from hyperkube_host.scheduler.cache.cache import ClusterState
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.cache import SchedulerCache
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from hyperkube_host.scheduler.config.configuration import from_object
 from hyperkube_host.scheduler.config.policy import from_policy
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
-from hyperkube_host.scheduler.framework.runtime import build_profile, plugin_class
+from hyperkube_host.scheduler.framework.runtime import new_framework, plugin_class
 from hyperkube_scheduler.default_provider import PROVIDER
 from hyperkube_testing.scheduling.tables import node
 
@@ -34,7 +34,7 @@ def profile():
     client, clock = FakeClient(), FakeClock()
     informers = InformerFactory(client)
     informers.start()
-    yield build_profile(PROVIDER, client=client, informers=informers, clock=clock, options={}, gates={})
+    yield new_framework(PROVIDER, client=client, informers=informers, clock=clock, options={}, gates={})
     informers.stop()
 
 
@@ -68,43 +68,43 @@ def a_node(chance, name):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_kept_answers_equal_fresh_ones(profile, seed):
-    chance, state = random.Random(seed), ClusterState()
+    chance, cache = random.Random(seed), SchedulerCache()
     kept = Algorithm(profile.filters, profile.scores, First())
-    table = state.table()
+    table = cache.table()
     for index in range(12):
-        state.node(a_node(chance, f"n{index}"))
+        cache.put_node(a_node(chance, f"n{index}"))
     placed = []
     for number in range(150):
         if chance.random() < 0.2:
-            state.node(a_node(chance, f"n{chance.randrange(14)}"))
+            cache.put_node(a_node(chance, f"n{chance.randrange(14)}"))
         if chance.random() < 0.05:
-            state.node_gone(f"n{chance.randrange(14)}")
+            cache.remove_node(f"n{chance.randrange(14)}")
         if placed and chance.random() < 0.3:
-            state.pod_gone(placed.pop(chance.randrange(len(placed))))
-        one = QueuedPod.of(pod(chance, number), table)
-        two = QueuedPod.of(one.pod, table)
+            cache.remove_pod(placed.pop(chance.randrange(len(placed))))
+        one = PreparedPod.of(pod(chance, number), table)
+        two = PreparedPod.of(one.pod, table)
 
-        decision = kept.decide(one, table)
-        fresh = Algorithm(profile.filters, profile.scores, First()).decide(two, table)
+        decision = kept.schedule(one, table)
+        fresh = Algorithm(profile.filters, profile.scores, First()).schedule(two, table)
 
         assert decision.node == fresh.node
         assert decision.explain("x") == fresh.explain("x")
         assert decision.message() == fresh.message()
         if decision.node is not None:
-            state.assume(one, decision.node)
+            cache.assume(one, decision.node)
             placed.append(one.pod)
 
 
 def test_scores_times_weights_add_up_to_the_choice(profile):
-    state = ClusterState()
-    table = state.table()
-    state.node(node("small", cpu="2"))
-    state.node(node("large", cpu="8"))
+    cache = SchedulerCache()
+    table = cache.table()
+    cache.put_node(node("small", cpu="2"))
+    cache.put_node(node("large", cpu="8"))
     container = {"name": "c", "resources": {"requests": {"cpu": "1"}}}
     meta = {"name": "p1", "namespace": "default"}
-    info = QueuedPod.of({"metadata": meta, "spec": {"containers": [container]}}, table)
+    info = PreparedPod.of({"metadata": meta, "spec": {"containers": [container]}}, table)
 
-    said = Algorithm(profile.filters, profile.scores, First()).decide(info, table).explain("default/p1")
+    said = Algorithm(profile.filters, profile.scores, First()).schedule(info, table).explain("default/p1")
 
     totals = {row["node"]: row["total"] for row in said["nodes"]}
     assert said["node"] == max(totals, key=totals.get)
@@ -133,19 +133,19 @@ def test_three_ways_to_write_a_set_choose_the_same_nodes():
 
     placements = []
     for provider in providers:
-        client, chance, state = FakeClient(), random.Random(5), ClusterState()
+        client, chance, cache = FakeClient(), random.Random(5), SchedulerCache()
         informers = InformerFactory(client)
-        built = build_profile(provider, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
+        built = new_framework(provider, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
         algorithm = Algorithm(built.filters, built.scores, First())
         for index in range(50):
-            state.node(a_node(chance, f"n{index}"))
+            cache.put_node(a_node(chance, f"n{index}"))
         chosen = []
         for number in range(60):
-            info = QueuedPod.of(pod(chance, number), state.table())
-            node_name = algorithm.decide(info, state.table()).node
+            info = PreparedPod.of(pod(chance, number), cache.table())
+            node_name = algorithm.schedule(info, cache.table()).node
             chosen.append(node_name)
             if node_name is not None:
-                state.assume(info, node_name)
+                cache.assume(info, node_name)
         placements.append(chosen)
 
     assert placements[0] == placements[1] == placements[2]

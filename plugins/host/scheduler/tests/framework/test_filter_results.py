@@ -56,12 +56,12 @@ def guest(name="guest"):
     return {"metadata": {"name": name, "namespace": "default"}, "spec": {"containers": []}}
 
 
-def with_guest(chooser, nodes, where):
+def with_guest(algorithm, nodes, where):
     pod = pod_info({}, nodes)
     nodes.put_pod(guest(), where)
-    survey = chooser.survey(pod, nodes)
+    filtered = algorithm.run_filters(pod, nodes)
     nodes.remove_pod("default/guest", where)
-    return chooser.decide(pod, nodes, survey)
+    return algorithm.schedule(pod, nodes, filtered)
 
 
 def test_a_guest_takes_the_place():
@@ -86,15 +86,15 @@ def test_reasons_of_both_looks_are_told_once_for_each_node():
     decision = with_guest(algorithm(Empty(None)), nodes, "a")
 
     assert decision.message() == "0/2 nodes are available: 2 taken."
-    assert decision.refused["Empty"].unresolvable is None
+    assert decision.rejected["Empty"].unresolvable is None
 
 
 def test_a_nominated_node_is_taken_without_a_look_at_the_others():
     away = Away()
     nodes = table({"name": "a"}, {"name": "b"}, {"name": "c"})
-    chooser = algorithm(away, scores=[away])
+    chosen = algorithm(away, scores=[away])
 
-    decision = chooser.decide(pod_info({}, nodes), nodes, nominated="b")
+    decision = chosen.schedule(pod_info({}, nodes), nodes, nominated="b")
 
     assert decision.node == "b"
     assert away.asked == [["b"]]
@@ -104,7 +104,7 @@ def test_the_others_are_looked_at_when_it_does_not_fit():
     away = Away("b")
     nodes = table({"name": "a"}, {"name": "b"})
 
-    decision = algorithm(away).decide(pod_info({}, nodes), nodes, nominated="b")
+    decision = algorithm(away).schedule(pod_info({}, nodes), nodes, nominated="b")
 
     assert decision.node == "a"
     assert away.asked == [["b"], ["a"]]
@@ -115,7 +115,7 @@ def test_remote_plugins_are_asked_about_what_is_left():
     nodes = table({"name": "a"}, {"name": "b"}, {"name": "c"}, {"name": "d"})
     nodes.put_pod(guest(), "d")
 
-    decision = algorithm(away, Empty(None), scores=[away]).decide(pod_info({}, nodes), nodes)
+    decision = algorithm(away, Empty(None), scores=[away]).schedule(pod_info({}, nodes), nodes)
 
     assert decision.node == "c"
     assert away.asked == [["a", "b", "c"], ["b", "c"]]
@@ -157,6 +157,6 @@ def test_every_reason_is_told_where_it_is_wanted(checks_all, text):
         nodes.put_pod(guest(f"on-{name}"), name)
     rows = [("Empty", Empty(None)), ("Lonely", Lonely(None))]
 
-    decision = Algorithm(rows, [], random.Random(1), checks_all=checks_all).decide(pod_info({}, nodes), nodes)
+    decision = Algorithm(rows, [], random.Random(1), checks_all=checks_all).schedule(pod_info({}, nodes), nodes)
 
     assert decision.message() == f"0/2 nodes are available: {text}"

@@ -4,10 +4,10 @@ import pytest
 
 pytest.importorskip("prometheus_client")
 
-from hyperkube_host.scheduler.cache.cache import ClusterState
+from hyperkube_host.scheduler.cache.cache import SchedulerCache
 from hyperkube_host.scheduler.gauges import offer_gauges
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
-from hyperkube_host.scheduler.metrics.point_times import EVERY_HINT, HintTimes, PointTimes
+from hyperkube_host.scheduler.metrics.point_times import EVERY_HINT, PointTimes, TimedQueueingHint
 from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -73,13 +73,13 @@ def test_victims_and_attempts_to_make_room(metrics):
 
 
 def test_an_extension_points_time_is_the_clocks(metrics, clock):
-    laps = PointTimes(metrics, "mine")
+    timer = PointTimes(metrics, "mine")
 
-    laps.begin()
+    timer.begin()
     clock.advance(0.2)
-    laps.lap("Filter", "Success")
+    timer.observe_point("Filter", "Success")
     clock.advance(0.4)
-    laps.lap("Score", "Success")
+    timer.observe_point("Score", "Success")
 
     found = samples(metrics)
     name = "scheduler_framework_extension_point_duration_seconds_sum"
@@ -91,11 +91,11 @@ def test_the_queue_counts_who_comes_in_and_who_is_there(metrics, clock):
     queue = SchedulingQueue(
         clock, lambda pod, at: at, lambda pod: pod["spec"].get("gate", ""), incoming=metrics.incoming
     )
-    offer_gauges(metrics, queue, ClusterState())
+    offer_gauges(metrics, queue, SchedulerCache())
 
-    queue.put(pod("a"))
-    queue.put(pod("gated", gate="SchedulingGates"))
-    queue.put_back(queue.get(), refused_by=["NodeResourcesFit"])
+    queue.add(pod("a"))
+    queue.add(pod("gated", gate="SchedulingGates"))
+    queue.add_unschedulable(queue.pop(), unschedulable_plugins=["NodeResourcesFit"])
 
     found = samples(metrics)
     assert found["scheduler_queue_incoming_pods_total", ("UnscheduledPodAdd", "active")] == 1
@@ -115,10 +115,10 @@ def test_the_queue_counts_who_comes_in_and_who_is_there(metrics, clock):
 
 def test_a_move_is_counted_by_what_happened(metrics, clock):
     queue = SchedulingQueue(clock, lambda pod, at: at, incoming=metrics.incoming)
-    queue.put(pod("a"))
-    queue.put_back(queue.get())
+    queue.add(pod("a"))
+    queue.add_unschedulable(queue.pop())
 
-    queue.move("pod gone")
+    queue.move_all("pod gone")
     clock.advance(1)
 
     found = samples(metrics)
@@ -157,9 +157,9 @@ NAMES = {  # what kube-scheduler 1.36 offers by default, besides what is said of
 
 def test_names_and_labels_are_kubernetes(metrics, clock):
     queue = SchedulingQueue(clock, lambda pod, at: at)
-    offer_gauges(metrics, queue, ClusterState())
-    queue.put(pod("a"))
-    queue.put_back(queue.get(), refused_by=["Fit"])
+    offer_gauges(metrics, queue, SchedulerCache())
+    queue.add(pod("a"))
+    queue.add_unschedulable(queue.pop(), unschedulable_plugins=["Fit"])
     metrics.attempt("scheduled", "p", 1)
     metrics.bound(1, 1)
     metrics.decided(1)
@@ -192,10 +192,10 @@ def test_a_plugins_time_is_taken_in_some_cycles_only(metrics, clock):
         return "no"
 
     always, never = PointTimes(metrics, "mine", share=1.0), PointTimes(metrics, "mine", share=0.0)
-    for laps, plugin in ((always, "Volumes"), (never, "Other")):
-        laps.begin()
-        assert laps.ask(plugin, "PreBind", slow, None, "node") == "no"
-        laps.lap("PreBind", "Unschedulable")
+    for timer, plugin in ((always, "Volumes"), (never, "Other")):
+        timer.begin()
+        assert timer.ask(plugin, "PreBind", slow, None, "node") == "no"
+        timer.observe_point("PreBind", "Unschedulable")
 
     found = samples(metrics)
     name = "scheduler_plugin_execution_duration_seconds_sum"
@@ -207,11 +207,11 @@ def test_a_plugin_that_fails_is_timed_as_an_error(metrics):
     def fails(_pod, _node):
         raise KeyError
 
-    laps = PointTimes(metrics, "mine", share=1.0)
-    laps.begin()
+    timer = PointTimes(metrics, "mine", share=1.0)
+    timer.begin()
     with pytest.raises(KeyError):
-        laps.ask("Volumes", "PreBind", fails, None, "node")
-    laps.lap("PreBind", "Error")
+        timer.ask("Volumes", "PreBind", fails, None, "node")
+    timer.observe_point("PreBind", "Error")
 
     name = "scheduler_plugin_execution_duration_seconds_count"
     assert samples(metrics)[name, ("Error", "PreBind", "Volumes")] == 1
@@ -221,15 +221,15 @@ def test_plugins_that_are_asked_in_a_row_are_timed_from_one_to_the_next(metrics,
     np = pytest.importorskip("numpy")
     from hyperkube.hookspecs.scheduling import Filtered
 
-    laps = PointTimes(metrics, "mine", share=1.0)
-    laps.begin()
+    timer = PointTimes(metrics, "mine", share=1.0)
+    timer.begin()
     clock.advance(5)
-    laps.mark()
+    timer.start_plugins()
     clock.advance(0.5)
-    laps.note("Fit", "Filter", Filtered(np.array([False, False])))
+    timer.observe_plugin("Fit", "Filter", Filtered(np.array([False, False])))
     clock.advance(0.25)
-    laps.note("Taints", "Filter", Filtered(np.array([True, False])))
-    laps.lap("Filter", "Unschedulable")
+    timer.observe_plugin("Taints", "Filter", Filtered(np.array([True, False])))
+    timer.observe_point("Filter", "Unschedulable")
 
     found = samples(metrics)
     name = "scheduler_plugin_execution_duration_seconds_sum"
@@ -238,11 +238,11 @@ def test_plugins_that_are_asked_in_a_row_are_timed_from_one_to_the_next(metrics,
 
 
 def test_every_plugin_behind_kept_answers_is_counted_each_turn(metrics):
-    laps = PointTimes(metrics, "mine")
+    timer = PointTimes(metrics, "mine")
     for _ in range(3):
-        laps.votes(["Fit", "Taints"], ["Fit"]).filtered += 1
-    laps.votes(["Fit", "Taints"], ["Fit"]).scored += 1
-    laps.evaluated(("Affinity",), "Filter")
+        timer.evaluation_counts(["Fit", "Taints"], ["Fit"]).filtered += 1
+    timer.evaluation_counts(["Fit", "Taints"], ["Fit"]).scored += 1
+    timer.evaluated(("Affinity",), "Filter")
 
     found = samples(metrics)
     name = "scheduler_plugin_evaluation_total"
@@ -253,7 +253,7 @@ def test_every_plugin_behind_kept_answers_is_counted_each_turn(metrics):
 
 
 def test_hints_are_answered_always_and_timed_now_and_then(metrics):
-    hints = HintTimes(lambda _plugin, change: change == "node", metrics)
+    hints = TimedQueueingHint(lambda _plugin, change: change == "node", metrics)
 
     answers = [hints("Fit", "node") for _ in range(EVERY_HINT)]
 
@@ -264,24 +264,24 @@ def test_hints_are_answered_always_and_timed_now_and_then(metrics):
 
 def test_a_pod_that_waited_in_vain_is_counted_when_it_is_bound(metrics, clock):
     queue = SchedulingQueue(clock, lambda pod, at: at, unschedulable_seconds=300)
-    queue.put(pod("a"))
-    queue.put_back(queue.get(), refused_by=["Fit"])
+    queue.add(pod("a"))
+    queue.add_unschedulable(queue.pop(), unschedulable_plugins=["Fit"])
     clock.advance(301)
-    ticket = queue.get()
-    metrics.bound(ticket.attempts, 1, flushed=ticket.flushed)
-    queue.put_back(ticket, error=True)
+    queued = queue.pop()
+    metrics.bound(queued.attempts, 1, flushed=queued.flushed)
+    queue.add_unschedulable(queued, error=True)
     clock.advance(20)
 
     assert samples(metrics)["scheduler_pod_scheduled_after_flush_total", ()] == 1
-    assert not queue.get().flushed
+    assert not queue.pop().flushed
 
 
 def test_events_are_in_flight_as_long_as_pods_are(metrics, clock):
     queue = SchedulingQueue(clock, lambda pod, at: at)
-    queue.put(pod("a"))
-    ticket = queue.get()
-    queue.move("node")
+    queue.add(pod("a"))
+    queued = queue.pop()
+    queue.move_all("node")
 
-    assert queue.in_flight() == {"PodPopped": 1, "NodeUpdate": 1}
-    queue.done(ticket)
-    assert queue.in_flight() == {"PodPopped": 0}
+    assert queue.in_flight_events() == {"PodPopped": 1, "NodeUpdate": 1}
+    queue.done(queued)
+    assert queue.in_flight_events() == {"PodPopped": 0}

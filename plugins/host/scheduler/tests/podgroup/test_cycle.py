@@ -6,12 +6,13 @@ pytest.importorskip("numpy")
 pytest.importorskip("prometheus_client")
 
 from hyperkube_host.scheduler.binding.binder import Binder
-from hyperkube_host.scheduler.cache.cache import ClusterState
+from hyperkube_host.scheduler.cache.cache import SchedulerCache
 from hyperkube_host.scheduler.explain.explanations import Explanations
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
-from hyperkube_host.scheduler.podgroup.cycle import GroupCycle
+from hyperkube_host.scheduler.podgroup.cycle import PodGroupCycle
 from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
-from hyperkube_host.scheduler.schedule_one.schedule_pod import Chooser
+from hyperkube_host.scheduler.schedule_one.parts import SchedulerParts
+from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
 from prometheus_client.parser import text_string_to_metric_families
 
 from hyperkube.client.fake import FakeClient
@@ -36,60 +37,61 @@ class Told:
     def __init__(self):
         self.refused_with, self.attempts, self.writes = {}, [], []
 
-    def prepare(self, ticket):
-        raise KeyError(ticket.key)
+    def prepare(self, queued):
+        raise KeyError(queued.key)
 
-    def attempted(self, ticket, result, started):
-        self.attempts.append((ticket.key, result))
+    def attempted(self, queued, result, started):
+        self.attempts.append((queued.key, result))
 
-    def refused(self, pod, reason, message, nominated=None):
+    def record_failure(self, pod, reason, message, nominated=None):
         self.refused_with[pod["metadata"]["name"]] = (reason, message)
 
-    def later(self, write):
+    def add(self, write):
         self.writes.append(write)
 
 
 @pytest.fixture
 def world():
     clock, client, told = FakeClock(), FakeClient(), Told()
-    metrics, state = SchedulerMetrics(clock), ClusterState()
+    metrics, cache = SchedulerMetrics(clock), SchedulerCache()
     queue = SchedulingQueue(clock, lambda pod, at: at)
     binder = Binder(clock, metrics)
-    cycle = GroupCycle(
-        told, client=client, clock=clock, gates={}, groups=Groups(), state=state, queue=queue,
-        chooser=Chooser(state, metrics), binder=binder, reports=told, metrics=metrics, explanations=Explanations(),
+    parts = SchedulerParts(
+        client=client, clock=clock, gates={}, cache=cache, queue=queue, binder=binder, api_dispatcher=told,
+        metrics=metrics, explanations=Explanations(),
     )  # fmt: skip
+    cycle = PodGroupCycle(parts, told, PodScheduler(cache, metrics), Groups())
     yield cycle, queue, told, metrics
     binder.close()
 
 
 def test_only_pods_of_a_group_are_its_affair(world):
     cycle, queue, _, _ = world
-    queue.put(pod("a"))
-    queue.put(pod("b", group=""))
+    queue.add(pod("a"))
+    queue.add(pod("b", group=""))
 
-    assert [cycle.takes(queue.get()) for _ in range(2)] == [True, False]
+    assert [cycle.takes(queue.pop()) for _ in range(2)] == [True, False]
 
 
 def test_a_bug_at_one_pod_leaves_none_of_the_others_in_the_air(world):
     cycle, queue, _, _ = world
     for name in "abc":
-        queue.put(pod(name))
-    first = queue.get()
+        queue.add(pod(name))
+    first = queue.pop()
 
     with pytest.raises(KeyError):
         cycle.schedule(None, first)
 
-    assert queue.pending()["flying"] == 1, "the first is its caller's"
+    assert queue.pending()["in_flight"] == 1, "the first is its caller's"
     assert queue.pending()["backoff"] == 2
 
 
 def test_pods_with_several_schedulers_are_put_back_with_an_error(world):
     cycle, queue, told, metrics = world
-    queue.put(pod("a", schedulerName="mine"))
-    queue.put(pod("b", schedulerName="other", priority=7))
+    queue.add(pod("a", schedulerName="mine"))
+    queue.add(pod("b", schedulerName="other", priority=7))
 
-    cycle.schedule(None, queue.get())
+    cycle.schedule(None, queue.pop())
 
     text = 'all pods in a single pod group should have the same .spec.schedulerName set, got: "other" and "mine"'
     assert told.refused_with == {"a": ("SchedulerError", text), "b": ("SchedulerError", text)}
@@ -107,10 +109,10 @@ def test_pods_with_several_schedulers_are_put_back_with_an_error(world):
 
 def test_a_group_whose_pods_all_went_is_no_affair_at_all(world):
     cycle, queue, told, _ = world
-    queue.put(pod("a"))
-    ticket = queue.get()
-    queue.remove("ns/a")
+    queue.add(pod("a"))
+    queued = queue.pop()
+    queue.delete("ns/a")
 
-    cycle.schedule(None, ticket)
+    cycle.schedule(None, queued)
 
     assert (told.attempts, told.writes) == ([], [])

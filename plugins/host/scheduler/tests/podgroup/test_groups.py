@@ -1,10 +1,10 @@
-"""Pod groups in the queue, in the cluster's state and in a cycle."""
+"""Pod groups in the queue, in the cluster's cache and in a cycle."""
 
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_host.scheduler.cache.cache import ClusterState
-from hyperkube_host.scheduler.podgroup.attempt import Tried, Verdict, verdict
+from hyperkube_host.scheduler.cache.cache import SchedulerCache
+from hyperkube_host.scheduler.podgroup.attempt import PodGroupStatus, PodResult, status
 from hyperkube_host.scheduler.podgroup.conditions import group_patch
 from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
 
@@ -27,66 +27,66 @@ def queue():
 
 def test_a_groups_pods_are_taken_together_wherever_they_wait(queue):
     for name in ("first", "backing-off", "parked"):
-        queue.put(pod(name))
-    queue.put(pod("gated", gate="SchedulingGates"))
-    queue.put(pod("stranger", group="other"))
-    queue.put(pod("alone", group=""))
-    tickets = {ticket.pod["metadata"]["name"]: ticket for ticket in (queue.get() for _ in range(3))}
-    queue.put_back(tickets["backing-off"], error=True)
-    queue.put_back(tickets["parked"], refused_by=["Fit"])
+        queue.add(pod(name))
+    queue.add(pod("gated", gate="SchedulingGates"))
+    queue.add(pod("stranger", group="other"))
+    queue.add(pod("alone", group=""))
+    queued_pods = {queued.pod["metadata"]["name"]: queued for queued in (queue.pop() for _ in range(3))}
+    queue.add_unschedulable(queued_pods["backing-off"], error=True)
+    queue.add_unschedulable(queued_pods["parked"], unschedulable_plugins=["Fit"])
 
-    taken = queue.take_group(G)
+    taken = queue.pop_group(G)
 
-    assert {ticket.key for ticket in taken} == {"default/backing-off", "default/parked"}, "the first is being tried"
-    assert {ticket.attempts for ticket in taken} == {2}
-    assert [queue.get().key for _ in range(2)] == ["default/stranger", "default/alone"]
-    assert queue.take_group(G) == []
+    assert {queued.key for queued in taken} == {"default/backing-off", "default/parked"}, "the first is being tried"
+    assert {queued.attempts for queued in taken} == {2}
+    assert [queue.pop().key for _ in range(2)] == ["default/stranger", "default/alone"]
+    assert queue.pop_group(G) == []
 
 
 def test_a_pod_that_is_active_still_is_taken_once(queue):
     for name in ("a", "b"):
-        queue.put(pod(name))
-    first = queue.get()
-    (other,) = queue.take_group(G)
-    queue.put(pod("later", group=""))
+        queue.add(pod(name))
+    first = queue.pop()
+    (other,) = queue.pop_group(G)
+    queue.add(pod("later", group=""))
 
     assert {first.key, other.key} == {"default/a", "default/b"}
-    assert queue.get().key == "default/later"
+    assert queue.pop().key == "default/later"
 
 
 def test_pods_that_are_gone_are_not_taken(queue):
-    queue.put(pod("a"))
-    queue.remove("default/a")
+    queue.add(pod("a"))
+    queue.delete("default/a")
 
-    assert queue.take_group(G) == []
+    assert queue.pop_group(G) == []
 
 
 def test_members_are_where_pods_are_bound_or_about_to_be():
-    state = ClusterState()
-    state.pod(pod("bound", nodeName="n1"))
-    state.pod(pod("stranger", group="other", nodeName="n1"))
-    state.pod(pod("pending"))
+    cache = SchedulerCache()
+    cache.put_pod(pod("bound", nodeName="n1"))
+    cache.put_pod(pod("stranger", group="other", nodeName="n1"))
+    cache.put_pod(pod("pending"))
 
-    assert state.members(G) == {"default/bound": "n1"}
-    state.pod_gone(pod("bound", nodeName="n1"))
-    assert state.members(G) == {}
+    assert cache.group_members(G) == {"default/bound": "n1"}
+    cache.remove_pod(pod("bound", nodeName="n1"))
+    assert cache.group_members(G) == {}
 
 
 def tried(node=None, waits="", **words):
-    return Tried(None, None, None, node=node, waits=waits, **words)
+    return PodResult(None, None, None, node=node, waits=waits, **words)
 
 
 @pytest.mark.parametrize(
     ("pods", "found"),
     [
-        ([tried("n", "for more"), tried("n")], Verdict.FITS),
-        ([tried("n", "for more"), tried()], Verdict.REFUSED),
-        ([tried(), tried()], Verdict.REFUSED),
-        ([], Verdict.REFUSED),
-        ([tried("n", "for more", needs_room=True), tried("n")], Verdict.WAITS),
-        ([tried("n", "for more", needs_room=True), tried("n", "for more")], Verdict.REFUSED),
-        ([tried("n"), tried("n", needs_room=True)], Verdict.WAITS),
-        ([tried("n"), tried()], Verdict.FITS),
+        ([tried("n", "for more"), tried("n")], PodGroupStatus.FITS),
+        ([tried("n", "for more"), tried()], PodGroupStatus.UNSCHEDULABLE),
+        ([tried(), tried()], PodGroupStatus.UNSCHEDULABLE),
+        ([], PodGroupStatus.UNSCHEDULABLE),
+        ([tried("n", "for more", needs_room=True), tried("n")], PodGroupStatus.WAITS),
+        ([tried("n", "for more", needs_room=True), tried("n", "for more")], PodGroupStatus.UNSCHEDULABLE),
+        ([tried("n"), tried("n", needs_room=True)], PodGroupStatus.WAITS),
+        ([tried("n"), tried()], PodGroupStatus.FITS),
     ],
     ids=[
         "all",
@@ -100,7 +100,7 @@ def tried(node=None, waits="", **words):
     ],
 )
 def test_a_group_fits_once_one_of_its_pods_may_go(pods, found):
-    assert verdict(pods) is found
+    assert status(pods) is found
 
 
 def conditioned(status, reason, message="", generation=1, since="2029-01-01T00:00:00Z"):

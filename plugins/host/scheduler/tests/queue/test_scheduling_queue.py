@@ -15,10 +15,10 @@ def by_priority(entry, queued_at):
 
 def test_pods_come_by_their_sort_key():
     queue = SchedulingQueue(FakeClock(), by_priority)
-    queue.put(pod("low"))
-    queue.put(pod("high", priority=5))
+    queue.add(pod("low"))
+    queue.add(pod("high", priority=5))
 
-    first = queue.get().pod
+    first = queue.pop().pod
 
     assert first["metadata"]["name"] == "high"
 
@@ -26,11 +26,11 @@ def test_pods_come_by_their_sort_key():
 def test_an_unschedulable_pod_waits_for_a_change_and_its_backoff():
     clock = FakeClock()
     queue = SchedulingQueue(clock, by_priority)
-    queue.put(pod("web"))
-    queue.put_back(queue.get())
+    queue.add(pod("web"))
+    queue.add_unschedulable(queue.pop())
     assert queue.pending()["unschedulable"] == 1
 
-    queue.move()
+    queue.move_all()
     waiting = queue.pending()
     clock.advance(1.0)
 
@@ -41,11 +41,11 @@ def test_an_unschedulable_pod_waits_for_a_change_and_its_backoff():
 def test_a_change_during_the_attempt_is_not_lost():
     clock = FakeClock()
     queue = SchedulingQueue(clock, by_priority)
-    queue.put(pod("web"))
-    ticket = queue.get()
+    queue.add(pod("web"))
+    queued = queue.pop()
 
-    queue.move()
-    queue.put_back(ticket)
+    queue.move_all()
+    queue.add_unschedulable(queued)
 
     assert queue.pending()["backoff"] == 1
 
@@ -53,10 +53,10 @@ def test_a_change_during_the_attempt_is_not_lost():
 def test_backoff_doubles_up_to_ten_seconds():
     clock = FakeClock()
     queue = SchedulingQueue(clock, by_priority)
-    queue.put(pod("web"))
+    queue.add(pod("web"))
     waits = []
     for _ in range(6):
-        queue.put_back(queue.get(), error=True)
+        queue.add_unschedulable(queue.pop(), error=True)
         started = clock.monotonic()
         while not queue.pending()["active"]:
             clock.advance(0.5)
@@ -67,10 +67,10 @@ def test_backoff_doubles_up_to_ten_seconds():
 
 def test_a_gated_pod_becomes_active_when_its_gates_go():
     queue = SchedulingQueue(FakeClock(), by_priority, lambda each: "gated" if each["spec"].get("gates") else "")
-    queue.put(pod("web", gates=["a"]))
+    queue.add(pod("web", gates=["a"]))
     held = queue.pending()
 
-    queue.put(pod("web"))
+    queue.add(pod("web"))
 
     assert held["gated"] == 1
     assert queue.pending()["active"] == 1
@@ -79,8 +79,8 @@ def test_a_gated_pod_becomes_active_when_its_gates_go():
 def test_an_unschedulable_pod_is_tried_again_after_five_minutes():
     clock = FakeClock()
     queue = SchedulingQueue(clock, by_priority)
-    queue.put(pod("web"))
-    queue.put_back(queue.get())
+    queue.add(pod("web"))
+    queue.add_unschedulable(queue.pop())
 
     clock.advance(300.0)
 
@@ -89,11 +89,11 @@ def test_an_unschedulable_pod_is_tried_again_after_five_minutes():
 
 def test_a_removed_pod_is_not_handed_out():
     queue = SchedulingQueue(FakeClock(), by_priority)
-    queue.put(pod("gone"))
-    queue.put(pod("stays"))
+    queue.add(pod("gone"))
+    queue.add(pod("stays"))
 
-    queue.remove("default/gone")
-    first = queue.get().pod
+    queue.delete("default/gone")
+    first = queue.pop().pod
 
     assert first["metadata"]["name"] == "stays"
 
@@ -103,43 +103,45 @@ def test_close_ends_the_wait():
 
     queue.close()
 
-    assert queue.get() is None
+    assert queue.pop() is None
 
 
 def test_a_pod_replaced_in_flight_is_not_forgotten_with_the_old_one():
     queue = SchedulingQueue(FakeClock(), by_priority)
     old, new = pod("web"), pod("web")
     old["metadata"]["uid"], new["metadata"]["uid"] = "1", "2"
-    queue.put(old)
-    ticket = queue.get()
+    queue.add(old)
+    queued = queue.pop()
 
-    queue.remove("default/web")
-    queue.put(new)
-    queue.done(ticket)
+    queue.delete("default/web")
+    queue.add(new)
+    queue.done(queued)
 
-    assert not queue.holds(ticket)
-    assert queue.get().pod == new
+    assert not queue.is_current(queued)
+    assert queue.pop().pod == new
 
 
 def test_a_pod_changed_in_flight_is_tried_again_at_once():
     queue = SchedulingQueue(FakeClock(), by_priority)
-    queue.put(pod("web"))
-    ticket = queue.get()
+    queue.add(pod("web"))
+    queued = queue.pop()
 
-    queue.put(pod("web", tolerations=[{"operator": "Exists"}]))
-    queue.put_back(ticket)
+    queue.add(pod("web", tolerations=[{"operator": "Exists"}]))
+    queue.add_unschedulable(queued)
 
     assert queue.pending()["active"] == 1
 
 
 def test_only_changes_that_may_help_wake_a_pod():
-    queue = SchedulingQueue(FakeClock(), by_priority, wakes=lambda plugin, change: (plugin, change) == ("Fit", "node"))
-    queue.put(pod("web"))
-    queue.put_back(queue.get(), refused_by=["Fit"])
+    queue = SchedulingQueue(
+        FakeClock(), by_priority, queueing_hint=lambda plugin, change: (plugin, change) == ("Fit", "node")
+    )
+    queue.add(pod("web"))
+    queue.add_unschedulable(queue.pop(), unschedulable_plugins=["Fit"])
 
-    queue.move("pod")
+    queue.move_all("pod")
     still = queue.pending()["unschedulable"]
-    queue.move("node")
+    queue.move_all("node")
 
     assert still == 1
     assert queue.pending()["backoff"] == 1
@@ -153,14 +155,14 @@ def test_a_gated_pod_is_asked_about_again_after_changes_that_its_gate_names():
         lambda _pod: "" if "gang" in open_gates else "Gang",
         lambda _plugin, change: change == "pod group",
     )
-    queue.put(pod("web"))
+    queue.add(pod("web"))
 
-    queue.move("node")
+    queue.move_all("node")
     open_gates.add("gang")
     before = queue.pending()
-    queue.move("node")
+    queue.move_all("node")
     still = queue.pending()
-    queue.move("pod group")
+    queue.move_all("pod group")
 
     assert (before["gated"], still["gated"]) == (1, 1)
     assert queue.pending()["active"] == 1
@@ -169,9 +171,9 @@ def test_a_gated_pod_is_asked_about_again_after_changes_that_its_gate_names():
 def test_an_activated_pod_skips_its_back_off():
     queue = SchedulingQueue(FakeClock(), by_priority)
     for name in ("failed", "refused"):
-        queue.put(pod(name))
-    queue.put_back(queue.get(), error=True)
-    queue.put_back(queue.get(), refused_by=["A"])
+        queue.add(pod(name))
+    queue.add_unschedulable(queue.pop(), error=True)
+    queue.add_unschedulable(queue.pop(), unschedulable_plugins=["A"])
 
     for name in ("failed", "refused", "unknown"):
         queue.activate(f"default/{name}")
@@ -188,14 +190,14 @@ def test_many_gated_pods_cost_one_question_for_each_gate():
         lambda plugin, change: asked.append((plugin, change)),
     )
     for number in range(10):
-        queue.put(pod(f"p{number}"))
+        queue.add(pod(f"p{number}"))
 
-    queue.move("node")
-    queue.remove("default/p0")
+    queue.move_all("node")
+    queue.delete("default/p0")
     left = queue.pending()["gated"]
     for number in range(1, 5):
-        queue.remove(f"default/p{number}")
-    queue.move("pod")
+        queue.delete(f"default/p{number}")
+    queue.move_all("pod")
 
     assert asked == [("A", "node"), ("B", "node"), ("B", "pod")]
     assert left == 9
@@ -204,12 +206,12 @@ def test_many_gated_pods_cost_one_question_for_each_gate():
 def test_a_pod_whose_claims_were_made_is_tried_again():
     held = {"a": "no claim"}
     queue = SchedulingQueue(FakeClock(), by_priority, gate=lambda each: held.get(each["metadata"]["name"], ""))
-    queue.put(pod("a"))
+    queue.add(pod("a"))
     gated = queue.pending()["gated"]
     held.clear()
 
-    queue.put({**pod("a"), "status": {"conditions": []}})
+    queue.add({**pod("a"), "status": {"conditions": []}})
     untouched = queue.pending()["gated"]
-    queue.put({**pod("a"), "status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "a-gpu-x"}]}})
+    queue.add({**pod("a"), "status": {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": "a-gpu-x"}]}})
 
     assert (gated, untouched, queue.pending()["active"]) == (1, 1, 1)

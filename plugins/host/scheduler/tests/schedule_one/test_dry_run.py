@@ -8,8 +8,8 @@ pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
-from hyperkube_host.scheduler.framework.runtime import build_profile
-from hyperkube_host.scheduler.schedule_one.dry_run import TableTrial
+from hyperkube_host.scheduler.framework.runtime import new_framework
+from hyperkube_host.scheduler.schedule_one.dry_run import NodeTableDryRun
 from hyperkube_scheduler.default_provider import PROVIDER
 from hyperkube_testing.scheduling.tables import pod_info, table
 
@@ -36,18 +36,18 @@ def test_why_not(cpu, memory, expected):
     client = FakeClient()
     informers = InformerFactory(client)
     informers.start()
-    built = build_profile(PROVIDER, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
+    built = new_framework(PROVIDER, client=client, informers=informers, clock=FakeClock(), options={}, gates={})
     nodes = table({"name": "a", "cpu": "2", "memory": "2Gi"})
     stays, goes = asking("stays", "0", "1Gi" if expected else "0"), asking("goes", cpu, memory)
     for each in (stays, goes):
         nodes.put_pod(each, "a")
     new = pod_info(asking("new", "2", "2Gi"), nodes)
-    trial = TableTrial(new, nodes, Algorithm(built.filters, built.scores, Random(1)))
+    dry_run = NodeTableDryRun(new, nodes, Algorithm(built.filters, built.scores, Random(1)))
 
     if len(expected) < 2:
-        trial.remove(0, goes)
+        dry_run.remove(0, goes)
 
-    assert (trial.fits(0), list(trial.why_not(0))) == (not expected, expected)
-    trial.restore()
+    assert (dry_run.fits(0), list(dry_run.why_not(0))) == (not expected, expected)
+    dry_run.restore()
     assert len(nodes.pods(0)) == 2
     informers.stop()

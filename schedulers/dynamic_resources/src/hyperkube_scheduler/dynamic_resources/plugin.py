@@ -20,6 +20,7 @@ from hyperkube.client.events import EventRecorder
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import (
     MAX_SCORE,
+    DryRun,
     Filtered,
     FilterPlugin,
     NodeTable,
@@ -31,7 +32,6 @@ from hyperkube.hookspecs.scheduling import (
     PreFiltered,
     ReservePlugin,
     ScorePlugin,
-    Trial,
 )
 from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, namespace_of, uid_of
 
@@ -51,7 +51,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
     get ready. Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go``.
     """
 
-    wakes_on = CHANGES | {"node"}
+    events_to_register = CHANGES | {"node"}
     skips_by_template = True
     _claims: DeviceClaims | None = None
     _selectors: Selectors | None = None
@@ -145,7 +145,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         return scores if not best else scores * MAX_SCORE // best
 
     def post_filter(
-        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], trial: Trial
+        self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
     ) -> Callable[[], Nomination] | Nomination:
         """Give an allocation back that nobody else uses and that keeps the pod from every node."""
         plan = _plan_of(pod)

@@ -45,7 +45,7 @@ class _ByOwners(ScorePlugin):
             return np.zeros(len(nodes), dtype=np.int64)
         like = (
             group
-            for group in nodes.pod_groups()
+            for group in nodes.pod_counts()
             if group.namespace == namespace
             and not group.deleting
             and all(selector.matches(group.labels) for selector in selectors)
@@ -155,7 +155,7 @@ class EvenPodsSpreadPriority(ScorePlugin):
         for row in constraints:
             selector = from_label_selector(row.get("labelSelector"))
             like = (
-                group for group in nodes.pod_groups() if group.namespace == namespace and selector.matches(group.labels)
+                group for group in nodes.pod_counts() if group.namespace == namespace and selector.matches(group.labels)
             )
             sums, _, codes = per_domain(nodes, row["topologyKey"], per_node(like, len(nodes)), counting)
             total += sums[codes]

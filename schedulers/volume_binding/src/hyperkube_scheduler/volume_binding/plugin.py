@@ -61,7 +61,7 @@ class VolumeBinding(FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
     Source: kubernetes ``pkg/scheduler/framework/plugins/volumebinding/`` (volume_binding.go, binder.go).
     """
 
-    wakes_on = CHANGES | {"node"}
+    events_to_register = CHANGES | {"node"}
     skips_by_template = True
     _claims: Claims | None = None
 

@@ -14,7 +14,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 
 if TYPE_CHECKING:
-    from hyperkube_host.scheduler.simulation import Outcome
+    from hyperkube_host.scheduler.simulation import SimulationResult
 
 _FILE = click.Path(path_type=Path)
 _DEFAULT = "default"
@@ -99,7 +99,9 @@ def _read(kubeconfig: Path | None, data_dir: Path) -> list[Object]:
     return found
 
 
-def _simulate(cluster: Sequence[Object], pods: Sequence[Object], options: dict[str, object], seed: int) -> Outcome:
+def _simulate(
+    cluster: Sequence[Object], pods: Sequence[Object], options: dict[str, object], seed: int
+) -> SimulationResult:
     from hyperkube_host.scheduler.simulation import simulate
 
     if not any(obj.get("kind") == "Node" for obj in cluster):
@@ -107,7 +109,7 @@ def _simulate(cluster: Sequence[Object], pods: Sequence[Object], options: dict[s
     return simulate(cluster, pods, options, seed=seed)
 
 
-def _write(path: Path, outcomes: dict[str, Outcome]) -> None:
+def _write(path: Path, outcomes: dict[str, SimulationResult]) -> None:
     from hyperkube_command.simulate.plot import page, svg
 
     try:

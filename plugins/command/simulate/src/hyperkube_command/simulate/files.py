@@ -73,7 +73,7 @@ def pods_of(objects: Iterable[Object], cluster: Iterable[Object], path: Path) ->
         UsageError: an object that makes no pods, or a priority class that the cluster does not have.
     """
     priorities = _priorities(cluster)
-    return [_completed(pod, priorities, path) for obj in objects for pod in _asked(obj, path)]
+    return [_completed(pod, priorities, path) for obj in objects for pod in _ask_filters(obj, path)]
 
 
 def options_of(config: Path | None, provider: str) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _flat(document: Any, path: Path) -> Iterator[Object]:
             yield row
 
 
-def _asked(obj: Object, path: Path) -> Iterator[Object]:
+def _ask_filters(obj: Object, path: Path) -> Iterator[Object]:
     kind, spec = str(obj["kind"]), obj.get("spec") or {}
     if kind == "Pod":
         yield obj

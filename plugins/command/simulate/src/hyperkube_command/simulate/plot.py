@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 
 from hyperkube_command.simulate.report import Outcomes, as_text
-from hyperkube_host.scheduler.simulation import Outcome, Use
+from hyperkube_host.scheduler.simulation import SimulationResult, Use
 
 COLOURS = {"cpu": ("#1f5fa8", "#8fbbe8"), "memory": ("#2f7d4f", "#9fd3b2")}
 """Resource → before, added."""
@@ -44,7 +44,7 @@ def page(outcomes: Outcomes) -> str:
     )
 
 
-def _panel(name: str, outcome: Outcome, height: int) -> list[str]:
+def _panel(name: str, outcome: SimulationResult, height: int) -> list[str]:
     said = f"{len(outcome.placed)} placed, {len(outcome.pending)} pending, {len(outcome.evicted)} evicted"
     parts = [
         f'<text x="0" y="20" font-size="14" font-weight="bold">{escape(name)}</text>',

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hyperkube_host.scheduler.simulation import RESOURCES, Outcome, Use, Uses
+from hyperkube_host.scheduler.simulation import RESOURCES, SimulationResult, Use, Uses
 
 from hyperkube.machinery.objects import Object
 
-Outcomes = Mapping[str, Outcome]
+Outcomes = Mapping[str, SimulationResult]
 """What a configuration is called → what came of it."""
 
 
@@ -36,7 +36,7 @@ def total(uses: Uses, resource: str) -> Use:
     return Use(sum(row.requested for row in rows), sum(row.allocatable for row in rows))
 
 
-def _one(outcome: Outcome) -> Object:
+def _one(outcome: SimulationResult) -> Object:
     nodes = [
         {
             "node": name,

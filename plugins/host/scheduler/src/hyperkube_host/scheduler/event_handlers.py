@@ -1,13 +1,14 @@
-"""The API's news of nodes and pods: to the cluster's state, and to the pods that wait for just that."""
+"""The API's news of nodes and pods: to the cluster's cache, and to the pods that wait for just that."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from hyperkube_host.scheduler.cache.cache import ClusterState
-from hyperkube_host.scheduler.cache.resizes import is_infeasible, unlike_spec
+from hyperkube_host.scheduler.cache.cache import SchedulerCache
+from hyperkube_host.scheduler.cache.resizes import is_infeasible, resized_statuses
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.profile.profiles import Profiles
+from hyperkube_host.scheduler.queue.cluster_events import NODE, NODE_DELETED, POD, POD_DELETED
 from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
 
 from hyperkube.client.informer import InformerFactory
@@ -16,13 +17,13 @@ from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of, labels_of, name_of
 
 
-class ClusterNews:
+class EventHandlers:
     """Takes in what informers say, and times it; its methods are called on the informers' threads."""
 
     def __init__(
-        self, state: ClusterState, queue: SchedulingQueue, profiles: Profiles, metrics: SchedulerMetrics
+        self, cache: SchedulerCache, queue: SchedulingQueue, profiles: Profiles, metrics: SchedulerMetrics
     ) -> None:
-        self._state = state
+        self._cache = cache
         self._queue = queue
         self._profiles = profiles
         self._metrics = metrics
@@ -46,34 +47,34 @@ class ClusterNews:
         self._metrics.event(event, self._metrics.clock.monotonic() - since)
 
     def _node(self, node: Object) -> None:
-        if self._state.node(node):
-            self._queue.move("node")
+        if self._cache.put_node(node):
+            self._queue.move_all(NODE)
 
     def _node_gone(self, node: Object) -> None:
-        self._state.node_gone(NodeName(name_of(node)))
-        self._queue.move("node gone")
+        self._cache.remove_node(NodeName(name_of(node)))
+        self._queue.move_all(NODE_DELETED)
 
     def _pod(self, old: Object | None, pod: Object) -> None:
         ended = is_terminal(pod)
-        placed = self._state.pod(pod)
+        placed = self._cache.put_pod(pod)
         if placed or ended or is_being_deleted(pod):
             if not placed or pod.get("spec", {}).get("nodeName"):
-                self._queue.remove(key_of(pod))
+                self._queue.delete(key_of(pod))
             if ended and (old is None or not is_terminal(old)):
-                self._queue.move("pod gone")
+                self._queue.move_all(POD_DELETED)
             elif old is None or _concerns_others(old, pod):
-                self._queue.move("pod")
+                self._queue.move_all(POD)
             if old is not None and _asks_otherwise(old, pod):
-                self._queue.move("pod gone")
+                self._queue.move_all(POD_DELETED)
         elif self._profiles.handles(pod):
             if old is None:
-                self._state.adopt(pod, priority_of(pod))
-            self._queue.put(pod)
+                self._cache.nominate_from_status(pod, priority_of(pod))
+            self._queue.add(pod)
 
     def _pod_gone(self, pod: Object) -> None:
-        self._queue.remove(key_of(pod))
-        if self._state.pod_gone(pod):
-            self._queue.move("pod gone")
+        self._queue.delete(key_of(pod))
+        if self._cache.remove_pod(pod):
+            self._queue.move_all(POD_DELETED)
 
 
 def _kind(pod: Object) -> str:
@@ -84,7 +85,7 @@ def _asks_otherwise(old: Object, new: Object) -> bool:
     """Tell whether a placed pod is or was resized: like one that went, it may have left room."""
     if (old.get("spec") or {}).get("resources") != (new.get("spec") or {}).get("resources"):
         return True
-    if unlike_spec(old) != unlike_spec(new) or is_infeasible(old) != is_infeasible(new):
+    if resized_statuses(old) != resized_statuses(new) or is_infeasible(old) != is_infeasible(new):
         return True
     return any(
         before.get("resources") != after.get("resources")

@@ -9,23 +9,31 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from hyperkube_host.scheduler.api_dispatcher.api_dispatcher import Reports
-from hyperkube_host.scheduler.binding.bind_rate import BindRate
-from hyperkube_host.scheduler.binding.binder import Binder, NotBound
-from hyperkube_host.scheduler.cache.cache import EXPIRY_SECONDS, ClusterState
+from hyperkube_host.scheduler.api_dispatcher.api_dispatcher import ApiDispatcher
+from hyperkube_host.scheduler.binding.bind_rate import BindPodsRateLimiter
+from hyperkube_host.scheduler.binding.binder import Binder
+from hyperkube_host.scheduler.cache.cache import EXPIRY_SECONDS, SchedulerCache
 from hyperkube_host.scheduler.cache.placed_pods import PlacedPods
 from hyperkube_host.scheduler.config.configuration import to_object
-from hyperkube_host.scheduler.config.sources import Source, source_of
-from hyperkube_host.scheduler.event_handlers import ClusterNews
+from hyperkube_host.scheduler.config.sources import source_of
+from hyperkube_host.scheduler.event_handlers import EventHandlers
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
 from hyperkube_host.scheduler.explain.explanations import Explanations
 from hyperkube_host.scheduler.gauges import offer_gauges
-from hyperkube_host.scheduler.metrics.metrics import ERROR, SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
-from hyperkube_host.scheduler.metrics.point_times import HintTimes
-from hyperkube_host.scheduler.podgroup.cycle import GATES, GroupCycle
-from hyperkube_host.scheduler.profile.profiles import DEFAULT_NAME, Profiles, Running
-from hyperkube_host.scheduler.queue.scheduling_queue import UNSCHEDULABLE_SECONDS, SchedulingQueue, Ticket
-from hyperkube_host.scheduler.schedule_one.schedule_pod import Chooser
+from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
+from hyperkube_host.scheduler.metrics.point_times import TimedQueueingHint
+from hyperkube_host.scheduler.podgroup.cycle import GATES, PodGroupCycle
+from hyperkube_host.scheduler.profile.profiles import DEFAULT_NAME, Profiles
+from hyperkube_host.scheduler.queue.cluster_events import POD_DELETED
+from hyperkube_host.scheduler.queue.scheduling_queue import (
+    UNSCHEDULABLE_SECONDS,
+    QueuedPodInfo,
+    QueueState,
+    SchedulingQueue,
+)
+from hyperkube_host.scheduler.schedule_one.parts import SchedulerParts
+from hyperkube_host.scheduler.schedule_one.schedule_one import ScheduleOne
+from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
 from hyperkube_lib.leader_election import LeaderElector, election_options, make_identity
 
 from hyperkube.client.client import Client
@@ -39,15 +47,13 @@ from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import (
     NodeName,
     Object,
-    key_of,
     name_of,
     namespace_of,
     uid_of,
 )
 
 if TYPE_CHECKING:
-    from hyperkube_host.scheduler.cache.pod_info import QueuedPod, Templates
-    from hyperkube_host.scheduler.framework.schedule_result import Decision
+    pass
 
 _log = logging.getLogger("hyperkube.scheduler")
 RELOAD_SECONDS = 1.0
@@ -81,47 +87,53 @@ class Scheduler:
         self._client = client
         self._options = options
         self._on_lost = on_lost
-        self._recorder = EventRecorder(client, self._clock, str(options.get("scheduler-name") or "default-scheduler"))
+        self._recorder = EventRecorder(client, self._clock, str(options.get("scheduler-name") or DEFAULT_NAME))
         self._informers = InformerFactory(client, self._clock, projections={PODS: PlacedPods()})
-        self._source: Source = source_of(options, client)
+        self._source = source_of(options, client)
         self.metrics = SchedulerMetrics(self._clock)
         self._profiles = Profiles(
             self._source.read(), client, self._informers, self._clock, options, self.wake, self, self.metrics, random
         )
         if self._source.files:
-            self._profiles.running()  # what a file says wrong should be known before anything runs
-        settings = self._profiles.configuration
-        self._queue = SchedulingQueue(
-            self._clock,
-            self._profiles.sort_key,
-            self._profiles.gate,
-            HintTimes(self._profiles.wakes, self.metrics),
-            first_backoff=settings.first_backoff_seconds,
-            max_backoff=settings.max_backoff_seconds,
-            unschedulable_seconds=float(options.get("pod-max-in-unschedulable-pods-duration") or UNSCHEDULABLE_SECONDS),
-            incoming=self.metrics.incoming,
-        )
-        self._state = ClusterState()
-        self._binder = Binder(self._clock, self.metrics, BindRate.of(options, self._clock), self._is_stored)
-        self._chooser = Chooser(self._state, self.metrics)
-        self._news = ClusterNews(self._state, self._queue, self._profiles, self.metrics)
-        self._reports = Reports(client, self._clock, self._recorder, self._queue.has_active)
-        self._templates: Templates | None = None
+            self._profiles.loaded()  # what a file says wrong should be known before anything runs
+        parts = self._parts = self._make_parts()
+        self._queue, self._cache, self._binder = parts.queue, parts.cache, parts.binder
+        self.explanations = parts.explanations
+        pod_scheduler = PodScheduler(parts.cache, parts.metrics)
+        self._schedule_one = ScheduleOne(parts, pod_scheduler)
+        groups = self._informers.informer(POD_GROUPS) if any(parts.gates.get(name) for name in GATES) else None
+        self._pod_group_cycle = PodGroupCycle(parts, self._schedule_one, pod_scheduler, groups)
+        self._event_handlers = EventHandlers(parts.cache, parts.queue, self._profiles, parts.metrics)
         self._elector: LeaderElector | None = None
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._synced = False
+        offer_gauges(parts.metrics, parts.queue, parts.cache, parts.binder)
+
+    def _make_parts(self) -> SchedulerParts:
+        options, clock, profiles = self._options, self._clock, self._profiles
+        queue = SchedulingQueue(
+            clock,
+            profiles.sort_key,
+            profiles.gate,
+            TimedQueueingHint(profiles.queueing_hint, self.metrics),
+            first_backoff=profiles.configuration.first_backoff_seconds,
+            max_backoff=profiles.configuration.max_backoff_seconds,
+            unschedulable_seconds=float(options.get("pod-max-in-unschedulable-pods-duration") or UNSCHEDULABLE_SECONDS),
+            incoming=self.metrics.incoming,
+        )
         path = str(options.get("explanations-file") or "")
-        kept = ExplanationFile(Path(path)) if path else None
-        self.explanations = Explanations(file=kept, busy=self._queue.has_active)
-        gates = options.get("feature-gates") or {}
-        self._group_cycle = GroupCycle(
-            self, client=client, clock=self._clock, gates=gates,
-            groups=self._informers.informer(POD_GROUPS) if any(gates.get(name) for name in GATES) else None,
-            state=self._state, queue=self._queue, chooser=self._chooser, binder=self._binder, reports=self._reports,
-            metrics=self.metrics, explanations=self.explanations,
-        )  # fmt: skip
-        offer_gauges(self.metrics, self._queue, self._state, self._binder)
+        return SchedulerParts(
+            client=self._client,
+            clock=clock,
+            gates=options.get("feature-gates") or {},
+            cache=SchedulerCache(),
+            queue=queue,
+            binder=Binder(clock, self.metrics, BindPodsRateLimiter.of(options, clock), self._is_stored),
+            api_dispatcher=ApiDispatcher(self._client, clock, self._recorder, queue.has_active),
+            explanations=Explanations(file=ExplanationFile(Path(path)) if path else None, busy=queue.has_active),
+            metrics=self.metrics,
+        )
 
     def start(self) -> None:
         """Start watching, and scheduling once elected; returns at once."""
@@ -178,11 +190,11 @@ class Scheduler:
         if self._thread.is_alive():
             self._thread.join(5.0)
         self._binder.close()
-        self._reports.close()
+        self._parts.api_dispatcher.close()
         self.explanations.close()
         self._profiles.close()
 
-    def pending(self) -> dict[str, int]:
+    def pending(self) -> dict[QueueState, int]:
         """Return how many pods are in each part of the queue, as `SchedulingQueue.pending` does."""
         return self._queue.pending()
 
@@ -203,7 +215,7 @@ class Scheduler:
 
     def wake(self, change: str) -> None:
         """Try pods again which a change of that kind may help; plugins tell their own kinds through this."""
-        self._queue.move(change)
+        self._queue.move_all(change)
 
     def allow(self, key: str) -> None:
         """Let a pod be bound that a permit plugin made wait."""
@@ -224,8 +236,8 @@ class Scheduler:
             self._on_lost()
 
     def _run(self) -> None:
-        self._profiles.running()
-        self._news.watch(self._informers)
+        self._profiles.loaded()
+        self._event_handlers.watch(self._informers)
         if not self._closing.is_set():
             self._informers.start()
             self._informers.wait_synced()
@@ -233,15 +245,20 @@ class Scheduler:
             self._clock.call_later(EXPIRY_SECONDS, self._expire)
             if self._source.files:
                 self._clock.call_later(RELOAD_SECONDS, self._reload)
-        while (ticket := self._queue.get()) is not None:
+        while (queued := self._queue.pop()) is not None:
             started = self._clock.monotonic()
             try:
-                self._schedule(ticket)
+                self._schedule(queued)
             except Exception:  # noqa: BLE001  one pod must not end the scheduling; it is logged and tried again
-                _log.exception("scheduling %s failed", ticket.key)
-                self.attempted(ticket, ERROR, started)
-                self._state.forget(ticket.pod)
-                self._queue.put_back(ticket, error=True)
+                _log.exception("scheduling %s failed", queued.key)
+                self._schedule_one.failed_with_a_bug(queued, started)
+
+    def _schedule(self, queued: QueuedPodInfo) -> None:
+        profile = self._profiles.of(queued.pod)
+        if profile is not None and self._pod_group_cycle.takes(queued):
+            self._pod_group_cycle.schedule(profile, queued)
+        elif profile is not None:
+            self._schedule_one.schedule(profile, queued)
 
     def _reload(self) -> None:
         """Look whether the configuration's files changed; a bad one leaves everything as it was."""
@@ -257,65 +274,18 @@ class Scheduler:
             else:
                 _log.info("the configuration was reloaded")
                 self._recorder.event(_CONFIGURATION, "Normal", "ConfigurationReloaded", "read again after a change")
-                self._queue.regate()
-                self._queue.move()
+                self._queue.recheck_gated()
+                self._queue.move_all()
         self._clock.call_later(RELOAD_SECONDS, self._reload)
 
     def _expire(self) -> None:
         """Count pods no longer whose bindings the API took and never spoke of."""
         if self._closing.is_set():
             return
-        for key in self._state.expire(self._clock.monotonic()):
+        for key in self._cache.cleanup_assumed(self._clock.monotonic()):
             _log.warning("pod %s: no news of its binding for %g s; it is not counted any more", key, EXPIRY_SECONDS)
-            self._queue.move("pod gone")
+            self._queue.move_all(POD_DELETED)
         self._clock.call_later(EXPIRY_SECONDS, self._expire)
-
-    def _schedule(self, ticket: Ticket) -> None:
-        running = self._profiles.of(ticket.pod)
-        if running is not None and self._group_cycle.takes(ticket):
-            self._group_cycle.schedule(running, ticket)
-            return
-        started = self._clock.monotonic()
-        with self._state.table().lock:
-            if running is None or not self._queue.holds(ticket):
-                return
-            info = self.prepare(ticket)
-            decision = self._chooser.decide(running, info)
-            self.metrics.decided(self._clock.monotonic() - started)
-            if decision.node is not None:
-                self._state.assume(info, decision.node)
-        self.explanations.record(info.key, decision)
-        if decision.node is None:
-            self._unschedulable(running, info, decision, ticket)
-            self.explanations.keep(info.key, decision)
-            self.attempted(ticket, UNSCHEDULABLE, started)
-            return
-        self.explanations.keep(info.key, decision)
-        node = decision.node
-        try:
-            self._binder.submit(running.profile, info, node, lambda error: self.finished(ticket, node, error, started))
-        except NotBound as refusal:
-            self._failed(ticket, refusal, started)
-
-    def prepare(self, ticket: Ticket) -> QueuedPod:
-        """Make a pod ready to be decided about; the table's lock is held."""
-        from hyperkube_host.scheduler.cache.pod_info import QueuedPod, Templates
-
-        if self._templates is None:
-            self._templates = Templates()
-        return QueuedPod.of(ticket.pod, self._state.table(), self._templates)
-
-    def finished(self, ticket: Ticket, node: NodeName, error: NotBound | None, started: float) -> None:
-        """Take note of what came of a binding; called on a binder's thread."""
-        if error is None:
-            self._state.confirm(ticket.pod, self._clock.monotonic())
-            self._queue.done(ticket)
-            self._reports.bound(ticket.pod, node)
-            self.attempted(ticket, SCHEDULED, started)
-            waited = self._clock.monotonic() - ticket.queued_at
-            self.metrics.bound(ticket.attempts, waited, flushed=ticket.flushed)
-        else:
-            self._failed(ticket, error, started)
 
     def _is_stored(self, info: PodInfo, node: NodeName) -> bool:
         try:
@@ -323,40 +293,6 @@ class Scheduler:
         except NotFound:
             return False
         return uid_of(found) == uid_of(info.pod) and found.get("spec", {}).get("nodeName") == node
-
-    def attempted(self, ticket: Ticket, result: str, started: float) -> None:
-        """Take note of an attempt that ended so."""
-        profile = str(ticket.pod.get("spec", {}).get("schedulerName") or DEFAULT_NAME)
-        self.metrics.attempt(result, profile, self._clock.monotonic() - started)
-
-    def _failed(self, ticket: Ticket, error: NotBound, started: float) -> None:
-        self.attempted(ticket, UNSCHEDULABLE if error.rejected else ERROR, started)
-        wanted = self._queue.holds(ticket)
-        self._state.forget(ticket.pod)
-        self._queue.put_back(ticket, refused_by=[error.plugin] if error.plugin else (), error=not error.rejected)
-        self._queue.move("pod gone")
-        if wanted:
-            reason = "Unschedulable" if error.rejected else "SchedulerError"
-            self._reports.refused(ticket.pod, reason, str(error))
-
-    def _unschedulable(self, running: Running, info: QueuedPod, decision: Decision, ticket: Ticket) -> None:
-        refused_by = tuple(decision.refused)
-        nomination = self._chooser.make_room(running, info, decision)
-        message = decision.close(nomination.message)
-        if nomination.node is not None:
-            self.nominate(info, nomination.node)
-        elif not nomination.keeps:
-            self._state.unnominate(info.key)
-        self._queue.put_back(ticket, refused_by=refused_by)
-        nominated = nomination.node if nomination.node or nomination.keeps else NodeName("")
-        self._reports.refused(info.pod, "Unschedulable", message, nominated)
-
-    def nominate(self, info: PodInfo, node: NodeName) -> None:
-        """Take note that room is being made for a pod: those that matter less make theirs elsewhere."""
-        self._state.nominate(info.pod, node, info.priority)
-        for other in self._state.outrank(info.key, node, info.priority):
-            self._reports.unnominated(other.pod, other.node)
-            self._queue.activate(key_of(other.pod))
 
 
 _CONFIGURATION: Object = {

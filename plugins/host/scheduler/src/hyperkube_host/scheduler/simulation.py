@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from hyperkube_host.scheduler.cache.requests import Requests, amount, requests_of
+from hyperkube_host.scheduler.queue.scheduling_queue import QueueState
 from hyperkube_host.scheduler.scheduler import Scheduler
 
 from hyperkube.client.client import MERGE_PATCH, PatchBody, WatchEvent
@@ -99,7 +100,7 @@ Uses = Mapping[str, Mapping[str, Use]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SimulationResult:
     """What came of a simulation.
 
     Attributes:
@@ -177,7 +178,7 @@ class ClusterCopy(FakeClient):
 
 def simulate(
     objects: Sequence[Object], pods: Sequence[Object], options: Mapping[str, Any], *, seed: int = 1
-) -> Outcome:
+) -> SimulationResult:
     """Schedule pods on a copy of a cluster.
 
     Args:
@@ -206,7 +207,7 @@ def simulate(
         real.close()
     left = {key_of(pod): pod for pod in world.objects(PODS)}
     asked = [key for key, pod in first.items() if not _node(pod) and not is_terminal(pod)]
-    return Outcome(
+    return SimulationResult(
         placed={key: _node(left[key]) for key in asked if key in left and _node(left[key])},
         pending={key: reasons[key] for key in asked if key in left and not _node(left[key])},
         evicted={key: _node(pod) for key, pod in first.items() if key not in left},
@@ -256,7 +257,7 @@ def _settle(scheduler: Scheduler, world: ClusterCopy, clock: FakeClock, real: Cl
             continue
         steps = 0
         pending = scheduler.pending()
-        if not pending["backoff"]:
+        if not pending[QueueState.BACKOFF]:
             return
         now = sum(1 for pod in world.objects(PODS) if _node(pod))
         quiet_rounds = quiet_rounds + 1 if now == placed else 0
@@ -272,10 +273,11 @@ def _at_rest(scheduler: Scheduler, world: ClusterCopy, real: Clock, never: threa
         versions = world.latest()
         seen = scheduler.ready() and scheduler.has_seen(versions)
         counts = scheduler.pending()
-        if seen and not counts["active"] and not counts["flying"] and versions == world.latest():
+        if seen and not counts[QueueState.ACTIVE] and not counts[QueueState.IN_FLIGHT] and versions == world.latest():
             return True
         state = (seen, tuple(counts.items()), tuple(versions.items()))
-        same = same + 1 if seen and state == before and counts["flying"] and not counts["active"] else 0
+        binds = bool(counts[QueueState.IN_FLIGHT]) and not counts[QueueState.ACTIVE]
+        same = same + 1 if seen and binds and state == before else 0
         before = state
         real.wait(never, POLL_SECONDS)
     return False

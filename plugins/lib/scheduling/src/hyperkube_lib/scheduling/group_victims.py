@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from hyperkube.hookspecs.pod_groups import GroupKey, GroupTrial, group_of
+from hyperkube.hookspecs.pod_groups import GroupKey, PodGroupDryRun, group_of
 from hyperkube.hookspecs.scheduling import NodeTable
 from hyperkube.kinds.pods import priority_of
 from hyperkube.machinery.objects import Object
@@ -64,13 +64,13 @@ def units_below(priority: int, nodes: NodeTable, lookup: Lookup) -> list[Unit]:
     return sorted((unit for unit in found if unit.priority < priority), key=Unit.importance)
 
 
-def choose(units: Sequence[Unit], trial: GroupTrial, violating: Violating) -> list[Unit] | str:
+def choose(units: Sequence[Unit], dry_run: PodGroupDryRun, violating: Violating) -> list[Unit] | str:
     """Return the units to evict, the most important first, or why none are; the trial is left without them."""
     if not units:
         return NO_VICTIMS
     for unit in units:
-        _move(unit, trial.remove)
-    placed = trial.place()
+        _move(unit, dry_run.remove)
+    placed = dry_run.place()
     if placed is None:
         return NOT_ENOUGH
     most = len(placed)
@@ -78,14 +78,14 @@ def choose(units: Sequence[Unit], trial: GroupTrial, violating: Violating) -> li
     ordered = sorted(units, key=lambda unit: not any(id(pod) in at_stake for _, pod in unit.pods))
     victims: list[Unit] = []
     for unit in ordered:
-        _move(unit, trial.put_back)
-        placed = trial.place()
+        _move(unit, dry_run.put_back)
+        placed = dry_run.place()
         count = len(placed) if placed is not None else 0
         most = max(most, count)
         if placed is None or count < most:
-            _move(unit, trial.remove)
+            _move(unit, dry_run.remove)
             victims.append(unit)
-    trial.place()
+    dry_run.place()
     return sorted(victims, key=Unit.importance)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hyperkube.hookspecs.scheduling import NodeTable, PodGroup
+from hyperkube.hookspecs.scheduling import NodeTable, PodCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
 
-def per_node(groups: Iterable[PodGroup], count: int) -> IntScores:
+def per_node(groups: Iterable[PodCounts], count: int) -> IntScores:
     """Return how many pods of the groups are on each of `count` nodes."""
     total = np.zeros(count, dtype=np.int64)
     for group in groups:

@@ -35,7 +35,7 @@ class PlacementContract:
         plugin: the plugin class.
         settings: its settings.
         nodes: nodes by the keyword arguments of `hyperkube_testing.scheduling.tables.node`.
-        groups: PodGroups for which it makes a difference; name and namespace are filled in.
+        groups: PodCountsIndex for which it makes a difference; name and namespace are filled in.
         placed: where some of each group's pods are: name → node.
     """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from hyperkube_host.scheduler.cache.node_table import Nodes
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 
 from hyperkube.hookspecs.scheduling import FilterPlugin, ScorePlugin
 from hyperkube.machinery.objects import Object
@@ -39,14 +39,14 @@ def table(*nodes: Object) -> Nodes:
     return filled
 
 
-def pod_info(pod: Object, nodes: Nodes) -> QueuedPod:
+def pod_info(pod: Object, nodes: Nodes) -> PreparedPod:
     """Return a pod as plugins get it, with metadata and a container filled in where missing."""
     spec = {"containers": [{"name": "c"}], **pod.get("spec", {})}
     complete = {"metadata": {"name": "pod", "namespace": "default", "uid": "uid"}, **pod, "spec": spec}
-    return QueuedPod.of(complete, nodes)
+    return PreparedPod.of(complete, nodes)
 
 
-def verdicts(plugin: FilterPlugin, pod: QueuedPod, nodes: Nodes) -> list[str]:
+def verdicts(plugin: FilterPlugin, pod: PreparedPod, nodes: Nodes) -> list[str]:
     """Return what a filter says of each node: empty for kept, else its reasons, with ``! `` before where nothing helps.
 
     ``! `` stands for upstream's UnschedulableAndUnresolvable: evicting pods would not make the node fit.
@@ -66,7 +66,7 @@ def verdicts(plugin: FilterPlugin, pod: QueuedPod, nodes: Nodes) -> list[str]:
     return said
 
 
-def scores(plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes) -> list[int] | None:
+def scores(plugin: ScorePlugin, pod: PreparedPod, nodes: Nodes) -> list[int] | None:
     """Return each node's score, normalized as if all nodes were feasible; None where the plugin skips the pod."""
     import numpy as np
 

@@ -35,7 +35,7 @@ class _Refusal:
     nominated: NodeName | None
 
 
-class Reports:
+class ApiDispatcher:
     """Writes on one thread, which lives while there is something to write."""
 
     def __init__(self, client: Client, clock: Clock, recorder: EventRecorder, busy: Callable[[], bool]) -> None:
@@ -49,30 +49,30 @@ class Reports:
         self._refused: deque[_Refusal] = deque()
         self._writes: deque[Callable[[], None]] = deque()
         self._writing = False
-        self._hurry = False
+        self._closing = False
         self._idle = threading.Event()
         self._idle.set()
 
-    def bound(self, pod: Object, node: NodeName) -> None:
+    def record_scheduled(self, pod: Object, node: NodeName) -> None:
         """Tell that a pod was bound."""
         with self._condition:
             self._bound.append((pod, node))
             self._wake()
 
-    def refused(self, pod: Object, reason: str, message: str, nominated: NodeName | None = None) -> None:
+    def record_failure(self, pod: Object, reason: str, message: str, nominated: NodeName | None = None) -> None:
         """Tell why a pod has no node, in an event and in its condition."""
         with self._condition:
             self._refused.append(_Refusal(pod, reason, message, nominated))
             self._wake()
 
-    def unnominated(self, pod: Object, node: NodeName) -> None:
+    def clear_nomination(self, pod: Object, node: NodeName) -> None:
         """Tell that no room is made for a pod on a node any more: one that matters more takes it."""
         told = {**pod, "status": {**(pod.get("status") or {}), "nominatedNodeName": node}}
         with self._condition:
             self._refused.append(_Refusal(told, "", "", NodeName("")))
             self._wake()
 
-    def later(self, write: Callable[[], None]) -> None:
+    def add(self, write: Callable[[], None]) -> None:
         """Have something else written, soon; `write` handles refusals of the API that it expects."""
         with self._condition:
             self._writes.append(write)
@@ -81,7 +81,7 @@ class Reports:
     def close(self) -> None:
         """Write what is left, within a second or so."""
         with self._condition:
-            self._hurry = True
+            self._closing = True
             self._condition.notify_all()
         self._idle.wait(2.0)
         self._recorder.flush(1.0)
@@ -96,9 +96,9 @@ class Reports:
     def _run(self) -> None:
         while True:
             with self._condition:
-                if not self._refused and not self._writes and self._bound and not self._hurry and self._busy():
+                if not self._refused and not self._writes and self._bound and not self._closing and self._busy():
                     self._condition.wait_for(
-                        lambda: self._hurry or bool(self._refused or self._writes), PATIENCE_SECONDS
+                        lambda: self._closing or bool(self._refused or self._writes), PATIENCE_SECONDS
                     )
                 refused, writes = list(self._refused), list(self._writes)
                 self._refused.clear()

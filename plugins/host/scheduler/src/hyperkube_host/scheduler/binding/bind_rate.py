@@ -9,7 +9,7 @@ from typing import Any, Self
 from hyperkube.machinery.clock import Clock
 
 
-class BindRate:
+class BindPodsRateLimiter:
     """Hands out `burst` bindings at once and `qps` per second from then on; thread-safe."""
 
     def __init__(self, clock: Clock, qps: float, burst: int) -> None:

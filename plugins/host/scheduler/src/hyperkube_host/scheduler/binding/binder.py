@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from hyperkube_host.scheduler.binding.bind_rate import BindRate
-from hyperkube_host.scheduler.framework.runtime import Profile
+from hyperkube_host.scheduler.binding.bind_rate import BindPodsRateLimiter
+from hyperkube_host.scheduler.framework.runtime import Framework
 from hyperkube_host.scheduler.metrics.metrics import SCHEDULED, UNSCHEDULABLE, SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import PointTimes
 
@@ -53,13 +53,13 @@ class Binder:
         self,
         clock: Clock,
         metrics: SchedulerMetrics | None = None,
-        rate: BindRate | None = None,
+        rate: BindPodsRateLimiter | None = None,
         stored: Stored = lambda _pod, _node: False,
     ) -> None:
         """Take what counts and limits bindings, and what asks the API about one whose answer was an error."""
         self._clock = clock
         self._stored = stored
-        self._rate = rate or BindRate(clock, 0.0, 0)
+        self._rate = rate or BindPodsRateLimiter(clock, 0.0, 0)
         self._closing = threading.Event()
         self._metrics = metrics or SchedulerMetrics(clock)
         self._lock = threading.Lock()
@@ -68,50 +68,50 @@ class Binder:
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="binder")
         self._closed = False
 
-    def submit(self, profile: Profile, pod: PodInfo, node: NodeName, finished: Finished) -> None:
+    def submit(self, framework: Framework, pod: PodInfo, node: NodeName, finished: Finished) -> None:
         """Reserve and ask for permission now, on the caller's thread; then bind in the background.
 
         Raises:
             NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
         """
-        self.reserve(profile, pod, node)
-        self.submit_reserved(profile, pod, node, finished)
+        self.reserve(framework, pod, node)
+        self.submit_reserved(framework, pod, node, finished)
 
-    def reserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+    def reserve(self, framework: Framework, pod: PodInfo, node: NodeName) -> None:
         """Reserve only.
 
         Raises:
             NotBound: a plugin refused; everything reserved was given back.
         """
-        laps = PointTimes(self._metrics, _profile_name(pod))
-        laps.begin()
-        with _timed(laps, "Reserve"):
-            self._reserve(profile, pod, node, laps)
+        timer = PointTimes(self._metrics, _profile_name(pod))
+        timer.begin()
+        with _timed(timer, "Reserve"):
+            self._reserve(framework, pod, node, timer)
 
-    def unreserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
+    def unreserve(self, framework: Framework, pod: PodInfo, node: NodeName) -> None:
         """Give back what was reserved."""
-        self._unreserve(profile, pod, node)
+        self._unreserve(framework, pod, node)
 
-    def submit_reserved(self, profile: Profile, pod: PodInfo, node: NodeName, finished: Finished) -> None:
+    def submit_reserved(self, framework: Framework, pod: PodInfo, node: NodeName, finished: Finished) -> None:
         """Ask for permission now, on the caller's thread; then bind in the background.
 
         Raises:
             NotBound: a plugin refused; everything reserved was given back, and `finished` will not be called.
         """
-        laps = PointTimes(self._metrics, _profile_name(pod))
-        laps.begin()
+        timer = PointTimes(self._metrics, _profile_name(pod))
+        timer.begin()
         try:
-            with _timed(laps, "Permit"):
-                waits = self._permit(profile, pod, node, laps)
+            with _timed(timer, "Permit"):
+                waits = self._permit(framework, pod, node, timer)
         except NotBound:
-            self._unreserve(profile, pod, node)
+            self._unreserve(framework, pod, node)
             raise
         with self._lock:
             self._under_way += 1
-        if waits is None and not any(plugin.may_wait(pod) for _, plugin in profile.pre_binds):
-            self._pool.submit(self._run, profile, pod, node, finished, None)
+        if waits is None and not any(plugin.may_wait(pod) for _, plugin in framework.pre_binds):
+            self._pool.submit(self._run, framework, pod, node, finished, None)
         else:
-            arguments = (profile, pod, node, finished, waits)
+            arguments = (framework, pod, node, finished, waits)
             threading.Thread(target=self._run, args=arguments, name=f"bind-{pod.key}", daemon=True).start()
 
     def under_way(self) -> int:
@@ -137,24 +137,24 @@ class Binder:
             self.reject(key, "the scheduler is shutting down")
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _reserve(self, profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes) -> None:
-        for name, plugin in profile.reserves:
-            reason = laps.ask(name, "Reserve", plugin.reserve, pod, node)
+    def _reserve(self, framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
+        for name, plugin in framework.reserves:
+            reason = timer.ask(name, "Reserve", plugin.reserve, pod, node)
             if reason:
-                self._unreserve(profile, pod, node)
+                self._unreserve(framework, pod, node)
                 raise NotBound(f"reserve plugin {name!r}: {reason}", rejected=True, plugin=name)
 
     def _permit(
-        self, profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes
+        self, framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes
     ) -> tuple[str, float, _Waiting] | None:
         """Return the plugin that makes the pod wait, and for how long, if one does."""
         longest: tuple[str, float, _Waiting] | None = None
-        for name, plugin in profile.permits:
+        for name, plugin in framework.permits:
             waiting = _Waiting(threading.Event())
             with self._lock:
                 self._waiting.setdefault(pod.key, waiting)
                 waiting = self._waiting[pod.key]
-            permission = laps.ask(name, "Permit", plugin.permit, pod, node)
+            permission = timer.ask(name, "Permit", plugin.permit, pod, node)
             if permission.wait_seconds:
                 if longest is None or permission.wait_seconds < longest[1]:
                     longest = (name, permission.wait_seconds, waiting)
@@ -167,7 +167,7 @@ class Binder:
 
     def _run(
         self,
-        profile: Profile,
+        framework: Framework,
         pod: PodInfo,
         node: NodeName,
         finished: Finished,
@@ -178,7 +178,7 @@ class Binder:
             if waits is not None:
                 self._wait(pod.key, *waits)
             self._rate.take(self._closing)
-            _bind(profile, pod, node, PointTimes(self._metrics, _profile_name(pod)))
+            _bind(framework, pod, node, PointTimes(self._metrics, _profile_name(pod)))
         except NotBound as refusal:
             error = refusal
         except (ApiError, OSError) as failure:
@@ -188,7 +188,7 @@ class Binder:
             _log.exception("binding %s failed", pod.key)
             error = NotBound(f"internal error: {bug}", rejected=False)
         if error is not None:
-            self._unreserve(profile, pod, node)
+            self._unreserve(framework, pod, node)
         with self._lock:
             self._under_way -= 1
         finished(error)
@@ -228,31 +228,31 @@ class Binder:
                 waiting.event.set()
             return waiting is not None
 
-    def _unreserve(self, profile: Profile, pod: PodInfo, node: NodeName) -> None:
-        for name, plugin in reversed(profile.reserves):
+    def _unreserve(self, framework: Framework, pod: PodInfo, node: NodeName) -> None:
+        for name, plugin in reversed(framework.reserves):
             try:
                 plugin.unreserve(pod, node)
             except Exception:  # noqa: BLE001  the other plugins must give back all the same
                 _log.exception("unreserve plugin %r failed for %s", name, pod.key)
 
 
-def _bind(profile: Profile, pod: PodInfo, node: NodeName, laps: PointTimes) -> None:
-    laps.begin()
-    with _timed(laps, "PreBind"):
-        for name, pre_bind in profile.pre_binds:
-            reason = laps.ask(name, "PreBind", pre_bind.pre_bind, pod, node)
+def _bind(framework: Framework, pod: PodInfo, node: NodeName, timer: PointTimes) -> None:
+    timer.begin()
+    with _timed(timer, "PreBind"):
+        for name, pre_bind in framework.pre_binds:
+            reason = timer.ask(name, "PreBind", pre_bind.pre_bind, pod, node)
             if reason:
                 raise NotBound(f"pre-bind plugin {name!r}: {reason}", rejected=True, plugin=name)
-    with _timed(laps, "Bind"):
-        if not any(laps.ask(name, "Bind", plugin.bind, pod, node) for name, plugin in profile.binds):
+    with _timed(timer, "Bind"):
+        if not any(timer.ask(name, "Bind", plugin.bind, pod, node) for name, plugin in framework.binds):
             raise NotBound("no bind plugin bound the pod", rejected=False)
-    with _timed(laps, "PostBind"):
-        for name, post_bind in profile.post_binds:
-            laps.ask(name, "PostBind", post_bind.post_bind, pod, node)
+    with _timed(timer, "PostBind"):
+        for name, post_bind in framework.post_binds:
+            timer.ask(name, "PostBind", post_bind.post_bind, pod, node)
 
 
 @contextmanager
-def _timed(laps: PointTimes, point: str) -> Iterator[None]:
+def _timed(timer: PointTimes, point: str) -> Iterator[None]:
     """Take the time of one extension point for one pod, and how it ended."""
     status = "Error"
     try:
@@ -262,7 +262,7 @@ def _timed(laps: PointTimes, point: str) -> Iterator[None]:
         status = "Unschedulable" if refusal.rejected else "Error"
         raise
     finally:
-        laps.lap(point, status)
+        timer.observe_point(point, status)
 
 
 def _profile_name(pod: PodInfo) -> str:

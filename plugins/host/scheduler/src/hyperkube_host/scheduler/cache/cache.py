@@ -18,7 +18,7 @@ from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, uid_o
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.cache.node_table import Nodes
-    from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+    from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 
 
 EXPIRY_SECONDS = 30.0
@@ -42,14 +42,14 @@ class Nominated:
     priority: int
 
 
-class ClusterState:
+class SchedulerCache:
     """Feeds the node table; the table is made with the first pod, because numpy costs start-up time."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._table: Nodes | None = None
-        self._early_nodes: dict[str, Object] = {}
-        self._early_pods: dict[str, tuple[Object, NodeName]] = {}
+        self._pending_nodes: dict[str, Object] = {}
+        self._pending_pods: dict[str, tuple[Object, NodeName]] = {}
         self._assumed: dict[str, _Assumed] = {}
         self._where: dict[str, NodeName] = {}
         self._nominated: dict[str, Nominated] = {}
@@ -63,66 +63,66 @@ class ClusterState:
 
             with self._lock:
                 table = Nodes()
-                for node in self._early_nodes.values():
+                for node in self._pending_nodes.values():
                     table.put_node(node)
-                for pod, node_name in self._early_pods.values():
+                for pod, node_name in self._pending_pods.values():
                     table.put_pod(pod, node_name)
-                self._early_nodes.clear()
-                self._early_pods.clear()
+                self._pending_nodes.clear()
+                self._pending_pods.clear()
                 table.lock = self._lock
                 self._table = table
         return self._table
 
-    def node(self, node: Object) -> bool:
+    def put_node(self, node: Object) -> bool:
         """Take in a node's state; tell whether scheduling is concerned."""
         with self._lock:
             if self._table is not None:
                 return self._table.put_node(node)
-            self._early_nodes[name_of(node)] = node
+            self._pending_nodes[name_of(node)] = node
             return True
 
-    def node_gone(self, name: NodeName) -> None:
+    def remove_node(self, name: NodeName) -> None:
         """Take in that a node went."""
         with self._lock:
             if self._table is not None:
                 self._table.remove_node(name)
-            self._early_nodes.pop(name, None)
+            self._pending_nodes.pop(name, None)
 
-    def pod(self, pod: Object) -> bool:
+    def put_pod(self, pod: Object) -> bool:
         """Take in a pod's state; tell whether it is, or is about to be, on a node."""
         key, node = key_of(pod), NodeName(pod.get("spec", {}).get("nodeName") or "")
         with self._lock:
             if is_terminal(pod):
-                self._take_off(key)
+                self._remove(key)
                 return bool(node)
             if node:
                 self._nominated.pop(key, None)
                 assumed = self._assumed.pop(key, None)
                 if assumed is not None and assumed.node != node:
-                    self._take_off(key)
-                self._put(pod, key, node)
+                    self._remove(key)
+                self._place(pod, key, node)
                 return True
             held = self._assumed.get(key)
             if held is not None and held.uid != uid_of(pod):
-                self._take_off(key)
+                self._remove(key)
                 return False
             return held is not None
 
-    def pod_gone(self, pod: Object) -> bool:
+    def remove_pod(self, pod: Object) -> bool:
         """Take in that a pod went; tell whether it had a node."""
         key = key_of(pod)
         with self._lock:
             self._nominated.pop(key, None)
-            return self._take_off(key)
+            return self._remove(key)
 
-    def assume(self, info: QueuedPod, node: NodeName) -> None:
+    def assume(self, info: PreparedPod, node: NodeName) -> None:
         """Count a pod on the node that was chosen for it."""
         with self._lock:
             pod = {**info.pod, "spec": {**info.pod["spec"], "nodeName": node}}
             self._assumed[info.key] = _Assumed(uid_of(info.pod), node)
             self._nominated.pop(info.key, None)
             self._where[info.key] = node
-            self._join(info.pod, info.key, node)
+            self._add_to_group(info.pod, info.key, node)
             self.table().put_pod(pod, node, info.demand)
 
     def forget(self, pod: Object) -> None:
@@ -131,9 +131,9 @@ class ClusterState:
         with self._lock:
             assumed = self._assumed.get(key)
             if assumed is not None and assumed.uid == uid_of(pod):
-                self._take_off(key)
+                self._remove(key)
 
-    def confirm(self, pod: Object, now: float) -> None:
+    def finish_binding(self, pod: Object, now: float) -> None:
         """Take in that the API took a binding: its news should come soon."""
         key = key_of(pod)
         with self._lock:
@@ -141,12 +141,12 @@ class ClusterState:
             if assumed is not None and assumed.uid == uid_of(pod):
                 self._assumed[key] = replace(assumed, until=now + EXPIRY_SECONDS)
 
-    def expire(self, now: float) -> list[str]:
+    def cleanup_assumed(self, now: float) -> list[str]:
         """Count pods no longer of whose binding there was no news for too long; return them."""
         with self._lock:
             late = [key for key, each in self._assumed.items() if each.until is not None and each.until <= now]
             for key in late:
-                self._take_off(key)
+                self._remove(key)
             return late
 
     def nominate(self, pod: Object, node: NodeName, priority: int) -> None:
@@ -164,13 +164,13 @@ class ClusterState:
         found = self._nominated.get(key)
         return None if found is None else found.node
 
-    def adopt(self, pod: Object, priority: int) -> None:
+    def nominate_from_status(self, pod: Object, priority: int) -> None:
         """Take in where the API says that room is being made for a pod, by this scheduler before it was restarted."""
         node = (pod.get("status") or {}).get("nominatedNodeName")
         if node:
             self.nominate(pod, NodeName(node), priority)
 
-    def outrank(self, besides: str, node: NodeName, priority: int) -> list[Nominated]:
+    def remove_lower_nominations(self, besides: str, node: NodeName, priority: int) -> list[Nominated]:
         """Drop the nominations of less important pods for a node; return them."""
         with self._lock:
             rows = [
@@ -183,10 +183,10 @@ class ClusterState:
             return [each for _, each in rows]
 
     @contextlib.contextmanager
-    def guests(self, key: str, priority: int) -> Iterator[bool]:
+    def with_nominated_pods(self, key: str, priority: int) -> Iterator[bool]:
         """Have the other nominated pods of at least that priority on their nodes; tell whether there are any."""
         table = self.table()
-        guests = [each for each in self.nominated(key, priority) if table.index_of(each.node) is not None]
+        guests = [each for each in self.nominated_pods(key, priority) if table.index_of(each.node) is not None]
         for guest in guests:
             table.put_pod({**guest.pod, "spec": {**guest.pod["spec"], "nodeName": guest.node}}, guest.node)
         try:
@@ -195,7 +195,7 @@ class ClusterState:
             for guest in guests:
                 table.remove_pod(key_of(guest.pod), guest.node)
 
-    def nominated(self, besides: str, priority: int) -> list[Nominated]:
+    def nominated_pods(self, besides: str, priority: int) -> list[Nominated]:
         """Return the nominated pods of at least that priority, besides one; empty nearly always."""
         if not self._nominated:
             return []
@@ -204,34 +204,34 @@ class ClusterState:
     def sizes(self) -> dict[str, int]:
         """Return how many nodes, placed pods and assumed pods are known."""
         with self._lock:
-            nodes = len(self._table) if self._table is not None else len(self._early_nodes)
+            nodes = len(self._table) if self._table is not None else len(self._pending_nodes)
             return {"nodes": nodes, "pods": len(self._where), "assumed_pods": len(self._assumed)}
 
-    def members(self, group: GroupKey) -> dict[str, NodeName]:
+    def group_members(self, group: GroupKey) -> dict[str, NodeName]:
         """Return where the pods of a group are, or are about to be: ``namespace/name`` → node."""
         with self._lock:
             return dict(self._members.get(group, {}))
 
-    def _join(self, pod: Object, key: str, node: NodeName) -> None:
+    def _add_to_group(self, pod: Object, key: str, node: NodeName) -> None:
         group = group_of(pod)
         if group is not None:
             self._groups[key] = group
             self._members.setdefault(group, {})[key] = node
 
-    def _put(self, pod: Object, key: str, node: NodeName) -> None:
+    def _place(self, pod: Object, key: str, node: NodeName) -> None:
         before = self._where.get(key)
         if before is not None and before != node:
-            self._take_off(key)
+            self._remove(key)
         self._where[key] = node
-        self._join(pod, key, node)
+        self._add_to_group(pod, key, node)
         if self._table is None:
-            self._early_pods[key] = (pod, node)
+            self._pending_pods[key] = (pod, node)
         else:
             self._table.put_pod(pod, node)
 
-    def _take_off(self, key: str) -> bool:
+    def _remove(self, key: str) -> bool:
         self._assumed.pop(key, None)
-        self._early_pods.pop(key, None)
+        self._pending_pods.pop(key, None)
         node = self._where.pop(key, None)
         if node is None:
             return False

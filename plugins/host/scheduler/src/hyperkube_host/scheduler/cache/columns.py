@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hyperkube_host.scheduler.cache.pod_counts import PartialGroup
+from hyperkube_host.scheduler.cache.pod_counts import PartialPodCounts
 
 from hyperkube.machinery.objects import NodeName, Object
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hyperkube_host.scheduler.cache.node_table import Nodes
     from numpy.typing import NDArray
 
-    from hyperkube.hookspecs.node_table import Mask, PodGroup
+    from hyperkube.hookspecs.node_table import Mask, PodCounts
 
 
 class Columns:
@@ -24,9 +24,9 @@ class Columns:
         self._table = table
         self._columns = columns
         self.index = np.array(columns, dtype=np.intp)
-        numbers = table.numbers_of(self.index)
+        node_resources = table.resources_of_nodes(self.index)
         self.allocatable, self.requested, self.non_zero_requested = (
-            numbers.allocatable, numbers.requested, numbers.non_zero,
+            node_resources.allocatable, node_resources.requested, node_resources.non_zero,
         )  # fmt: skip
         self.resources = table.resources
 
@@ -61,17 +61,17 @@ class Columns:
         """Return the pods on a node."""
         return self._table.pods(self._columns[index])
 
-    def pod_groups(self, *, with_affinity: bool = False) -> Sequence[PodGroup]:
+    def pod_counts(self, *, with_affinity: bool = False) -> Sequence[PodCounts]:
         """Return the groups that have pods in this part, with their counts here."""
-        parts: list[PodGroup] = []
-        for group in self._table.pod_groups(with_affinity=with_affinity):
+        parts: list[PodCounts] = []
+        for group in self._table.pod_counts(with_affinity=with_affinity):
             counts = {
                 position: group.counts[column]
                 for position, column in enumerate(self._columns)
                 if column in group.counts
             }
             if counts:
-                parts.append(PartialGroup(group, counts))
+                parts.append(PartialPodCounts(group, counts))
         return parts
 
     def label(self, key: str) -> Sequence[str | None]:

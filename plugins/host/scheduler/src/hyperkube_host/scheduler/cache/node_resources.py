@@ -17,7 +17,7 @@ NON_ZERO = 2
 """Cpu and memory as scoring counts them."""
 
 
-class Numbers:
+class NodeResources:
     """Numbers of some nodes.
 
     Attributes:
@@ -40,13 +40,13 @@ class Numbers:
     def __len__(self) -> int:
         return len(self.cells)
 
-    def of(self, nodes: NDArray[np.intp]) -> Numbers:
+    def of(self, nodes: NDArray[np.intp]) -> NodeResources:
         """Return a copy of some nodes' numbers."""
-        return Numbers(len(self.allocatable), len(nodes), self.cells.take(nodes, axis=0))
+        return NodeResources(len(self.allocatable), len(nodes), self.cells.take(nodes, axis=0))
 
-    def grown(self, resources: int, nodes: int) -> Numbers:
+    def grown(self, resources: int, nodes: int) -> NodeResources:
         """Return the same with room for more."""
-        larger = Numbers(resources, nodes)
+        larger = NodeResources(resources, nodes)
         for mine, theirs in (
             (self.allocatable, larger.allocatable),
             (self.requested, larger.requested),

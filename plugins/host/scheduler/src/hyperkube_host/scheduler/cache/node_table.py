@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hyperkube_host.scheduler.cache.change_log import ChangeLog
 from hyperkube_host.scheduler.cache.node_labels import NodeLabels
-from hyperkube_host.scheduler.cache.node_resources import Numbers
+from hyperkube_host.scheduler.cache.node_resources import NodeResources
 from hyperkube_host.scheduler.cache.placed_pods import same_for_scheduling
-from hyperkube_host.scheduler.cache.pod_counts import Group, PodGroups
+from hyperkube_host.scheduler.cache.pod_counts import PodCounts, PodCountsIndex
 from hyperkube_host.scheduler.cache.requests import BASE_RESOURCES, Requests, amount, requests_of
-from hyperkube_host.scheduler.cache.resizes import is_infeasible, unlike_spec
+from hyperkube_host.scheduler.cache.resizes import is_infeasible, resized_statuses
 
 from hyperkube.kinds.resource_lists import read
 from hyperkube.machinery.objects import NodeName, Object, key_of, labels_of, name_of
@@ -37,7 +37,7 @@ class _Placed:
 
     pod: Object
     requests: Requests
-    group: Group | None
+    group: PodCounts | None
 
 
 _Pods = dict[str, _Placed]
@@ -54,11 +54,11 @@ class Nodes:
         self._index: dict[NodeName, int] = {}
         self._objects: list[Object] = []
         self._pods: list[_Pods] = []
-        self._homeless: dict[NodeName, _Pods] = {}
-        self._numbers = Numbers(len(BASE_RESOURCES), _FIRST_CAPACITY)
+        self._pods_of_unknown_nodes: dict[NodeName, _Pods] = {}
+        self._node_resources = NodeResources(len(BASE_RESOURCES), _FIRST_CAPACITY)
         self._unschedulable = np.zeros(_FIRST_CAPACITY, dtype=bool)
         self._labels = NodeLabels(self._objects)
-        self._groups = PodGroups()
+        self._pod_counts = PodCountsIndex()
         self._changes = ChangeLog()
         self._node_changes = ChangeLog()
         self._snapshot: tuple[NodeName, ...] | None = None
@@ -79,26 +79,26 @@ class Nodes:
     @property
     def allocatable(self) -> NDArray[np.int64]:
         """[resource, node]: what pods may request in all."""
-        return self._numbers.allocatable[:, : len(self.names)]
+        return self._node_resources.allocatable[:, : len(self.names)]
 
     @property
     def requested(self) -> NDArray[np.int64]:
         """[resource, node]: what the pods there request."""
-        return self._numbers.requested[:, : len(self.names)]
+        return self._node_resources.requested[:, : len(self.names)]
 
     @property
     def non_zero_requested(self) -> NDArray[np.int64]:
         """[2, node]: cpu and memory, with defaults for pods that request none."""
-        return self._numbers.non_zero[:, : len(self.names)]
+        return self._node_resources.non_zero[:, : len(self.names)]
 
     @property
     def unschedulable(self) -> Mask:
         """[node]: ``spec.unschedulable``."""
         return self._unschedulable[: len(self.names)]
 
-    def numbers_of(self, columns: NDArray[np.intp]) -> Numbers:
+    def resources_of_nodes(self, columns: NDArray[np.intp]) -> NodeResources:
         """Return a copy of all numbers of some nodes."""
-        return self._numbers.of(columns)
+        return self._node_resources.of(columns)
 
     def node(self, index: int) -> Object:
         """Return a node object, shared and read-only."""
@@ -108,15 +108,15 @@ class Nodes:
         """Return the pods on a node, shared and read-only."""
         return [placed.pod for placed in self._pods[index].values()]
 
-    def pod_groups(self, *, with_affinity: bool = False) -> Sequence[Group]:
+    def pod_counts(self, *, with_affinity: bool = False) -> Sequence[PodCounts]:
         """Return all placed pods, or those with pod affinity, in groups."""
-        return self._groups.with_affinity() if with_affinity else self._groups.listed()
+        return self._pod_counts.with_affinity() if with_affinity else self._pod_counts.listed()
 
     def index_of(self, name: NodeName) -> int | None:
         """Return a node's column."""
         return self._index.get(name)
 
-    def names_now(self) -> tuple[NodeName, ...]:
+    def names_snapshot(self) -> tuple[NodeName, ...]:
         """Return the names as they are now; the same tuple until a node comes or goes."""
         if self._snapshot is None:
             self._snapshot = tuple(self.names)
@@ -160,7 +160,7 @@ class Nodes:
             return True
         old = self._objects[index]
         self._objects[index] = node
-        if _says_the_same(old, node):
+        if _is_equal_for_scheduling(old, node):
             return False
         self._describe(index, node)
         self._labels.change(index, node)
@@ -175,12 +175,12 @@ class Nodes:
             return
         pods = self._ungroup(index)
         if pods:
-            self._homeless[name] = pods
+            self._pods_of_unknown_nodes[name] = pods
         del self._index[name]
         last = len(self.names) - 1
         if index != last:
             moved = self._ungroup(last)
-            self._numbers.cells[index] = self._numbers.cells[last]
+            self._node_resources.cells[index] = self._node_resources.cells[last]
             self._unschedulable[index] = self._unschedulable[last]
             self.names[index], self._objects[index] = self.names[last], self._objects[last]
             self._pods[index] = moved
@@ -203,11 +203,11 @@ class Nodes:
         key = key_of(pod)
         index = self._index.get(name)
         if index is None:
-            self._homeless.setdefault(name, {})[key] = _Placed(pod, requests or requests_of(pod), None)
+            self._pods_of_unknown_nodes.setdefault(name, {})[key] = _Placed(pod, requests or requests_of(pod), None)
             return
         pods = self._pods[index]
         before = pods.get(key)
-        group = self._groups.group_of(pod)
+        group = self._pod_counts.group_of(pod)
         if before is not None and before.group is group and _same(before.pod, pod):
             before.pod = pod
             return
@@ -222,37 +222,37 @@ class Nodes:
         """Stop counting a pod on a node; harmless when it is not counted there."""
         index = self._index.get(name)
         if index is None:
-            homeless = self._homeless.get(name, {})
+            homeless = self._pods_of_unknown_nodes.get(name, {})
             homeless.pop(key, None)
             if not homeless:
-                self._homeless.pop(name, None)
+                self._pods_of_unknown_nodes.pop(name, None)
             return
         placed = self._pods[index].pop(key, None)
         if placed is not None:
             self._count(index, placed, -1)
             self._changes.touch(index)
 
-    def know(self, amounts: Mapping[str, int]) -> None:
+    def add_resources(self, amounts: Mapping[str, int]) -> None:
         """Make a row for each resource that has none yet."""
         strange = [name for name in amounts if name not in self._rows]
         if strange:
             self.resources = [*self.resources, *strange]
             self._rows = {name: row for row, name in enumerate(self.resources)}
-            self._grow(len(self._numbers))
+            self._grow(len(self._node_resources))
             self._changes.reset()
             self._node_changes.reset()
 
     def _append(self, name: NodeName, node: Object) -> int:
         index = len(self.names)
-        if index == len(self._numbers):
+        if index == len(self._node_resources):
             self._grow(2 * index)
-        self._numbers.cells[index] = 0
+        self._node_resources.cells[index] = 0
         self.names.append(name)
         self._objects.append(node)
-        self._pods.append(self._homeless.pop(name, {}))
+        self._pods.append(self._pods_of_unknown_nodes.pop(name, {}))
         self._index[name] = index
         for placed in self._pods[index].values():
-            placed.group = self._groups.group_of(placed.pod)
+            placed.group = self._pod_counts.group_of(placed.pod)
             self._count(index, placed, 1)
         self._reshape()
         return index
@@ -260,25 +260,25 @@ class Nodes:
     def _describe(self, index: int, node: Object) -> None:
         resources = read(node.get("status", {}).get("allocatable"))
         amounts = {name: amount(name, quantity) for name, quantity in resources.items()}
-        self.know(amounts)
+        self.add_resources(amounts)
         for row, resource in enumerate(self.resources):
-            self._numbers.allocatable[row, index] = amounts.get(resource, 0)
+            self._node_resources.allocatable[row, index] = amounts.get(resource, 0)
         self._unschedulable[index] = bool(node.get("spec", {}).get("unschedulable"))
 
     def _count(self, index: int, placed: _Placed, sign: int) -> None:
         requests = placed.requests
         if not requests.amounts.keys() <= self._rows.keys():
-            self.know(requests.amounts)
-        requested, rows = self._numbers.requested, self._rows
+            self.add_resources(requests.amounts)
+        requested, rows = self._node_resources.requested, self._rows
         for resource, value in requests.amounts.items():
             requested[rows[resource], index] += sign * value
-        self._numbers.non_zero[0, index] += sign * requests.non_zero_cpu
-        self._numbers.non_zero[1, index] += sign * requests.non_zero_memory
+        self._node_resources.non_zero[0, index] += sign * requests.non_zero_cpu
+        self._node_resources.non_zero[1, index] += sign * requests.non_zero_memory
         self._regroup(placed, index, sign)
 
     def _regroup(self, placed: _Placed, index: int, sign: int) -> None:
         if placed.group is not None:
-            self._groups.count(placed.group, index, sign)
+            self._pod_counts.count(placed.group, index, sign)
 
     def _ungroup(self, index: int) -> _Pods:
         pods = self._pods[index]
@@ -287,7 +287,7 @@ class Nodes:
         return pods
 
     def _grow(self, capacity: int) -> None:
-        self._numbers = self._numbers.grown(len(self.resources), capacity)
+        self._node_resources = self._node_resources.grown(len(self.resources), capacity)
         unschedulable = np.zeros(capacity, dtype=bool)
         unschedulable[: len(self._unschedulable)] = self._unschedulable
         self._unschedulable = unschedulable
@@ -303,11 +303,11 @@ def _same(old: Object, new: Object) -> bool:
     """Tell whether two states of a placed pod mean the same to its node."""
     if not same_for_scheduling(old["spec"], new["spec"]):
         return False
-    resizing = unlike_spec(new)
-    return unlike_spec(old) == resizing and (not resizing or is_infeasible(old) == is_infeasible(new))
+    resizing = resized_statuses(new)
+    return resized_statuses(old) == resizing and (not resizing or is_infeasible(old) == is_infeasible(new))
 
 
-def _says_the_same(old: Object, new: Object) -> bool:
+def _is_equal_for_scheduling(old: Object, new: Object) -> bool:
     """Tell whether nothing differs that a scheduling plugin may look at: heartbeats change conditions only."""
     if old.get("spec") != new.get("spec") or labels_of(old) != labels_of(new):
         return False

@@ -1,7 +1,7 @@
 """What is remembered of a pod that has a node: what scheduling may look at, with equal parts shared among pods.
 
-A cluster has many more placed pods than pending ones, and most are made of a few templates. Kept whole, fifty thousand
-of them fill most of a gigabyte; like this, a tenth.
+A cluster has many more placed pods than pending ones, and most are made of a few templates. Stored whole, fifty
+thousand of them fill most of a gigabyte; like this, a tenth.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from hyperkube_host.scheduler.cache.resizes import unlike_spec
+from hyperkube_host.scheduler.cache.resizes import resized_statuses
 
 from hyperkube.client.informer import without_managed_fields
 from hyperkube.machinery.objects import Object
@@ -54,7 +54,7 @@ class PlacedPods:
 
     def _status(self, pod: Object) -> Object:
         status: Mapping[str, Any] = pod.get("status") or {}
-        kept: Object = {**{name: status[name] for name in _STATUS_FIELDS if name in status}, **unlike_spec(pod)}
+        kept: Object = {**{name: status[name] for name in _STATUS_FIELDS if name in status}, **resized_statuses(pod)}
         conditions = [self._shared(row) for row in status.get("conditions") or ()]
         shared: Object = self._shared({**kept, "conditions": conditions} if conditions else kept)
         return shared

@@ -15,8 +15,8 @@ from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, nam
 _NOTHING: Object = {}
 
 
-class Group:
-    """One group; implements `hyperkube.hookspecs.node_table.PodGroup`."""
+class PodCounts:
+    """One group; implements `hyperkube.hookspecs.node_table.PodCounts`."""
 
     __slots__ = ("affinity", "counts", "deleting", "key", "labels", "namespace")
 
@@ -29,12 +29,12 @@ class Group:
         self.counts: dict[int, int] = {}
 
 
-class PartialGroup:
+class PartialPodCounts:
     """What a group has in some columns only."""
 
     __slots__ = ("affinity", "counts", "deleting", "labels", "namespace")
 
-    def __init__(self, whole: Group, counts: Mapping[int, int]) -> None:
+    def __init__(self, whole: PodCounts, counts: Mapping[int, int]) -> None:
         self.namespace, self.labels = whole.namespace, whole.labels
         self.affinity, self.deleting = whole.affinity, whole.deleting
         self.counts = counts
@@ -45,46 +45,46 @@ def _affinity(pod: Object) -> Object:
     return affinity if affinity.get("podAffinity") or affinity.get("podAntiAffinity") else _NOTHING
 
 
-class PodGroups:
+class PodCountsIndex:
     """The groups of all placed pods; groups without pods go."""
 
     def __init__(self) -> None:
-        self._groups: dict[bytes, Group] = {}
-        self._listed: list[Group] | None = None
-        self._social: list[Group] | None = None
+        self._pod_counts: dict[bytes, PodCounts] = {}
+        self._listed: list[PodCounts] | None = None
+        self._listed_with_affinity: list[PodCounts] | None = None
 
-    def group_of(self, pod: Object) -> Group:
+    def group_of(self, pod: Object) -> PodCounts:
         """Return the pod's group, made if need be."""
         parts = [namespace_of(pod), labels_of(pod), _affinity(pod), is_being_deleted(pod)]
         key = orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)
-        group = self._groups.get(key)
+        group = self._pod_counts.get(key)
         if group is None:
-            group = self._groups[key] = Group(key, pod)
-            self._listed = self._social = None
+            group = self._pod_counts[key] = PodCounts(key, pod)
+            self._listed = self._listed_with_affinity = None
         return group
 
-    def count(self, group: Group, column: int, sign: int) -> None:
+    def count(self, group: PodCounts, column: int, sign: int) -> None:
         """Count one pod of the group in or out of a column."""
         number = group.counts.get(column, 0) + sign
         if number > 0:
             group.counts[column] = number
-            if group.key not in self._groups:
-                self._groups[group.key] = group
-                self._listed = self._social = None
+            if group.key not in self._pod_counts:
+                self._pod_counts[group.key] = group
+                self._listed = self._listed_with_affinity = None
             return
         group.counts.pop(column, None)
         if not group.counts:
-            self._groups.pop(group.key, None)
-            self._listed = self._social = None
+            self._pod_counts.pop(group.key, None)
+            self._listed = self._listed_with_affinity = None
 
-    def listed(self) -> Sequence[Group]:
+    def listed(self) -> Sequence[PodCounts]:
         """Return all groups."""
         if self._listed is None:
-            self._listed = list(self._groups.values())
+            self._listed = list(self._pod_counts.values())
         return self._listed
 
-    def with_affinity(self) -> Sequence[Group]:
+    def with_affinity(self) -> Sequence[PodCounts]:
         """Return the groups whose pods have pod affinity or anti-affinity."""
-        if self._social is None:
-            self._social = [group for group in self._groups.values() if group.affinity]
-        return self._social
+        if self._listed_with_affinity is None:
+            self._listed_with_affinity = [group for group in self._pod_counts.values() if group.affinity]
+        return self._listed_with_affinity

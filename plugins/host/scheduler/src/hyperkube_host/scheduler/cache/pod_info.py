@@ -28,7 +28,7 @@ TEMPLATES = 1024
 
 
 @dataclass(slots=True)
-class QueuedPod:
+class PreparedPod:
     """A pod with its requests; implements `hyperkube.hookspecs.node_table.PodInfo`."""
 
     pod: Object
@@ -41,7 +41,7 @@ class QueuedPod:
     state: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, pod: Object, table: Nodes, templates: Templates | None = None) -> QueuedPod:
+    def of(cls, pod: Object, table: Nodes, templates: Templates | None = None) -> PreparedPod:
         """Prepare a pod; a resource that no node has yet gets its row in the table."""
         key = template_key(pod)
         known = (templates or Templates()).prepared(key, pod, table)
@@ -74,7 +74,7 @@ class Templates:
 def _prepare(demand: Requests, table: Nodes) -> _Prepared:
     import numpy as np
 
-    table.know(demand.amounts)
+    table.add_resources(demand.amounts)
     requests = np.array([[demand.amounts.get(name, 0)] for name in table.resources], dtype=np.int64)
     non_zero = np.array([[demand.non_zero_cpu], [demand.non_zero_memory]], dtype=np.int64)
     for shared in (requests, non_zero):

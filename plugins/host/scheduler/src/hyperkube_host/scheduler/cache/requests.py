@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from hyperkube_host.scheduler.cache.resizes import in_force
+from hyperkube_host.scheduler.cache.resizes import with_effective_requests
 
 from hyperkube.kinds.pods import pod_requests
 from hyperkube.machinery.objects import Object
@@ -35,7 +35,7 @@ def amount(resource: str, quantity: Quantity) -> int:
 
 def requests_of(pod: Object) -> Requests:
     """Return what a pod requests, or while it is resized what its node owes it."""
-    pod = in_force(pod)
+    pod = with_effective_requests(pod)
     amounts = {name: amount(name, quantity) for name, quantity in pod_requests(pod).items()}
     cpu, memory = _non_zero(pod, amounts)
     return Requests({**amounts, "pods": 1}, cpu, memory)

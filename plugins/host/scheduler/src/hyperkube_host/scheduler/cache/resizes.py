@@ -16,7 +16,7 @@ INFEASIBLE = "Infeasible"
 _GROUPS = (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses"))
 
 
-def unlike_spec(pod: Object) -> Object:
+def resized_statuses(pod: Object) -> Object:
     """Return the statuses of containers that have, or were allotted, something else than they ask for.
 
     Such as ``{"containerStatuses": [{"name": …, "resources": {"requests": …}, "allocatedResources": …}]}``; empty for
@@ -37,9 +37,9 @@ def is_infeasible(pod: Object) -> bool:
     return any(row.get("type") == "PodResizePending" and row.get("reason") == INFEASIBLE for row in rows)
 
 
-def in_force(pod: Object) -> Object:
+def with_effective_requests(pod: Object) -> Object:
     """Return the pod as one that asks for what its node owes it: itself, or a copy with other requests."""
-    unlike = unlike_spec(pod)
+    unlike = resized_statuses(pod)
     if not unlike:
         return pod
     hopeless = is_infeasible(pod)

@@ -21,7 +21,7 @@ from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.objects import Object
 
 POLICY_KEY = "policy.cfg"
-Mark = tuple[int, int, int]
+FileStamp = tuple[int, int, int]
 Made = TypeVar("Made")
 
 
@@ -44,7 +44,7 @@ class Source:
         self._policy = "" if configmap or self._config or not Path(file).is_file() else file
         if file and not (configmap or self._config or self._policy) and options.get("use-legacy-policy-config"):
             raise UsageError(f"policy file {file!r} does not exist")
-        self._seen: dict[str, Mark] = {}
+        self._seen: dict[str, FileStamp] = {}
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ class Source:
         Raises:
             UsageError: it cannot be read, or is wrong; the message names the file.
         """
-        self._seen = {path: _mark(path) for path in self.files}
+        self._seen = {path: _stamp_of(path) for path in self.files}
         name = str(self._options.get("algorithm-provider") or "DefaultProvider")
         scheduler_name = str(self._options.get("scheduler-name") or "")
         default = self._provider(name)
@@ -75,10 +75,10 @@ class Source:
 
     def changed(self) -> bool:
         """Tell whether a file is another one than when it was read last; a bad one is told once."""
-        marks = {path: _mark(path) for path in self.files}
-        if marks == self._seen:
+        stamps = {path: _stamp_of(path) for path in self.files}
+        if stamps == self._seen:
             return False
-        self._seen = marks
+        self._seen = stamps
         return True
 
     def _provider(self, name: str) -> AlgorithmProvider:
@@ -150,7 +150,7 @@ def _decoded(data: bytes, what: str) -> Object:
     return found
 
 
-def _mark(path: str) -> Mark:
+def _stamp_of(path: str) -> FileStamp:
     try:
         status = Path(path).stat()
     except OSError:

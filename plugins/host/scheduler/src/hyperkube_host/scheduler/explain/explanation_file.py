@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import orjson
-from hyperkube_host.scheduler.framework.schedule_result import Decision, Trace
+from hyperkube_host.scheduler.framework.schedule_result import Diagnosis, ScheduleResult
 
 from hyperkube.machinery.objects import NodeName
 
@@ -37,7 +37,7 @@ class ExplanationFile:
         self._limit = limit_bytes
         self._names: Names | None = None
 
-    def append(self, decisions: Iterable[tuple[str, Decision]]) -> None:
+    def append(self, decisions: Iterable[tuple[str, ScheduleResult]]) -> None:
         """Write decisions, each with its pod's key.
 
         Raises:
@@ -59,7 +59,7 @@ class ExplanationFile:
         finally:
             file.close()
 
-    def find(self, key: str) -> Decision | None:
+    def find(self, key: str) -> ScheduleResult | None:
         """Return the latest decision on a pod, None if none is kept."""
         for path in (self._path, self._old):
             latest: tuple[Names, bytes] | None = None
@@ -82,18 +82,18 @@ class ExplanationFile:
         return file
 
 
-def packed(decision: Decision) -> bytes:
+def packed(decision: ScheduleResult) -> bytes:
     """Return a decision as bytes, without the nodes' names."""
     head, arrays = decision.trace.parts()
     first = orjson.dumps({**head, "node": decision.node, "text": decision.text})
     return len(first).to_bytes(4, "big") + first + b"".join(arrays)
 
 
-def unpacked(names: Names, data: bytes) -> Decision:
+def unpacked(names: Names, data: bytes) -> ScheduleResult:
     """Return the decision that `packed` made bytes of."""
     size = 4 + int.from_bytes(data[:4], "big")
     head = orjson.loads(data[4:size])
-    decision = Decision(head["node"], Trace.of_parts(names, head, data[size:]))
+    decision = ScheduleResult(head["node"], Diagnosis.of_parts(names, head, data[size:]))
     decision.text = head["text"]
     return decision
 

@@ -9,7 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
-from hyperkube_host.scheduler.framework.schedule_result import Decision
+from hyperkube_host.scheduler.framework.schedule_result import ScheduleResult
 
 from hyperkube.machinery.objects import Object
 
@@ -42,13 +42,13 @@ class Explanations:
         self._busy = busy
         self._bytes = 0
         self._condition = threading.Condition()
-        self._decisions: OrderedDict[str, Decision] = OrderedDict()
-        self._unwritten: dict[str, Decision] = {}
+        self._decisions: OrderedDict[str, ScheduleResult] = OrderedDict()
+        self._unwritten: dict[str, ScheduleResult] = {}
         self._writer: threading.Thread | None = None
-        self._hurry = False
-        self._complained = False
+        self._closing = False
+        self._warned = False
 
-    def record(self, key: str, decision: Decision) -> None:
+    def record(self, key: str, decision: ScheduleResult) -> None:
         """Remember a decision, forgetting the oldest ones over the limits."""
         with self._condition:
             before = self._decisions.pop(key, None)
@@ -59,14 +59,14 @@ class Explanations:
                 self._bytes -= oldest.trace.size
                 self._unwritten.pop(forgotten, None)
 
-    def keep(self, key: str, decision: Decision) -> None:
+    def persist(self, key: str, decision: ScheduleResult) -> None:
         """Have a decision written, now that its message is complete; nothing without a file."""
         if self._file is None:
             return
         with self._condition:
             if self._decisions.get(key) is decision:
                 self._unwritten[key] = decision
-                if self._writer is None and not self._hurry:
+                if self._writer is None and not self._closing:
                     self._writer = threading.Thread(target=self._write, name="scheduler-explanations", daemon=True)
                     self._writer.start()
 
@@ -81,13 +81,13 @@ class Explanations:
     def close(self) -> None:
         """Write what is left."""
         with self._condition:
-            self._hurry = True
+            self._closing = True
             writer = self._writer
             self._condition.notify_all()
         if writer is not None:
             writer.join(PATIENCE_SECONDS)
 
-    def _read(self, file: ExplanationFile, key: str) -> Decision | None:
+    def _read(self, file: ExplanationFile, key: str) -> ScheduleResult | None:
         try:
             return file.find(key)
         except (OSError, ValueError, KeyError, zlib.error) as error:
@@ -98,7 +98,7 @@ class Explanations:
         while True:
             with self._condition:
                 if self._busy():
-                    self._condition.wait_for(lambda: self._hurry or not self._busy(), PATIENCE_SECONDS)
+                    self._condition.wait_for(lambda: self._closing or not self._busy(), PATIENCE_SECONDS)
                 batch, self._unwritten = self._unwritten, {}
                 if not batch:
                     self._writer = None
@@ -107,6 +107,6 @@ class Explanations:
                 if self._file is not None:
                     self._file.append(batch.items())
             except OSError as error:
-                if not self._complained:
-                    self._complained = True
+                if not self._warned:
+                    self._warned = True
                     _log.warning("cannot write the explanations: %s", error)

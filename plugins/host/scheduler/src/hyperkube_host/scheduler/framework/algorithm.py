@@ -10,30 +10,30 @@ from collections import OrderedDict
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from hyperkube_host.scheduler.framework.rejections import first_refusals
-from hyperkube_host.scheduler.framework.schedule_result import Decision, Trace, packed, shortened
-from hyperkube_host.scheduler.metrics.point_times import Laps, NoLaps
+from hyperkube_host.scheduler.framework.rejections import first_rejections
+from hyperkube_host.scheduler.framework.schedule_result import Diagnosis, ScheduleResult, packed, shortened
+from hyperkube_host.scheduler.metrics.point_times import CycleTimer, NoTimer
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, SchedulingPlugin, Scope, ScorePlugin
 from hyperkube.machinery.objects import NodeName
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.cache.node_table import Nodes
-    from hyperkube_host.scheduler.cache.pod_info import QueuedPod
-    from hyperkube_host.scheduler.framework.equivalence_cache import Filters, Kept, Scores
+    from hyperkube_host.scheduler.cache.pod_info import PreparedPod
+    from hyperkube_host.scheduler.framework.equivalence_cache import EquivalenceClass, Filters, Scores
     from hyperkube_host.scheduler.framework.schedule_result import ShortScores
 
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
-KEPT_CELLS = 400_000
+EQUIVALENCE_CACHE_CELLS = 400_000
 """Nodes times templates whose answers are kept: about 20 bytes per cell and plugin."""
 
 
-class Survey(NamedTuple):
+class FilterResult(NamedTuple):
     """What filtering said about all nodes."""
 
     feasible: Mask
-    refusals: dict[str, Filtered]
+    rejections: dict[str, Filtered]
 
 
 class Algorithm:
@@ -44,7 +44,7 @@ class Algorithm:
         filters: Filters,
         scores: Scores,
         random: Random,
-        laps: Laps | None = None,
+        timer: CycleTimer | None = None,
         *,
         checks_all: bool = False,
     ) -> None:
@@ -57,127 +57,137 @@ class Algorithm:
         self._filters = tuple(filters)
         self._scores = tuple(scores)
         wide = [row for row in filters if row[1].scope is Scope.CLUSTER]
-        self._near_filters = [row for row in filters if row[1].scope is not Scope.CLUSTER]
-        self._near_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
+        self._narrow_filters = [row for row in filters if row[1].scope is not Scope.CLUSTER]
+        self._narrow_scores = [row for row in scores if row[1].scope is not Scope.CLUSTER]
         self._wide_filters = [row for row in wide if not row[1].remote]
         self._wide_scores = [row for row in scores if row[1].scope is Scope.CLUSTER]
         self._remote_filters = [row for row in wide if row[1].remote]
         self._pre_filters = [row for row in filters if type(row[1]).pre_filter is not FilterPlugin.pre_filter]
-        near: list[SchedulingPlugin] = [plugin for _, plugin in self._near_filters]
-        near += [plugin for _, plugin, _ in self._near_scores]
-        self._stamped = [plugin for plugin in near if type(plugin).stamp is not SchedulingPlugin.stamp]
+        narrow: list[SchedulingPlugin] = [plugin for _, plugin in self._narrow_filters]
+        narrow += [plugin for _, plugin, _ in self._narrow_scores]
+        self._stamped = [plugin for plugin in narrow if type(plugin).stamp is not SchedulingPlugin.stamp]
         self._stamps: list[int] = []
         self._random = random
-        self._laps: Laps = laps or NoLaps()
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._timer: CycleTimer = timer or NoTimer()
+        self._equivalence_cache: OrderedDict[str, EquivalenceClass] = OrderedDict()
 
-    def survey(self, pod: QueuedPod, nodes: Nodes) -> Survey | None:
+    def run_filters(self, pod: PreparedPod, nodes: Nodes) -> FilterResult | None:
         """Filter only, as the table is now: for a table with guests that may come or not."""
         if not len(nodes):
             return None
-        outside: dict[str, Filtered] = {}
-        if self._pre_filters and self._pre_filter(pod, nodes, outside) is not None:
+        pre_filtered: dict[str, Filtered] = {}
+        if self._pre_filters and self._pre_filter(pod, nodes, pre_filtered) is not None:
             return None
-        feasible, answers = self._asked(pod, nodes, self._refreshed(pod, nodes), outside)
-        return Survey(feasible.copy(), self._refusals(answers, feasible, outside))
+        feasible, answers = self._ask_filters(pod, nodes, self._refreshed(pod, nodes), pre_filtered)
+        return FilterResult(feasible.copy(), self._rejections(answers, feasible, pre_filtered))
 
-    def decide(
-        self, pod: QueuedPod, nodes: Nodes, survey: Survey | None = None, nominated: NodeName | None = None
-    ) -> Decision:
+    def schedule(
+        self,
+        pod: PreparedPod,
+        nodes: Nodes,
+        with_nominated: FilterResult | None = None,
+        nominated: NodeName | None = None,
+    ) -> ScheduleResult:
         """Choose a node for a pod; the caller holds the table's lock.
 
         Args:
             pod: the pod.
             nodes: the table.
-            survey: what was refused when pods were on it that are expected there: a node must do with and without.
-            nominated: where room was made for the pod; taken without a look at the others if it fits.
+            with_nominated: how filtering ended with the nominated pods on the table: a node must fit with them, because
+                they come there, and without them, because they may not.
+            nominated: the pod's own nominated node; taken without a look at the others if it fits.
         """
         if not len(nodes):
-            return Decision(None, Trace((), {}, {}, {}))
-        self._laps.begin()
-        outside: dict[str, Filtered] = {}
+            return ScheduleResult(None, Diagnosis((), {}, {}, {}))
+        self._timer.begin()
+        pre_filtered: dict[str, Filtered] = {}
         if self._pre_filters:
-            self._laps.mark()
-            nowhere = self._pre_filter(pod, nodes, outside)
-            self._laps.lap("PreFilter", "Unschedulable" if nowhere is not None else "Success")
-            if nowhere is not None:
-                return nowhere
-        kept = self._refreshed(pod, nodes)
-        kept.votes.filtered += 1
-        if survey is None and nominated is None and not outside and self._is_settled(kept, pod, nodes):
-            return self._decide_settled(pod, nodes, kept)
-        feasible, answers = self._asked(pod, nodes, kept, outside)
-        if survey is not None:
-            outside, feasible = survey.refusals, feasible & survey.feasible
+            self._timer.start_plugins()
+            unschedulable = self._pre_filter(pod, nodes, pre_filtered)
+            self._timer.observe_point("PreFilter", "Unschedulable" if unschedulable is not None else "Success")
+            if unschedulable is not None:
+                return unschedulable
+        cached = self._refreshed(pod, nodes)
+        cached.evaluation_counts.filtered += 1
+        if (
+            with_nominated is None
+            and nominated is None
+            and not pre_filtered
+            and self._is_answered_by_cache(cached, pod, nodes)
+        ):
+            return self._schedule_from_cache(pod, nodes, cached)
+        feasible, answers = self._ask_filters(pod, nodes, cached, pre_filtered)
+        if with_nominated is not None:
+            pre_filtered, feasible = with_nominated.rejections, feasible & with_nominated.feasible
         column = None if nominated is None else nodes.index_of(nominated)
         if column is not None and feasible[column]:
-            answers, feasible = self._alone(pod, nodes, column, answers, feasible)
+            answers, feasible = self._on_nominated_node(pod, nodes, column, answers, feasible)
         elif self._remote_filters:
             answers, feasible = self._ask_remote(pod, nodes, feasible, answers, feasible)
-        refusals = self._refusals(answers, feasible, outside)
-        names = nodes.names_now()
+        rejections = self._rejections(answers, feasible, pre_filtered)
+        names = nodes.names_snapshot()
         count = int(feasible.sum())
-        self._laps.lap("Filter", "Success" if count else "Unschedulable")
+        self._timer.observe_point("Filter", "Success" if count else "Unschedulable")
         if not count:
-            return Decision(None, Trace(names, packed(refusals), {}, {}), refusals)
+            return ScheduleResult(None, Diagnosis(names, packed(rejections), {}, {}), rejections)
         if count == 1:
-            return Decision(names[int(feasible.argmax())], Trace(names, packed(refusals), {}, {}))
-        total, scores, weights = self._score(pod, nodes, kept, feasible)
-        self._laps.lap("Score", "Success")
-        return Decision(names[self._best(total)], Trace(names, packed(refusals), scores, weights))
+            return ScheduleResult(names[int(feasible.argmax())], Diagnosis(names, packed(rejections), {}, {}))
+        total, scores, weights = self._score(pod, nodes, cached, feasible)
+        self._timer.observe_point("Score", "Success")
+        return ScheduleResult(names[self._best(total)], Diagnosis(names, packed(rejections), scores, weights))
 
-    def _is_settled(self, kept: Kept, pod: QueuedPod, nodes: Nodes) -> bool:
+    def _is_answered_by_cache(self, cached: EquivalenceClass, pod: PreparedPod, nodes: Nodes) -> bool:
         """Tell whether what is kept of the template says everything about this pod, and some node fits."""
-        if not kept.count or not kept.adds_up:
+        if not cached.count or not cached.is_additive:
             return False
-        for filters in (kept.wide_filters, self._remote_filters):
+        for filters in (cached.wide_filters, self._remote_filters):
             for _, plugin in filters:
                 if not plugin.skips_filter(pod, nodes):
                     return False
-        return all(plugin.skips_score(pod, nodes) for _, plugin, _ in kept.wide_scores)
+        return all(plugin.skips_score(pod, nodes) for _, plugin, _ in cached.wide_scores)
 
-    def _decide_settled(self, pod: QueuedPod, nodes: Nodes, kept: Kept) -> Decision:
-        if kept.refusals is None:
-            kept.refusals = packed(self._refusals(kept.filtered, kept.feasible, {}))
-        names = nodes.names_now()
-        self._laps.lap("Filter", "Success")
-        if kept.count == 1:
-            return Decision(names[int(kept.feasible.argmax())], Trace(names, kept.refusals, {}, {}))
-        kept.votes.scored += 1
-        total = kept.totals(pod, nodes)
+    def _schedule_from_cache(self, pod: PreparedPod, nodes: Nodes, cached: EquivalenceClass) -> ScheduleResult:
+        if cached.rejections is None:
+            cached.rejections = packed(self._rejections(cached.filtered, cached.feasible, {}))
+        names = nodes.names_snapshot()
+        self._timer.observe_point("Filter", "Success")
+        if cached.count == 1:
+            return ScheduleResult(names[int(cached.feasible.argmax())], Diagnosis(names, cached.rejections, {}, {}))
+        cached.evaluation_counts.scored += 1
+        total = cached.totals(pod, nodes)
         chosen = self._best(total)
-        self._laps.lap("Score", "Success")
-        return Decision(names[chosen], Trace(names, kept.refusals, kept.told(), kept.weights))
+        self._timer.observe_point("Score", "Success")
+        return ScheduleResult(names[chosen], Diagnosis(names, cached.rejections, cached.final_scores(), cached.weights))
 
-    def fits(self, pod: QueuedPod, nodes: Nodes, index: int) -> bool:
+    def fits(self, pod: PreparedPod, nodes: Nodes, index: int) -> bool:
         """Tell whether all filters keep one node, asked anew; what they know without the nodes does not change."""
-        return self._refusal(pod, nodes, index) is None
+        return self._rejection(pod, nodes, index) is None
 
-    def why_not(self, pod: QueuedPod, nodes: Nodes, index: int) -> list[str]:
+    def why_not(self, pod: PreparedPod, nodes: Nodes, index: int) -> list[str]:
         """Return what the first filter that refuses a node says of it; empty if all keep it."""
-        return self._refusal(pod, nodes, index) or []
+        return self._rejection(pod, nodes, index) or []
 
-    def _refusal(self, pod: QueuedPod, nodes: Nodes, index: int) -> list[str] | None:
+    def _rejection(self, pod: PreparedPod, nodes: Nodes, index: int) -> list[str] | None:
         from hyperkube_host.scheduler.cache.columns import Columns
 
         part = Columns(nodes, [index])
-        for filters, table, column in ((self._near_filters, part, 0), (self._wide_filters, nodes, index)):
+        for filters, table, column in ((self._narrow_filters, part, 0), (self._wide_filters, nodes, index)):
             for _, plugin in filters:
                 if not plugin.skips_filter(pod, nodes):
-                    said = plugin.filter(pod, table)
-                    if not said.mask[column]:
-                        return [reason for reason, mask in said.reasons.items() if mask[column]]
+                    answer = plugin.filter(pod, table)
+                    if not answer.mask[column]:
+                        return [reason for reason, mask in answer.reasons.items() if mask[column]]
         return None
 
-    def _asked(
-        self, pod: QueuedPod, nodes: Nodes, kept: Kept, outside: dict[str, Filtered]
+    def _ask_filters(
+        self, pod: PreparedPod, nodes: Nodes, cached: EquivalenceClass, pre_filtered: dict[str, Filtered]
     ) -> tuple[Mask, dict[str, Filtered]]:
         """Ask all filters of this process; return the feasible nodes and all answers."""
-        feasible, answers = kept.feasible, kept.filtered
-        for each in outside.values():
+        feasible, answers = cached.feasible, cached.filtered
+        for each in pre_filtered.values():
             feasible = feasible & each.mask
         if self._checks_all or feasible.any():
-            wide = self._ask_wide(pod, nodes, kept.wide_filters)
+            wide = self._ask_wide(pod, nodes, cached.wide_filters)
             if wide:
                 feasible = feasible.copy()
                 for answer in wide.values():
@@ -186,37 +196,37 @@ class Algorithm:
                 answers = {name: answer for name, answer in answers.items() if answer is not None}
         return feasible, answers
 
-    def _alone(
-        self, pod: QueuedPod, nodes: Nodes, column: int, answers: dict[str, Filtered], feasible: Mask
+    def _on_nominated_node(
+        self, pod: PreparedPod, nodes: Nodes, column: int, answers: dict[str, Filtered], feasible: Mask
     ) -> tuple[dict[str, Filtered], Mask]:
         """Look at one feasible node only; at all the others if a remote filter refuses it."""
-        from hyperkube_host.scheduler.framework.subset import only
+        from hyperkube_host.scheduler.framework.subset import single_node_mask
 
-        alone = only(column, len(nodes))
+        alone = single_node_mask(column, len(nodes))
         answers, left = self._ask_remote(pod, nodes, alone, answers, feasible)
         return (answers, alone) if left[column] else self._ask_remote(pod, nodes, left, answers, left)
 
     def _ask_remote(
-        self, pod: QueuedPod, nodes: Nodes, about: Mask, answers: dict[str, Filtered], feasible: Mask
+        self, pod: PreparedPod, nodes: Nodes, about: Mask, answers: dict[str, Filtered], feasible: Mask
     ) -> tuple[dict[str, Filtered], Mask]:
         """Ask the filters that ask others about some of the feasible nodes; return all answers and what is left."""
-        from hyperkube_host.scheduler.framework.subset import about_some
+        from hyperkube_host.scheduler.framework.subset import filter_subset
 
         for name, plugin in self._remote_filters:
             asked = feasible & about
             if asked.any() and not plugin.skips_filter(pod, nodes):
-                answer = about_some(plugin, pod, nodes, asked)
+                answer = filter_subset(plugin, pod, nodes, asked)
                 answers, feasible = {**answers, name: answer}, feasible & answer.mask
         return answers, feasible
 
-    def _refusals(
-        self, answers: dict[str, Filtered], feasible: Mask, outside: dict[str, Filtered]
+    def _rejections(
+        self, answers: dict[str, Filtered], feasible: Mask, pre_filtered: dict[str, Filtered]
     ) -> dict[str, Filtered]:
-        if self._checks_all and not outside:
+        if self._checks_all and not pre_filtered:
             return {name: answer for name, answer in answers.items() if not answer.mask.all()}
-        return first_refusals(answers, len(feasible), feasible, outside)
+        return first_rejections(answers, len(feasible), feasible, pre_filtered)
 
-    def _pre_filter(self, pod: QueuedPod, nodes: Nodes, outside: dict[str, Filtered]) -> Decision | None:
+    def _pre_filter(self, pod: PreparedPod, nodes: Nodes, pre_filtered: dict[str, Filtered]) -> ScheduleResult | None:
         """Ask what filters know without the nodes; put what the others are left out by into `outside`.
 
         Upstream's texts: kubernetes ``pkg/scheduler/framework/runtime/framework.go`` (RunPreFilterPlugins).
@@ -225,22 +235,22 @@ class Algorithm:
 
         names: frozenset[str] | None = None
         plugins: list[str] = []
-        known = self._kept.get(pod.template_key)
+        known = self._equivalence_cache.get(pod.template_key)
         for plugin, each in self._pre_filters if known is None else known.pre_filters:
-            said = each.pre_filter(pod)
-            if self._laps.samples:
-                self._laps.note(plugin, "PreFilter", said)
-            if said is None:
+            answer = each.pre_filter(pod)
+            if self._timer.samples_plugins:
+                self._timer.observe_plugin(plugin, "PreFilter", answer)
+            if answer is None:
                 continue
-            self._laps.evaluated((plugin,), "PreFilter")
-            if said.reason:
-                return self._nowhere(plugin, said.reason, nodes)
-            if said.names is not None:
-                names = said.names if names is None else names & said.names
+            self._timer.evaluated((plugin,), "PreFilter")
+            if answer.reason:
+                return self._unschedulable(plugin, answer.reason, nodes)
+            if answer.names is not None:
+                names = answer.names if names is None else names & answer.names
                 plugins.append(plugin)
                 if not names:
                     who = f"(s) [{' '.join(plugins)}] simultaneously" if plugins[1:] else f" {plugins[0]}"
-                    return self._nowhere(plugin, f"node(s) didn't satisfy plugin{who}", nodes)
+                    return self._unschedulable(plugin, f"node(s) didn't satisfy plugin{who}", nodes)
         if names is not None:
             mask = np.zeros(len(nodes), dtype=bool)
             for name in names:
@@ -248,95 +258,95 @@ class Algorithm:
                 if index is not None:
                     mask[index] = True
             text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}]"
-            outside[plugins[0]] = Filtered(mask, {text: ~mask}, ~mask)
+            pre_filtered[plugins[0]] = Filtered(mask, {text: ~mask}, ~mask)
         return None
 
-    def _nowhere(self, plugin: str, reason: str, nodes: Nodes) -> Decision:
+    def _unschedulable(self, plugin: str, reason: str, nodes: Nodes) -> ScheduleResult:
         import numpy as np
 
         everything = np.ones(len(nodes), dtype=bool)
-        refused = {plugin: Filtered(~everything, {reason: everything}, everything)}
-        return Decision(None, Trace(nodes.names_now(), packed(refused), {}, {}), refused, reason)
+        rejected = {plugin: Filtered(~everything, {reason: everything}, everything)}
+        return ScheduleResult(None, Diagnosis(nodes.names_snapshot(), packed(rejected), {}, {}), rejected, reason)
 
-    def _refreshed(self, pod: QueuedPod, nodes: Nodes) -> Kept:
-        from hyperkube_host.scheduler.framework.equivalence_cache import Kept, Plugins
+    def _refreshed(self, pod: PreparedPod, nodes: Nodes) -> EquivalenceClass:
+        from hyperkube_host.scheduler.framework.equivalence_cache import EquivalenceClass, Plugins
 
         stamps = [plugin.stamp() for plugin in self._stamped]
         if stamps != self._stamps:
-            self._kept.clear()
+            self._equivalence_cache.clear()
             self._stamps = stamps
-        kept = self._kept.get(pod.template_key)
-        if kept is not None and kept.refresh(pod, nodes):
-            self._kept.move_to_end(pod.template_key)
-            return kept
+        cached = self._equivalence_cache.get(pod.template_key)
+        if cached is not None and cached.refresh(pod, nodes):
+            self._equivalence_cache.move_to_end(pod.template_key)
+            return cached
         plugins = Plugins(
-            self._near_filters, self._near_scores, self._wide_filters, self._wide_scores, self._pre_filters
+            self._narrow_filters, self._narrow_scores, self._wide_filters, self._wide_scores, self._pre_filters
         )
-        kept = self._kept[pod.template_key] = Kept(pod, nodes, plugins, self._laps)
-        self._kept.move_to_end(pod.template_key)
-        while len(self._kept) > max(4, KEPT_CELLS // len(nodes)):
-            self._kept.popitem(last=False)
-        return kept
+        cached = self._equivalence_cache[pod.template_key] = EquivalenceClass(pod, nodes, plugins, self._timer)
+        self._equivalence_cache.move_to_end(pod.template_key)
+        while len(self._equivalence_cache) > max(4, EQUIVALENCE_CACHE_CELLS // len(nodes)):
+            self._equivalence_cache.popitem(last=False)
+        return cached
 
-    def _ask_wide(self, pod: QueuedPod, nodes: Nodes, filters: Filters) -> dict[str, Filtered]:
-        laps, asked = self._laps, {}
+    def _ask_wide(self, pod: PreparedPod, nodes: Nodes, filters: Filters) -> dict[str, Filtered]:
+        timer, asked = self._timer, {}
         for name, plugin in filters:
             if not plugin.skips_filter(pod, nodes):
-                if laps.samples:
-                    laps.mark()
+                if timer.samples_plugins:
+                    timer.start_plugins()
                 answer = asked[name] = plugin.filter(pod, nodes)
-                if laps.samples:
-                    laps.note(name, "Filter", answer)
-        laps.evaluated(tuple(asked), "Filter")
+                if timer.samples_plugins:
+                    timer.observe_plugin(name, "Filter", answer)
+        timer.evaluated(tuple(asked), "Filter")
         return asked
 
     def _score(
-        self, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
+        self, pod: PreparedPod, nodes: Nodes, cached: EquivalenceClass, feasible: Mask
     ) -> tuple[IntScores, dict[str, ShortScores], dict[str, int]]:
         import numpy as np
 
-        kept.votes.scored += 1
+        cached.evaluation_counts.scored += 1
         total = np.zeros(len(nodes), dtype=np.int64)
-        said: dict[str, ShortScores] = {}
+        answer: dict[str, ShortScores] = {}
         weights: dict[str, int] = {}
         for name, plugin, weight in self._scores:
             if plugin.scope is Scope.CLUSTER:
                 if plugin.skips_score(pod, nodes):
                     continue
                 scores = self._wide_score(name, plugin, pod, nodes, feasible)
-            elif name in kept.raw:
-                scores = self._normalized(name, plugin, pod, nodes, kept, feasible)
+            elif name in cached.raw:
+                scores = self._normalized(name, plugin, pod, nodes, cached, feasible)
             else:
                 continue
-            said[name], weights[name] = shortened(scores), weight
+            answer[name], weights[name] = shortened(scores), weight
             total += scores if weight == 1 else scores * weight
         total[~feasible] = -1
-        return total, said, weights
+        return total, answer, weights
 
-    def _wide_score(self, name: str, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, feasible: Mask) -> IntScores:
-        laps = self._laps
-        laps.evaluated((name,), "Score")
-        if laps.samples:
-            laps.mark()
+    def _wide_score(self, name: str, plugin: ScorePlugin, pod: PreparedPod, nodes: Nodes, feasible: Mask) -> IntScores:
+        timer = self._timer
+        timer.evaluated((name,), "Score")
+        if timer.samples_plugins:
+            timer.start_plugins()
         raw = self._remote_score(plugin, pod, nodes, feasible) if plugin.remote else plugin.score(pod, nodes)
-        if laps.samples:
-            laps.note(name, "Score", raw)
+        if timer.samples_plugins:
+            timer.observe_plugin(name, "Score", raw)
         scores = plugin.normalize(pod, nodes, raw, feasible)
-        if laps.samples:
-            laps.note(name, "ScoreExtensionNormalize", scores)
+        if timer.samples_plugins:
+            timer.observe_plugin(name, "ScoreExtensionNormalize", scores)
         return scores
 
-    def _remote_score(self, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, feasible: Mask) -> IntScores:
-        from hyperkube_host.scheduler.framework.subset import scored_some
+    def _remote_score(self, plugin: ScorePlugin, pod: PreparedPod, nodes: Nodes, feasible: Mask) -> IntScores:
+        from hyperkube_host.scheduler.framework.subset import score_subset
 
-        return scored_some(plugin, pod, nodes, feasible)
+        return score_subset(plugin, pod, nodes, feasible)
 
     def _normalized(
-        self, name: str, plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, kept: Kept, feasible: Mask
+        self, name: str, plugin: ScorePlugin, pod: PreparedPod, nodes: Nodes, cached: EquivalenceClass, feasible: Mask
     ) -> IntScores:
-        if feasible is kept.feasible or type(plugin).normalize is ScorePlugin.normalize:
-            return kept.scores(name, plugin, pod, nodes)
-        return plugin.normalize(pod, nodes, kept.raw[name], feasible)
+        if feasible is cached.feasible or type(plugin).normalize is ScorePlugin.normalize:
+            return cached.scores(name, plugin, pod, nodes)
+        return plugin.normalize(pod, nodes, cached.raw[name], feasible)
 
     def _best(self, total: IntScores) -> int:
         """Return the column of the greatest total, one of them if there are several."""

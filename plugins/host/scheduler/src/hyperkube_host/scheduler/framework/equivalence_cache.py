@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from hyperkube_host.scheduler.cache.columns import Columns
 from hyperkube_host.scheduler.framework.schedule_result import shortened
-from hyperkube_host.scheduler.metrics.point_times import Laps, NoLaps
+from hyperkube_host.scheduler.metrics.point_times import CycleTimer, NoTimer
 
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, PodInfo, Scope, ScorePlugin
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.cache.node_table import Nodes
-    from hyperkube_host.scheduler.framework.schedule_result import Refusals, ShortScores
+    from hyperkube_host.scheduler.framework.schedule_result import Rejections, ShortScores
     from numpy.typing import NDArray
 
     from hyperkube.hookspecs.node_table import IntScores, Mask
@@ -40,7 +40,7 @@ class Plugins(NamedTuple):
     pre_filters: Filters = ()
 
 
-class Kept:
+class EquivalenceClass:
     """One template's masks and raw scores over all nodes.
 
     Attributes:
@@ -48,46 +48,46 @@ class Kept:
         raw: plugin → raw scores, likewise.
         feasible: the nodes that all of `filtered` keep.
         count: how many these are.
-        votes: the plugins that are asked.
+        evaluation_counts: the plugins that are asked.
         version: grows when `feasible`, or a raw score that depends on the nodes alone, changes: what is normalized
             from these is kept by it.
         weights: score plugin → weight.
         wide_filters: the plugins of the widest scope that may have something to say about the template.
         wide_scores: likewise.
-        adds_up: whether scores come from plugins alone whose scores on a node depend on nothing but that node, given
-            `feasible`.
-        refusals: room for what is told of the refusals in `filtered`; None when these changed.
+        is_additive: whether all scores come from plugins whose scores on a node depend, given `feasible`, on nothing
+            but that node.
+        rejections: the packed rejections of `filtered`; None when these changed.
     """
 
     __slots__ = (
         "_filters",
-        "_fixed",
-        "_laps",
-        "_moving",
+        "_final_scores",
+        "_node_only",
+        "_pod_dependent",
         "_scores",
-        "_told",
+        "_timer",
         "_totals",
         "_totals_version",
-        "adds_up",
         "count",
+        "evaluation_counts",
         "feasible",
         "filtered",
         "generation",
+        "is_additive",
         "node_generation",
         "normalized",
         "pre_filters",
         "raw",
-        "refusals",
+        "rejections",
         "version",
-        "votes",
         "weights",
         "wide_filters",
         "wide_scores",
     )
 
-    def __init__(self, pod: PodInfo, nodes: Nodes, plugins: Plugins, laps: Laps | None = None) -> None:
+    def __init__(self, pod: PodInfo, nodes: Nodes, plugins: Plugins, timer: CycleTimer | None = None) -> None:
         """Ask all plugins of a narrow scope about all nodes."""
-        self._laps = laps or NoLaps()
+        self._timer = timer or NoTimer()
         self._filters = [(name, plugin) for name, plugin in plugins.filters if not plugin.skips_filter(pod, nodes)]
         self._scores = [row for row in plugins.scores if not row[1].skips_score(pod, nodes)]
         self.wide_filters = [row for row in plugins.wide_filters if not _always_skips(row[1], pod)]
@@ -95,7 +95,7 @@ class Kept:
         self.pre_filters = [row for row in plugins.pre_filters if not _always_skips(row[1], pod)]
         self.filtered: dict[str, Filtered] = {name: plugin.filter(pod, nodes) for name, plugin in self._filters}
         self.raw: dict[str, IntScores] = {name: np.array(plugin.score(pod, nodes)) for name, plugin, _ in self._scores}
-        self.votes = self._laps.votes(self.filtered, self.raw)
+        self.evaluation_counts = self._timer.evaluation_counts(self.filtered, self.raw)
         self.feasible: Mask = np.ones(len(nodes), dtype=bool)
         for answer in self.filtered.values():
             answer.mask = np.array(answer.mask)
@@ -106,13 +106,13 @@ class Kept:
         self.count = int(np.count_nonzero(self.feasible))
         self.version = 0
         self.normalized: dict[str, tuple[int, IntScores]] = {}
-        self.refusals: Refusals | None = None
-        self._fixed = [row for row in self._scores if row[1].scope is Scope.NODE]
-        self._moving = [row for row in self._scores if row[1].scope is not Scope.NODE]
-        self.adds_up = all(_says_it_raw(plugin) for _, plugin, _ in self._moving)
+        self.rejections: Rejections | None = None
+        self._node_only = [row for row in self._scores if row[1].scope is Scope.NODE]
+        self._pod_dependent = [row for row in self._scores if row[1].scope is not Scope.NODE]
+        self.is_additive = all(_is_not_normalized(plugin) for _, plugin, _ in self._pod_dependent)
         self._totals: tuple[IntScores, IntScores] | None = None
         self._totals_version = -1
-        self._told: dict[str, ShortScores] = {}
+        self._final_scores: dict[str, ShortScores] = {}
         self.weights = {name: weight for name, _, weight in self._scores}
         self.generation, self.node_generation = nodes.generation, nodes.node_generation
 
@@ -132,38 +132,38 @@ class Kept:
         if changed:
             part = Columns(nodes, changed)
             same = self._filter(pod, part, Scope.NODE_AND_PODS)
-            moved = self._score(pod, part, Scope.NODE_AND_PODS)
+            pod_dependent = self._score(pod, part, Scope.NODE_AND_PODS)
             if changed_nodes:
                 fewer = Columns(nodes, changed_nodes)
                 same &= self._filter(pod, fewer, Scope.NODE)
                 self._score(pod, fewer, Scope.NODE)
                 self.version += 1
             if not same:
-                self._settle(part.index)
+                self._update_feasible(part.index)
             if self._totals is not None and self._totals_version == self.version:
-                fixed, total = self._totals
-                total[part.index] = fixed[part.index] + moved
+                node_only, total = self._totals
+                total[part.index] = node_only[part.index] + pod_dependent
         self.generation, self.node_generation = generation, node_generation
         return True
 
     def totals(self, pod: PodInfo, nodes: Nodes) -> IntScores:
-        """Return the weighted sums of all kept scores, negative where a filter refuses the node; see `adds_up`."""
+        """Return the weighted sums of all kept scores, negative where a filter refuses the node; see `is_additive`."""
         if self._totals is None or self._totals_version != self.version:
-            fixed = np.where(self.feasible, 0, NOT_FEASIBLE)
-            for name, plugin, weight in self._fixed:
+            node_only = np.where(self.feasible, 0, NOT_FEASIBLE)
+            for name, plugin, weight in self._node_only:
                 scores = self.scores(name, plugin, pod, nodes)
-                fixed += scores * weight
-                self._told[name] = shortened(scores)
-            total = fixed.copy()
-            for name, _, weight in self._moving:
+                node_only += scores * weight
+                self._final_scores[name] = shortened(scores)
+            total = node_only.copy()
+            for name, _, weight in self._pod_dependent:
                 total += self.raw[name] * weight
-            self._totals, self._totals_version = (fixed, total), self.version
+            self._totals, self._totals_version = (node_only, total), self.version
         return self._totals[1]
 
     def scores(self, name: str, plugin: ScorePlugin, pod: PodInfo, nodes: Nodes) -> IntScores:
         """Return a plugin's final scores where the nodes to choose from are `feasible`."""
         raw = self.raw[name]
-        if _says_it_raw(plugin):
+        if _is_not_normalized(plugin):
             return raw
         known = self.normalized.get(name)
         if known is not None and known[0] == self.version:
@@ -173,20 +173,23 @@ class Kept:
             self.normalized[name] = (self.version, scores)
         return scores
 
-    def told(self) -> dict[str, ShortScores]:
+    def final_scores(self) -> dict[str, ShortScores]:
         """Return a copy of each plugin's final scores as of the last call of `totals`, for a trace."""
-        return {name: self._told[name] if name in self._told else shortened(self.raw[name]) for name in self.raw}
+        return {
+            name: self._final_scores[name] if name in self._final_scores else shortened(self.raw[name])
+            for name in self.raw
+        }
 
     def _filter(self, pod: PodInfo, part: Columns, scope: Scope) -> bool:
         """Ask the filters of a scope about some columns; tell whether they keep all of these, as they did before."""
-        same, laps = True, self._laps
-        if laps.samples:
-            laps.mark()
+        same, timer = True, self._timer
+        if timer.samples_plugins:
+            timer.start_plugins()
         for name, plugin in self._filters:
             if plugin.scope is scope:
                 whole, answer = self.filtered[name], plugin.filter(pod, part)
-                if laps.samples:
-                    laps.note(name, "Filter", answer)
+                if timer.samples_plugins:
+                    timer.observe_plugin(name, "Filter", answer)
                 if not (_all(answer.mask) and _all(whole.mask[part.index])):
                     _merge(whole, answer, part.index)
                     same = False
@@ -195,19 +198,19 @@ class Kept:
     def _score(self, pod: PodInfo, part: Columns, scope: Scope) -> IntScores | int:
         """Ask the score plugins of a scope about some columns; return the weighted sum of their raw scores there."""
         total: IntScores | int = 0
-        laps = self._laps
-        if laps.samples:
-            laps.mark()
+        timer = self._timer
+        if timer.samples_plugins:
+            timer.start_plugins()
         for name, scorer, weight in self._scores:
             if scorer.scope is scope:
                 fresh = self.raw[name][part.index] = scorer.score(pod, part)
-                if laps.samples:
-                    laps.note(name, "Score", fresh)
+                if timer.samples_plugins:
+                    timer.observe_plugin(name, "Score", fresh)
                 total = total + (fresh if weight == 1 else fresh * weight)
         return total
 
-    def _settle(self, columns: NDArray[np.intp]) -> None:
-        self.refusals = None
+    def _update_feasible(self, columns: NDArray[np.intp]) -> None:
+        self.rejections = None
         feasible = np.ones(len(columns), dtype=bool)
         for answer in self.filtered.values():
             feasible &= answer.mask[columns]
@@ -225,7 +228,7 @@ def _always_skips(plugin: FilterPlugin | ScorePlugin, pod: PodInfo) -> bool:
     return plugin.skips_by_template and plugin.skips(pod)
 
 
-def _says_it_raw(plugin: ScorePlugin) -> bool:
+def _is_not_normalized(plugin: ScorePlugin) -> bool:
     return type(plugin).normalize is ScorePlugin.normalize
 
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import Mask
 
 
-def first_refusals(
-    answers: dict[str, Filtered], count: int, feasible: Mask, outside: dict[str, Filtered]
+def first_rejections(
+    answers: dict[str, Filtered], count: int, feasible: Mask, pre_filtered: dict[str, Filtered]
 ) -> dict[str, Filtered]:
     """Return what each filter refused that those before it had kept: upstream stops at a node's first refusal.
 
@@ -22,8 +22,8 @@ def first_refusals(
     if feasible.all():
         return {}
     left = np.ones(count, dtype=bool)
-    refusals: dict[str, Filtered] = dict(outside)
-    for each in outside.values():
+    rejections: dict[str, Filtered] = dict(pre_filtered)
+    for each in pre_filtered.values():
         left &= each.mask
     for name, answer in answers.items():
         fresh = left & ~answer.mask
@@ -31,10 +31,10 @@ def first_refusals(
             reasons = {text: hit for text, mask in answer.reasons.items() if (hit := mask & fresh).any()}
             unresolvable = None if answer.unresolvable is None else answer.unresolvable & fresh
             mine = Filtered(~fresh, reasons, unresolvable)
-            before = refusals.get(name)
-            refusals[name] = mine if before is None else _both(before, mine)
+            before = rejections.get(name)
+            rejections[name] = mine if before is None else _both(before, mine)
             left &= answer.mask
-    return refusals
+    return rejections
 
 
 def _both(one: Filtered, other: Filtered) -> Filtered:

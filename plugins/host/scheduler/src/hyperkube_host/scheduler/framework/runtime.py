@@ -22,8 +22,8 @@ from hyperkube.hookspecs.scheduling import (
     AlgorithmProvider,
     BindPlugin,
     FilterPlugin,
+    FrameworkHandle,
     PermitPlugin,
-    PodsInHand,
     PostBindPlugin,
     PostFilterPlugin,
     PreBindPlugin,
@@ -45,7 +45,7 @@ FAMILY = "scheduler"
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Framework:
     """One set of plugins, loaded: what each extension point calls, in order."""
 
     provider: AlgorithmProvider
@@ -95,7 +95,7 @@ def provider_named(name: str, context: PluginContext) -> AlgorithmProvider:
     raise UsageError(f"scheduler plugin {name!r} is not an algorithm provider")
 
 
-def build_profile(
+def new_framework(
     provider: AlgorithmProvider,
     *,
     client: Client,
@@ -104,8 +104,8 @@ def build_profile(
     options: Mapping[str, Any],
     gates: Mapping[str, bool],
     wake: Callable[[str], None] = lambda _change: None,
-    pods: PodsInHand | None = None,
-) -> Profile:
+    pods: FrameworkHandle | None = None,
+) -> Framework:
     """Load the plugins of a set and sort them by extension point.
 
     Args:
@@ -154,11 +154,11 @@ def build_profile(
         if isinstance(plugin, SchedulingPlugin):
             plugin.connect(wake)
             if pods is not None:
-                plugin.take_in_hand(pods)
+                plugin.set_handle(pods)
     scored = point(ScorePlugin, tuple(provider.scores))
     ranked = point(PlacementScorePlugin, tuple(provider.placement_scores))
     post_filters = point(PostFilterPlugin, provider.post_filters)
-    return Profile(
+    return Framework(
         provider=provider,
         host=host,
         queue_sort=point(QueueSortPlugin, (provider.queue_sort,))[0][1],

@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import Filtered, IntScores
 
     ShortScores = NDArray[np.int16]
-    Refusals = Mapping[tuple[str, str], NDArray[np.uint8]]
+    Rejections = Mapping[tuple[str, str], NDArray[np.uint8]]
 
 
-def packed(refused: Mapping[str, Filtered]) -> Refusals:
+def packed(rejected: Mapping[str, Filtered]) -> Rejections:
     """Return who refused which nodes and why, a bit per node: a copy."""
-    if not refused:
+    if not rejected:
         return {}
     import numpy as np
 
     return {
-        (plugin, text): np.packbits(mask) for plugin, said in refused.items() for text, mask in said.reasons.items()
+        (plugin, text): np.packbits(mask)
+        for plugin, answer in rejected.items()
+        for text, mask in answer.reasons.items()
     }
 
 
@@ -33,7 +35,7 @@ def shortened(scores: IntScores) -> ShortScores:
     return scores.astype("h")
 
 
-class Trace:
+class Diagnosis:
     """Every plugin's word on every node, packed: a bit per refusal, two bytes per score.
 
     Attributes:
@@ -42,94 +44,94 @@ class Trace:
         size: how many bytes it holds, about; what several traces share is counted in each.
     """
 
-    __slots__ = ("_refusals", "_scores", "names", "size", "weights")
+    __slots__ = ("_rejections", "_scores", "names", "size", "weights")
 
     def __init__(
         self,
         names: tuple[NodeName, ...],
-        refusals: Refusals,
+        rejections: Rejections,
         scores: Mapping[str, ShortScores],
         weights: Mapping[str, int],
     ) -> None:
         """Take the refusals, as `packed` makes them, and the scores, as `shortened` does."""
         self.names = names
         self.weights = weights
-        self._refusals = refusals
+        self._rejections = rejections
         self._scores = scores
-        self.size = 500 + len(scores) * 2 * len(names) + len(refusals) * (len(names) // 8)
+        self.size = 500 + len(scores) * 2 * len(names) + len(rejections) * (len(names) // 8)
 
     def parts(self) -> tuple[Object, list[bytes]]:
         """Return what `of_parts` makes a trace of: plain data, and the arrays' bytes in its order."""
         head: Object = {
             "weights": dict(self.weights),
-            "refusals": [[plugin, text] for plugin, text in self._refusals],
+            "refusals": [[plugin, text] for plugin, text in self._rejections],
             "scores": list(self._scores),
         }
-        refusals = [packed.tobytes() for packed in self._refusals.values()]
-        return head, refusals + [array.tobytes() for array in self._scores.values()]
+        rejections = [packed.tobytes() for packed in self._rejections.values()]
+        return head, rejections + [array.tobytes() for array in self._scores.values()]
 
     @classmethod
-    def of_parts(cls, names: tuple[NodeName, ...], head: Object, data: bytes) -> Trace:
+    def of_parts(cls, names: tuple[NodeName, ...], head: Object, data: bytes) -> Diagnosis:
         """Make a trace of what `parts` returned, the arrays one after another."""
         import numpy as np
 
-        refusals: dict[tuple[str, str], NDArray[np.uint8]] = {}
+        rejections: dict[tuple[str, str], NDArray[np.uint8]] = {}
         position = 0
         for plugin, text in head["refusals"]:
-            refusals[plugin, text] = np.frombuffer(data, np.uint8, (len(names) + 7) // 8, position)
-            position += refusals[plugin, text].nbytes
+            rejections[plugin, text] = np.frombuffer(data, np.uint8, (len(names) + 7) // 8, position)
+            position += rejections[plugin, text].nbytes
         scores: dict[str, ShortScores] = {}
         for plugin in head["scores"]:
             scores[plugin] = np.frombuffer(data, np.int16, len(names), position)
             position += scores[plugin].nbytes
-        return cls(names, refusals, scores, head["weights"])
+        return cls(names, rejections, scores, head["weights"])
 
-    def refused(self) -> dict[NodeName, list[tuple[str, str]]]:
+    def rejected(self) -> dict[NodeName, list[tuple[str, str]]]:
         """Return for each refused node which plugin refused it and why."""
         import numpy as np
 
         found: dict[NodeName, list[tuple[str, str]]] = {}
-        for (plugin, text), packed in self._refusals.items():
+        for (plugin, text), packed in self._rejections.items():
             for index in np.unpackbits(packed, count=len(self.names)).nonzero()[0]:
                 found.setdefault(self.names[index], []).append((plugin, text))
         return found
 
     def scores(self) -> dict[NodeName, dict[str, int]]:
         """Return for each node that was scored each plugin's score, 0 to 100, before its weight."""
-        refused = self.refused()
+        rejected = self.rejected()
         return {
             name: {plugin: int(array[index]) for plugin, array in self._scores.items()}
             for index, name in enumerate(self.names)
-            if name not in refused
+            if name not in rejected
         }
 
 
-class Decision:
+class ScheduleResult:
     """The chosen node, or None if none fits.
 
     Attributes:
         node: the chosen node.
         trace: why.
-        refused: plugin → what it refused, for preemption.
+        rejected: plugin → what it refused, for preemption.
         text: the message of a refusal, once `close` was called.
     """
 
-    __slots__ = ("_nowhere", "node", "refused", "text", "trace")
+    __slots__ = ("_reason", "node", "rejected", "text", "trace")
 
     def __init__(
-        self, node: NodeName | None, trace: Trace, refused: Mapping[str, Filtered] | None = None, nowhere: str = ""
+        self, node: NodeName | None, trace: Diagnosis, rejected: Mapping[str, Filtered] | None = None, reason: str = ""
     ) -> None:
-        """Take the parts; `nowhere` is why the pod can run nowhere, whatever the nodes are like."""
+        """Take the parts; `reason` is why the pod can run nowhere, whatever the nodes are like."""
         self.node = node
         self.trace = trace
-        self.refused: Mapping[str, Filtered] = refused or {}
+        self.rejected: Mapping[str, Filtered] = rejected or {}
         self.text = ""
-        self._nowhere = nowhere
+        self._reason = reason
 
     def close(self, note: str) -> str:
         """Return the message with what came of an attempt to make room; drop what only that needed."""
         self.text = f"{self.message()} {note}".rstrip()
-        self.refused = {}
+        self.rejected = {}
         return self.text
 
     def message(self) -> str:
@@ -137,11 +139,11 @@ class Decision:
         count = len(self.trace.names)
         if not count:
             return "no nodes available to schedule pods"
-        if self._nowhere:
-            return f"0/{count} nodes are available: {self._nowhere}."
+        if self._reason:
+            return f"0/{count} nodes are available: {self._reason}."
         counts: dict[str, int] = {}
-        for said in self.refused.values():
-            for text, mask in said.reasons.items():
+        for answer in self.rejected.values():
+            for text, mask in answer.reasons.items():
                 counts[text] = counts.get(text, 0) + int(mask.sum())
         rows = sorted(f"{number} {text}" for text, number in counts.items())
         return f"0/{count} nodes are available: {', '.join(rows)}."
@@ -151,7 +153,7 @@ class Decision:
         weights = self.trace.weights
         nodes: list[Object] = [
             {"node": name, "refused": [{"plugin": plugin, "reason": text} for plugin, text in rows]}
-            for name, rows in self.trace.refused().items()
+            for name, rows in self.trace.rejected().items()
         ]
         for name, scores in self.trace.scores().items():
             rows = [{"plugin": plugin, "score": score, "weight": weights[plugin]} for plugin, score in scores.items()]

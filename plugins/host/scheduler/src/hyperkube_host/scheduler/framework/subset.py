@@ -11,20 +11,20 @@ from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, ScorePlugin
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.cache.node_table import Nodes
-    from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+    from hyperkube_host.scheduler.cache.pod_info import PreparedPod
     from numpy.typing import NDArray
 
     from hyperkube.hookspecs.scheduling import IntScores, Mask
 
 
-def only(column: int, count: int) -> Mask:
+def single_node_mask(column: int, count: int) -> Mask:
     """Return the mask of one node."""
     mask = np.zeros(count, dtype=bool)
     mask[column] = True
     return mask
 
 
-def about_some(plugin: FilterPlugin, pod: QueuedPod, nodes: Nodes, about: Mask) -> Filtered:
+def filter_subset(plugin: FilterPlugin, pod: PreparedPod, nodes: Nodes, about: Mask) -> Filtered:
     """Ask a filter about some nodes; it keeps the others."""
     columns = about.nonzero()[0]
     part = plugin.filter(pod, Columns(nodes, columns.tolist()))
@@ -35,7 +35,7 @@ def about_some(plugin: FilterPlugin, pod: QueuedPod, nodes: Nodes, about: Mask) 
     return Filtered(mask, reasons, unresolvable)
 
 
-def scored_some(plugin: ScorePlugin, pod: QueuedPod, nodes: Nodes, about: Mask) -> IntScores:
+def score_subset(plugin: ScorePlugin, pod: PreparedPod, nodes: Nodes, about: Mask) -> IntScores:
     """Ask for the scores of some nodes; the others get none."""
     columns = about.nonzero()[0]
     scores = np.zeros(len(nodes), dtype=np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 
-class Votes:
+class EvaluationCounts:
     """The plugins that have a say about some templates, and at how many pods they had it so far.
 
     Attributes:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeVar
 
-from hyperkube_host.scheduler.metrics.evaluation_counts import Votes
+from hyperkube_host.scheduler.metrics.evaluation_counts import EvaluationCounts
 from hyperkube_lib.serving.component_metrics import Collector, Release, registry_of
 
 from hyperkube.machinery.clock import Clock
@@ -40,7 +40,7 @@ class SchedulerMetrics:
         self._gauges: list[tuple[str, str, Labels, Gauge]] = []
         self._counters: list[Counter] = []
         self._histograms: list[Histogram] = []
-        self._votes: dict[tuple[Labels, Labels, str], Votes] = {}
+        self._evaluation_counts: dict[tuple[Labels, Labels, str], EvaluationCounts] = {}
         result, milliseconds, short = ("result", "profile"), growing(0.001, 2, 15), growing(0.00001, 1.5, 20)
         count, time = self._counter, self._histogram
         self._attempts = count("schedule_attempts", "Attempts to schedule a pod, by result.", *result)
@@ -149,12 +149,12 @@ class SchedulerMetrics:
             for name in names:
                 self._evaluations.add((name, point, profile))
 
-    def votes(self, filters: Labels, scores: Labels, profile: str) -> Votes:
+    def evaluation_counts(self, filters: Labels, scores: Labels, profile: str) -> EvaluationCounts:
         """Return where to count, without a call, the pods at which these plugins of a profile have a say."""
         with self._lock:
-            found = self._votes.get((filters, scores, profile))
+            found = self._evaluation_counts.get((filters, scores, profile))
             if found is None:
-                found = self._votes[filters, scores, profile] = Votes(filters, scores)
+                found = self._evaluation_counts[filters, scores, profile] = EvaluationCounts(filters, scores)
             return found
 
     def hint(self, plugin: str, event: str, hint: str, seconds: float) -> None:
@@ -208,14 +208,17 @@ class SchedulerMetrics:
             yield gauge
         for counter in self._counters:
             rows = self._copied(counter.rows)
-            yield counter.family(self._with_votes(rows) if counter is self._evaluations else rows)
+            yield counter.family(self._with_evaluation_counts(rows) if counter is self._evaluations else rows)
         for histogram in self._histograms:
             yield histogram.family(self._copied(histogram.rows))
 
-    def _with_votes(self, rows: dict[Labels, int]) -> dict[Labels, int]:
+    def _with_evaluation_counts(self, rows: dict[Labels, int]) -> dict[Labels, int]:
         """Add what was counted for sets of plugins to each one's own count."""
-        for (filters, scores, profile), votes in list(self._votes.items()):
-            for point, names, count in (("Filter", filters, votes.filtered), ("Score", scores, votes.scored)):
+        for (filters, scores, profile), evaluation_counts in list(self._evaluation_counts.items()):
+            for point, names, count in (
+                ("Filter", filters, evaluation_counts.filtered),
+                ("Score", scores, evaluation_counts.scored),
+            ):
                 for name in names if count else ():
                     rows[name, point, profile] = rows.get((name, point, profile), 0) + count
         return rows

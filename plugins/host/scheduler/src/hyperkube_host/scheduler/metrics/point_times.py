@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from random import random
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from hyperkube_host.scheduler.metrics.evaluation_counts import Votes
-from hyperkube_host.scheduler.queue.scheduling_queue import EVENTS
+from hyperkube_host.scheduler.metrics.evaluation_counts import EvaluationCounts
+from hyperkube_host.scheduler.queue.cluster_events import QueueingHint, label
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
@@ -25,61 +25,61 @@ REFUSING = frozenset(("PreFilter", "Filter", "Reserve", "Permit", "PreBind"))
 Said = TypeVar("Said")
 
 
-class Laps(Protocol):
+class CycleTimer(Protocol):
     """Takes the time of the parts of a cycle, which has no clock itself.
 
     Attributes:
         samples: whether this cycle's plugins are timed one by one: whoever calls them tells `mark` and `note` then.
     """
 
-    samples: bool
+    samples_plugins: bool
 
     def begin(self) -> None:
         """Start a cycle and its first lap."""
 
-    def lap(self, point: str, status: str) -> None:
+    def observe_point(self, point: str, status: str) -> None:
         """End a lap, which was spent at an extension point, and start the next."""
 
-    def mark(self) -> None:
+    def start_plugins(self) -> None:
         """Plugins are about to be called."""
 
-    def note(self, plugin: str, point: str, said: object) -> None:
+    def observe_plugin(self, plugin: str, point: str, answer: object) -> None:
         """A plugin was called, and said that; nothing else was done since the last one, or since `mark`."""
 
     def evaluated(self, names: tuple[str, ...], point: str) -> None:
         """Note the plugins that had a say at a point, beside those behind a template's kept answers."""
 
-    def votes(self, filters: Iterable[str], scores: Iterable[str]) -> Votes:
+    def evaluation_counts(self, filters: Iterable[str], scores: Iterable[str]) -> EvaluationCounts:
         """Return where to count the pods at which these plugins have a say."""
 
 
-class NoLaps:
+class NoTimer:
     """Takes no times."""
 
-    samples = False
+    samples_plugins = False
 
     def begin(self) -> None:
         """Do nothing."""
 
-    def lap(self, point: str, status: str) -> None:
+    def observe_point(self, point: str, status: str) -> None:
         """Do nothing."""
 
-    def mark(self) -> None:
+    def start_plugins(self) -> None:
         """Do nothing."""
 
-    def note(self, plugin: str, point: str, said: object) -> None:
+    def observe_plugin(self, plugin: str, point: str, answer: object) -> None:
         """Do nothing."""
 
     def evaluated(self, names: tuple[str, ...], point: str) -> None:
         """Do nothing."""
 
-    def votes(self, filters: Iterable[str], scores: Iterable[str]) -> Votes:
+    def evaluation_counts(self, filters: Iterable[str], scores: Iterable[str]) -> EvaluationCounts:
         """Return one that nobody reads."""
-        return Votes(filters, scores)
+        return EvaluationCounts(filters, scores)
 
 
 class PointTimes:
-    """Takes the times of one profile's extension points; implements `Laps`. For one thread."""
+    """Takes the times of one profile's extension points; implements `CycleTimer`. For one thread."""
 
     def __init__(self, metrics: SchedulerMetrics, profile: str, share: float = SAMPLED) -> None:
         """Take where times go, and the share of cycles whose plugins are timed one by one."""
@@ -88,14 +88,14 @@ class PointTimes:
         self._share = share
         self._since = self._marked = 0.0
         self._noted: list[tuple[tuple[str, str, str], float]] = []
-        self.samples = False
+        self.samples_plugins = False
 
     def begin(self) -> None:
         """Start a cycle and its first lap."""
-        self.samples = random() < self._share  # noqa: S311  which cycles are timed is no secret
+        self.samples_plugins = random() < self._share  # noqa: S311  which cycles are timed is no secret
         self._since = self._metrics.clock.monotonic()
 
-    def lap(self, point: str, status: str) -> None:
+    def observe_point(self, point: str, status: str) -> None:
         """End a lap, and start the next."""
         now = self._metrics.clock.monotonic()
         self._metrics.point(point, status, self._profile, now - self._since)
@@ -104,14 +104,14 @@ class PointTimes:
             noted, self._noted = self._noted, []
             self._metrics.plugins(noted)
 
-    def mark(self) -> None:
+    def start_plugins(self) -> None:
         """Plugins are about to be called."""
         self._marked = self._metrics.clock.monotonic()
 
-    def note(self, plugin: str, point: str, said: object) -> None:
+    def observe_plugin(self, plugin: str, point: str, answer: object) -> None:
         """A plugin was called, and said that."""
         now = self._metrics.clock.monotonic()
-        refused = point in REFUSING and _refuses(said)
+        refused = point in REFUSING and _refuses(answer)
         self._noted.append(((plugin, point, "Unschedulable" if refused else "Success"), now - self._marked))
         self._marked = now
 
@@ -119,53 +119,53 @@ class PointTimes:
         self, plugin: str, point: str, call: Callable[[PodInfo, NodeName], Said], pod: PodInfo, node: NodeName
     ) -> Said:
         """Call a plugin about a pod that has its node, and take its time if this cycle's are taken."""
-        if not self.samples:
+        if not self.samples_plugins:
             return call(pod, node)
-        self.mark()
+        self.start_plugins()
         try:
-            said = call(pod, node)
+            answer = call(pod, node)
         except BaseException:
             self._noted.append(((plugin, point, "Error"), self._metrics.clock.monotonic() - self._marked))
             raise
-        self.note(plugin, point, said)
-        return said
+        self.observe_plugin(plugin, point, answer)
+        return answer
 
     def evaluated(self, names: tuple[str, ...], point: str) -> None:
         """Note the plugins that had a say at a point."""
         if names:
             self._metrics.evaluated(names, point, self._profile)
 
-    def votes(self, filters: Iterable[str], scores: Iterable[str]) -> Votes:
+    def evaluation_counts(self, filters: Iterable[str], scores: Iterable[str]) -> EvaluationCounts:
         """Return where to count the pods at which these plugins have a say; the same one for the same plugins."""
-        return self._metrics.votes(tuple(filters), tuple(scores), self._profile)
+        return self._metrics.evaluation_counts(tuple(filters), tuple(scores), self._profile)
 
 
-class HintTimes:
-    """Tells whether a change may help a pod that a plugin refused, and times the answer now and then."""
+class TimedQueueingHint:
+    """A queueing hint that times the answers of another now and then."""
 
-    def __init__(self, wakes: Callable[[str, str], bool], metrics: SchedulerMetrics) -> None:
-        """Take who knows, by plugin and change."""
-        self._wakes = wakes
+    def __init__(self, queueing_hint: QueueingHint, metrics: SchedulerMetrics) -> None:
+        """Take the hint to ask, and where its times go."""
+        self._queueing_hint = queueing_hint
         self._metrics = metrics
-        self._asked = 0
+        self._ask_filters = 0
 
-    def __call__(self, plugin: str, change: str) -> bool:
-        """Tell it; a lost count of two threads costs one measurement."""
-        self._asked += 1
-        if self._asked % EVERY_HINT:
-            return self._wakes(plugin, change)
+    def __call__(self, plugin: str, event: str) -> bool:
+        """Return the other's answer; a count that two threads lose costs one measurement."""
+        self._ask_filters += 1
+        if self._ask_filters % EVERY_HINT:
+            return self._queueing_hint(plugin, event)
         since = self._metrics.clock.monotonic()
-        helps = self._wakes(plugin, change)
+        helps = self._queueing_hint(plugin, event)
         hint = "Queue" if helps else "QueueSkip"
-        self._metrics.hint(plugin, EVENTS.get(change, change), hint, self._metrics.clock.monotonic() - since)
+        self._metrics.hint(plugin, label(event), hint, self._metrics.clock.monotonic() - since)
         return helps
 
 
-def _refuses(said: object) -> bool:
+def _refuses(answer: object) -> bool:
     """Tell whether a plugin's answer lets the pod go nowhere: a reason, or a mask without a node."""
-    mask = getattr(said, "mask", None)
+    mask = getattr(answer, "mask", None)
     if mask is not None:
         return not mask.any()
-    if isinstance(said, str):
-        return bool(said)
-    return bool(getattr(said, "reason", "")) or getattr(said, "allowed", True) is False
+    if isinstance(answer, str):
+        return bool(answer)
+    return bool(getattr(answer, "reason", "")) or getattr(answer, "allowed", True) is False

@@ -11,9 +11,9 @@ from random import Random
 
 import numpy as np
 from hyperkube_host.scheduler.cache.node_table import Nodes
-from hyperkube_host.scheduler.framework.runtime import Profile
-from hyperkube_host.scheduler.podgroup.attempt import GroupAttempt, Outcome, Verdict
-from hyperkube_host.scheduler.schedule_one.schedule_pod import Chooser
+from hyperkube_host.scheduler.framework.runtime import Framework
+from hyperkube_host.scheduler.podgroup.attempt import PodGroupAttempt, PodGroupResult, PodGroupStatus
+from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
 
 from hyperkube.hookspecs.pod_groups import Assignments, NoPlacement, Placement, PodGroupInfo
 from hyperkube.machinery.objects import NodeName, Object, key_of
@@ -22,69 +22,71 @@ NOT_CONSTRAINED = "workload aware preemption is not supported for pod groups wit
 NO_PLUGIN = "default preemption plugin is not registered, workload aware preemption is disabled"
 
 
-class GroupPlacement:
-    """One group in its cycle, with one profile's plugins."""
+class PodGroupPlacement:
+    """One group in its cycle, with one framework's plugins."""
 
-    def __init__(self, profile: Profile, attempt: GroupAttempt, group: PodGroupInfo, nodes: Nodes) -> None:
-        self._profile = profile
+    def __init__(self, framework: Framework, attempt: PodGroupAttempt, group: PodGroupInfo, nodes: Nodes) -> None:
+        self._framework = framework
         self._attempt = attempt
         self._group = group
         self._nodes = nodes
         self._random = Random()  # noqa: S311  chooses between placements that score alike
 
-    def best(self) -> Outcome:
+    def find_best_placement(self) -> PodGroupResult:
         """Try the group in every placement; return what came of the best, or of the first if it fits in none.
 
         Raises:
             NoPlacement: a plugin cannot tell.
         """
         placements = self._placements()
-        first: Outcome | None = None
-        fitting: list[tuple[Placement, Outcome]] = []
+        first: PodGroupResult | None = None
+        fitting: list[tuple[Placement, PodGroupResult]] = []
         for placement in placements:
             outcome = self._attempt.run(placement.nodes)
-            if outcome.verdict is Verdict.FAILED:
+            if outcome.status is PodGroupStatus.FAILED:
                 return outcome
             first = first or outcome
-            if outcome.verdict is not Verdict.REFUSED:
+            if outcome.status is not PodGroupStatus.UNSCHEDULABLE:
                 fitting.append((placement, outcome))
         if fitting:
-            return fitting[0][1] if len(fitting) == 1 else self._liked(fitting)
-        outcome = first or Outcome(Verdict.REFUSED)
+            return fitting[0][1] if len(fitting) == 1 else self._highest_scored(fitting)
+        outcome = first or PodGroupResult(PodGroupStatus.UNSCHEDULABLE)
         status = f", first placement status: {first.message or 'pod group is unschedulable'}" if first else ""
         outcome.message = f"0/{len(placements)} placements are available{status}"
         return outcome
 
-    def evicting(self, outcome: Outcome, chooser: Chooser, *, constrained: bool) -> Outcome:
+    def run_post_filter(
+        self, outcome: PodGroupResult, pod_scheduler: PodScheduler, *, constrained: bool
+    ) -> PodGroupResult:
         """Let the first plugin that can make room for the whole group; return what came of that."""
-        if constrained or not self._profile.group_post_filters:
+        if constrained or not self._framework.group_post_filters:
             outcome.message = f"{outcome.message} {NOT_CONSTRAINED if constrained else NO_PLUGIN}".strip()
             return outcome
-        _, plugin = self._profile.group_post_filters[0]
+        _, plugin = self._framework.group_post_filters[0]
         with self._nodes.lock:
-            trial = _Trial(self._nodes, self._attempt)
+            dry_run = _PodGroupDryRun(self._nodes, self._attempt)
             try:
-                answer = plugin.group_post_filter(self._group, self._nodes, trial)
+                answer = plugin.group_post_filter(self._group, self._nodes, dry_run)
             finally:
-                trial.restore()
-        nomination = chooser.act(answer)
-        if nomination.node is None or trial.placed is None:
+                dry_run.restore()
+        nomination = pod_scheduler.execute(answer)
+        if nomination.node is None or dry_run.placed is None:
             outcome.message = f"{outcome.message} {nomination.message}".strip()
             for each in outcome.tried:
                 each.keeps = each.keeps or nomination.keeps
             return outcome
-        return Outcome(Verdict.WAITS, trial.placed.tried, nomination.message)
+        return PodGroupResult(PodGroupStatus.WAITS, dry_run.placed.tried, nomination.message)
 
     def _placements(self) -> Sequence[Placement]:
         with self._nodes.lock:
             found: Sequence[Placement] = [Placement("", np.ones(len(self._nodes), dtype=bool))]
-            for _, plugin in self._profile.placement_generators:
+            for _, plugin in self._framework.placement_generators:
                 found = [part for each in found for part in plugin.generate_placements(self._group, self._nodes, each)]
         return found
 
-    def _liked(self, fitting: Sequence[tuple[Placement, Outcome]]) -> Outcome:
+    def _highest_scored(self, fitting: Sequence[tuple[Placement, PodGroupResult]]) -> PodGroupResult:
         totals = [0] * len(fitting)
-        for name, plugin, weight in self._profile.placement_scores:
+        for name, plugin, weight in self._framework.placement_scores:
             raw = [plugin.score_placement(self._group, each, outcome.assignments()) for each, outcome in fitting]
             scores = plugin.normalize_placements(self._group, raw)
             if len(scores) != len(raw):
@@ -94,14 +96,14 @@ class GroupPlacement:
         return self._random.choice([row for row, total in zip(fitting, totals, strict=True) if total == best])[1]
 
 
-class _Trial:
-    """Takes pods off the real table and tries the group; implements `hyperkube.hookspecs.pod_groups.GroupTrial`."""
+class _PodGroupDryRun:
+    """Takes pods off the real table and tries the group; implements `hyperkube.hookspecs.pod_groups.PodGroupDryRun`."""
 
-    def __init__(self, nodes: Nodes, attempt: GroupAttempt) -> None:
+    def __init__(self, nodes: Nodes, attempt: PodGroupAttempt) -> None:
         self._nodes = nodes
         self._attempt = attempt
         self._removed: dict[str, tuple[NodeName, Object]] = {}
-        self.placed: Outcome | None = None
+        self.placed: PodGroupResult | None = None
         """What the last try that placed the group came to."""
 
     def remove(self, index: int, pod: Object) -> None:
@@ -118,7 +120,7 @@ class _Trial:
     def place(self) -> Assignments | None:
         """Try the group as things stand."""
         outcome = self._attempt.run(evicts=False)
-        if outcome.verdict is not Verdict.FITS:
+        if outcome.status is not PodGroupStatus.FITS:
             return None
         self.placed = outcome
         return outcome.assignments()

@@ -10,13 +10,13 @@ from typing import Any
 
 from hyperkube_host.scheduler.config.configuration import Configuration
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
-from hyperkube_host.scheduler.framework.runtime import FAMILY, Profile, build_profile
+from hyperkube_host.scheduler.framework.runtime import FAMILY, Framework, new_framework
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import PointTimes
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
-from hyperkube.hookspecs.scheduling import PodsInHand, SchedulingPlugin
+from hyperkube.hookspecs.scheduling import FrameworkHandle, SchedulingPlugin
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
@@ -29,10 +29,10 @@ NO_PROFILE = "no profile"
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class Profile:
     """A loaded profile and what decides with it."""
 
-    profile: Profile
+    framework: Framework
     algorithm: Algorithm
 
 
@@ -47,7 +47,7 @@ class Profiles:
         clock: Clock,
         options: Mapping[str, Any],
         wake: Callable[[str], None],
-        pods: PodsInHand | None = None,
+        pods: FrameworkHandle | None = None,
         metrics: SchedulerMetrics | None = None,
         random: Callable[[], Random] = Random,
     ) -> None:
@@ -67,18 +67,18 @@ class Profiles:
         self._pods = pods
         self._random = random
         self._lock = threading.Lock()
-        self._running: dict[str, Running] | None = None
+        self._loaded: dict[str, Profile] | None = None
 
-    def running(self) -> dict[str, Running]:
+    def loaded(self) -> dict[str, Profile]:
         """Return the profiles by scheduler name, loaded now if they were not.
 
         Raises:
             UsageError: a plugin cannot be built, or is named for something that it does not do.
         """
         with self._lock:
-            if self._running is None:
-                self._running = self._load(self.configuration)
-            return self._running
+            if self._loaded is None:
+                self._loaded = self._load(self.configuration)
+            return self._loaded
 
     def replace(self, configuration: Configuration) -> None:
         """Use other profiles from the next pod on.
@@ -89,14 +89,14 @@ class Profiles:
         _check_installed(configuration)
         fresh = self._load(configuration)
         with self._lock:
-            before, self._running = self._running or {}, fresh
+            before, self._loaded = self._loaded or {}, fresh
             self.configuration = configuration
         for old in before.values():
-            old.profile.host.close()
+            old.framework.host.close()
 
-    def of(self, pod: Object) -> Running | None:
+    def of(self, pod: Object) -> Profile | None:
         """Return the profile that a pod names, or None."""
-        return self.running().get(pod.get("spec", {}).get("schedulerName") or DEFAULT_NAME)
+        return self.loaded().get(pod.get("spec", {}).get("schedulerName") or DEFAULT_NAME)
 
     def handles(self, pod: Object) -> bool:
         """Tell whether a pod names one of the profiles."""
@@ -104,44 +104,46 @@ class Profiles:
 
     def sort_key(self, pod: Object, queued_at: float) -> Any:
         """Return the pod's place in the queue, which all profiles share."""
-        return next(iter(self.running().values())).profile.queue_sort.sort_key(pod, queued_at)
+        return next(iter(self.loaded().values())).framework.queue_sort.sort_key(pod, queued_at)
 
     def gate(self, pod: Object) -> str:
         """Return the plugin because of which a pod must not be tried yet, or the empty string."""
-        running = self.of(pod)
-        if running is None:
+        profile = self.of(pod)
+        if profile is None:
             return NO_PROFILE
-        return next((name for name, plugin in running.profile.pre_enqueue if plugin.pre_enqueue(pod)), "")
+        return next((name for name, plugin in profile.framework.pre_enqueue if plugin.pre_enqueue(pod)), "")
 
-    def wakes(self, plugin: str, change: str) -> bool:
+    def queueing_hint(self, plugin: str, change: str) -> bool:
         """Tell whether a change of that kind may help a pod that the plugin refused."""
-        for running in self.running().values():
-            if plugin in running.profile.host.names:
-                found = running.profile.host.get(plugin)
-                if isinstance(found, SchedulingPlugin) and found.wakes_on is not None:
-                    return change in found.wakes_on
+        for profile in self.loaded().values():
+            if plugin in profile.framework.host.names:
+                found = profile.framework.host.get(plugin)
+                if isinstance(found, SchedulingPlugin) and found.events_to_register is not None:
+                    return change in found.events_to_register
                 return True
         return True
 
     def close(self) -> None:
         """Close all plugins."""
         with self._lock:
-            for running in (self._running or {}).values():
-                running.profile.host.close()
-            self._running = {}
+            for profile in (self._loaded or {}).values():
+                profile.framework.host.close()
+            self._loaded = {}
 
-    def _load(self, configuration: Configuration) -> dict[str, Running]:
-        loaded: dict[str, Running] = {}
+    def _load(self, configuration: Configuration) -> dict[str, Profile]:
+        loaded: dict[str, Profile] = {}
         gates = self._options.get("feature-gates") or {}
         for name, provider in configuration.profiles.items():
-            profile = build_profile(
+            framework = new_framework(
                 provider, client=self._client, informers=self._informers, clock=self._clock, options=self._options,
                 gates=gates, wake=self._wake, pods=self._pods,
             )  # fmt: skip
-            laps = PointTimes(self._metrics, name)
-            algorithm = Algorithm(profile.filters, profile.scores, self._random(), laps, checks_all=provider.checks_all)
-            loaded[name] = Running(profile, algorithm)
-            profile.host.start()
+            timer = PointTimes(self._metrics, name)
+            algorithm = Algorithm(
+                framework.filters, framework.scores, self._random(), timer, checks_all=provider.checks_all
+            )
+            loaded[name] = Profile(framework, algorithm)
+            framework.host.start()
         return loaded
 
 

@@ -1,7 +1,15 @@
-"""The queue: pods to try now, pods that wait out a back-off, and pods that nothing has changed for.
+"""The scheduling queue: pods to try now, pods in back-off, unschedulable pods, and gated pods.
 
-Source of the numbers: kubernetes ``pkg/scheduler/backend/queue/scheduling_queue.go`` (1 s doubling to 10 s; an
-unschedulable pod is tried again after 5 minutes even if nothing happened).
+A pod is in one state at a time (`QueueState`)::
+
+    add ──► ACTIVE ──pop──► IN_FLIGHT ──done──► (gone)
+     │        ▲ ▲               │
+     ▼        │ └── BACKOFF ◄───┤ failed, or an event was missed
+    GATED ────┘        ▲        │
+              event ── UNSCHEDULABLE ◄── rejected
+
+Source of the parts and numbers: kubernetes ``pkg/scheduler/backend/queue/scheduling_queue.go`` (1 s doubling to 10 s;
+an unschedulable pod is tried again after 5 minutes even if nothing happened).
 """
 
 from __future__ import annotations
@@ -12,7 +20,11 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
+
+from hyperkube_host.scheduler.queue import cluster_events
+from hyperkube_host.scheduler.queue.cluster_events import WILDCARD, QueueingHint
 
 from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.machinery.clock import Clock, Timer
@@ -21,40 +33,51 @@ from hyperkube.machinery.objects import Object, key_of, labels_of, uid_of
 FIRST_BACKOFF_SECONDS = 1.0
 MAX_BACKOFF_SECONDS = 10.0
 UNSCHEDULABLE_SECONDS = 300.0
-ANYTHING = "*"
-"""A change of a kind that wakes every pod."""
-EVENTS = {
-    "node": "NodeUpdate", "node gone": "NodeDelete", "pod": "AssignedPodAdd", "pod gone": "AssignedPodDelete",
-    ANYTHING: "ForceActivate",
-}  # fmt: skip
-"""Change → what it is called where moves are counted; others keep their names."""
-FAILURE = "ScheduleAttemptFailure"
+REMEMBERED_EVENTS = 256
+"""Events remembered for pods in flight; an attempt that took longer counts as having missed one that may help."""
 
 SortKey = Callable[[Object, float], Any]
-Wakes = Callable[[str, str], bool]
-"""Whether a change of that kind may help a pod that a plugin of that name refused."""
+
+
+class QueueState(StrEnum):
+    """Where a pod of the queue is; the values name the parts in metrics."""
+
+    ACTIVE = "active"
+    """To be tried now, in the order of the queue sort plugin."""
+    BACKOFF = "backoff"
+    """To be tried once its back-off has ended."""
+    UNSCHEDULABLE = "unschedulable"
+    """To be tried after an event that may help it."""
+    GATED = "gated"
+    """Not to be tried as long as a pre-enqueue plugin rejects it."""
+    IN_FLIGHT = "in_flight"
+    """Being tried, or bound."""
 
 
 @dataclass(slots=True, eq=False)
 class _Entry:
+    """One pod; replaced by another entry when a pod of the same name takes its place."""
+
     pod: Object
     queued_at: float
     attempts: int = 0
-    state: str = "active"
-    changed: bool = False
-    refused_by: Collection[str] = ()
+    state: QueueState = QueueState.ACTIVE
+    updated: bool = False
+    """While in flight: the pod changed, so the attempt's outcome says nothing about the pod as it is now."""
+    unschedulable_plugins: Collection[str] = ()
     timer: Timer | None = None
     flushed: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ticket:
-    """One attempt at a pod: give it back with `SchedulingQueue.done` or `SchedulingQueue.put_back`."""
+class QueuedPodInfo:
+    """One attempt at a pod: give it back with `SchedulingQueue.done` or `SchedulingQueue.add_unschedulable`."""
 
     pod: Object
     key: str
     attempts: int
-    changes: int
+    moves: int
+    """How many events there had been when the attempt began."""
     entry: _Entry
 
     @property
@@ -69,50 +92,57 @@ class Ticket:
 
 
 class SchedulingQueue:
-    """Pods by key; thread-safe."""
+    """Pods by key; thread-safe.
+
+    Invariant, while the lock is free: an entry of `_entries` is in `_unschedulable` or `_gated` exactly if its state
+    says so, and has a timer exactly if it is in back-off or unschedulable. The heap may hold entries that are active
+    no longer: `pop` skips them, because taking one out of the middle of a heap costs more.
+    """
 
     def __init__(
         self,
         clock: Clock,
         sort_key: SortKey,
         gate: Callable[[Object], str] = lambda _pod: "",
-        wakes: Wakes = lambda _plugin, _change: True,
+        queueing_hint: QueueingHint = lambda _plugin, _event: True,
         *,
         first_backoff: float = FIRST_BACKOFF_SECONDS,
         max_backoff: float = MAX_BACKOFF_SECONDS,
         unschedulable_seconds: float = UNSCHEDULABLE_SECONDS,
         incoming: Callable[[str, str], None] = lambda _queue, _event: None,
     ) -> None:
-        """Take the order of pods, which plugin keeps one from being tried at all (or ""), and what wakes them.
+        """Take the order of pods, which plugin keeps one from being tried at all (or ""), and which events help.
 
         `incoming` is told which part a pod enters (as in `pending`), and the event that brought it there.
         """
         self._clock = clock
         self._sort_key = sort_key
         self._gate = gate
-        self._wakes = wakes
+        self._queueing_hint = queueing_hint
         self._first_backoff = first_backoff
         self._max_backoff = max_backoff
         self._unschedulable_seconds = unschedulable_seconds
         self._incoming = incoming
         self._condition = threading.Condition()
         self._entries: dict[str, _Entry] = {}
-        self._parked: dict[str, _Entry] = {}
+        self._unschedulable: dict[str, _Entry] = {}
         self._gated: dict[str, _Entry] = {}
         self._gates: Counter[str] = Counter()
         self._groups: dict[GroupKey, dict[str, _Entry]] = {}
         self._heap: list[tuple[Any, int, str, _Entry]] = []
         self._order = itertools.count()
-        self._changes: deque[str] = deque(maxlen=256)
-        self._changed = 0
+        self._events: deque[str] = deque(maxlen=REMEMBERED_EVENTS)
+        self._moves = 0
         self._closed = False
 
-    def put(self, pod: Object) -> None:
-        """Add a pod, or take over its new state; a changed pod is tried again at once."""
+    def add(self, pod: Object) -> None:
+        """Add a pod, or take over its new state; a pod that was updated is tried again at once."""
         with self._condition:
             key = key_of(pod)
             entry = self._entries.get(key)
             if entry is not None and uid_of(entry.pod) != uid_of(pod):
+                # Deleted and made again between two events. An attempt at the old one that is in flight holds the old
+                # entry, so `done` and `add_unschedulable` will see that it is not current and leave the new pod alone.
                 self._drop(key, entry)
                 entry = None
             if entry is None:
@@ -120,132 +150,142 @@ class SchedulingQueue:
                 group = group_of(pod)
                 if group is not None:
                     self._groups.setdefault(group, {})[key] = entry
-                self._activate(key, entry, "UnscheduledPodAdd")
+                self._activate(key, entry, cluster_events.UNSCHEDULED_POD_ADD)
                 return
             before, entry.pod = entry.pod, pod
-            if not _matters(before, pod):
+            if not _is_pod_updated(before, pod):
                 return
-            if entry.state == "flying":
-                entry.changed = True
+            if entry.state is QueueState.IN_FLIGHT:
+                entry.updated = True  # it must not be in the heap while it is tried; `add_unschedulable` looks at this
             else:
-                self._activate(key, entry, "UnscheduledPodUpdate")
+                self._activate(key, entry, cluster_events.UNSCHEDULED_POD_UPDATE)
 
-    def remove(self, key: str) -> None:
-        """Forget a pod: it is bound, gone, or somebody else's."""
+    def delete(self, key: str) -> None:
+        """Forget a pod: it is bound, gone, or another scheduler's."""
         with self._condition:
             entry = self._entries.get(key)
             if entry is not None:
                 self._drop(key, entry)
 
-    def get(self) -> Ticket | None:
+    def pop(self) -> QueuedPodInfo | None:
         """Wait for the next pod and return it, or None after `close`."""
         with self._condition:
             while not self._closed:
                 while self._heap:
                     _, _, key, entry = heapq.heappop(self._heap)
-                    if entry.state == "active" and self._entries.get(key) is entry:
-                        return self._ticket(key, entry)
+                    # A pod may be in the heap several times, or be gone, gated or replaced since: only an entry that is
+                    # current and active is taken, and taking it makes it in flight, so its other places are skipped.
+                    if entry.state is QueueState.ACTIVE and self._entries.get(key) is entry:
+                        return self._queued_pod_info(key, entry)
                 self._condition.wait()
             return None
 
-    def take_group(self, group: GroupKey) -> list[Ticket]:
-        """Return tickets of all pods of a group that may be tried, whatever they wait for but a gate; order is chance.
+    def pop_group(self, group: GroupKey) -> list[QueuedPodInfo]:
+        """Return attempts at all pods of a group that are neither in flight nor gated; their order means nothing.
 
         Source: kubernetes ``pkg/scheduler/schedule_one_podgroup.go`` (podGroupInfoForPod), 1.36.
         """
         with self._condition:
-            tickets = []
+            popped = []
             for key, entry in list(self._groups.get(group, {}).items()):
-                if entry.state not in {"flying", "gated"} and not self._closed:
-                    self._cancel(entry)
-                    self._parked.pop(key, None)
-                    tickets.append(self._ticket(key, entry))
-            return tickets
+                if entry.state not in {QueueState.IN_FLIGHT, QueueState.GATED} and not self._closed:
+                    self._cancel_timer(entry)
+                    self._unschedulable.pop(key, None)
+                    popped.append(self._queued_pod_info(key, entry))
+            return popped
 
-    def holds(self, ticket: Ticket) -> bool:
-        """Tell whether the attempt is still wanted: the pod was not removed or replaced meanwhile."""
+    def is_current(self, queued: QueuedPodInfo) -> bool:
+        """Tell whether the attempt is still wanted: the pod was not deleted or replaced meanwhile."""
         with self._condition:
-            return self._entries.get(ticket.key) is ticket.entry
+            return self._entries.get(queued.key) is queued.entry
 
-    def done(self, ticket: Ticket) -> None:
-        """The pod is bound: forget it, though not another one that has its name by now."""
+    def done(self, queued: QueuedPodInfo) -> None:
+        """Forget a pod that is bound, though not another one that has its name by now."""
         with self._condition:
-            if self._entries.get(ticket.key) is ticket.entry:
-                self._drop(ticket.key, ticket.entry)
+            if self._entries.get(queued.key) is queued.entry:
+                self._drop(queued.key, queued.entry)
 
-    def put_back(self, ticket: Ticket, *, refused_by: Collection[str] = (), error: bool = False) -> None:
-        """Keep a pod that could not be scheduled: until something changes that may help, or for its back-off.
+    def add_unschedulable(
+        self, queued: QueuedPodInfo, *, unschedulable_plugins: Collection[str] = (), error: bool = False
+    ) -> None:
+        """Keep a pod that could not be scheduled: until an event that may help it, or for its back-off.
 
         Args:
-            ticket: what `get` returned.
-            refused_by: the plugins that refused nodes for it; none means that any change may help.
+            queued: what `pop` returned.
+            unschedulable_plugins: the plugins that rejected it; none means that any event may help.
             error: it failed for a reason that has nothing to do with the cluster's state.
         """
         with self._condition:
-            entry = ticket.entry
-            if self._entries.get(ticket.key) is not entry or self._closed:
+            entry = queued.entry
+            if self._entries.get(queued.key) is not entry or self._closed:
                 return
-            entry.refused_by, entry.flushed = refused_by, False
-            if entry.changed:
-                entry.changed = False
-                self._activate(ticket.key, entry, "UnscheduledPodUpdate")
-            elif error or self._missed_something(ticket, entry):
-                self._back_off(ticket.key, entry, FAILURE)
+            entry.unschedulable_plugins, entry.flushed = unschedulable_plugins, False
+            if entry.updated:
+                entry.updated = False
+                self._activate(queued.key, entry, cluster_events.UNSCHEDULED_POD_UPDATE)
+            elif error or self._missed_event(queued, entry):
+                # An event during the attempt may have come too late for the decision, and too early for `move_all`,
+                # which does not look at pods in flight. Without this the pod would wait for the next one, or minutes.
+                self._back_off(queued.key, entry, cluster_events.SCHEDULE_ATTEMPT_FAILURE)
             else:
-                self._park(ticket.key, entry, "unschedulable", self._unschedulable_seconds, FAILURE)
+                self._requeue(
+                    queued.key, entry, QueueState.UNSCHEDULABLE, self._unschedulable_seconds,
+                    cluster_events.SCHEDULE_ATTEMPT_FAILURE,
+                )  # fmt: skip
 
-    def move(self, change: str = ANYTHING) -> None:
-        """Something of that kind changed: try those again, after their back-off, whom it may help."""
+    def move_all(self, event: str = WILDCARD) -> None:
+        """Move the unschedulable pods that an event may help to the active pods, or into their back-off."""
         with self._condition:
-            self._changed += 1
-            self._changes.append(change)
-            for key, entry in list(self._parked.items()):
-                if self._helps(entry, change):
-                    self._back_off(key, entry, EVENTS.get(change, change))
-            awake = {gate for gate in self._gates if change == ANYTHING or self._wakes(gate, change)}
-            if awake:
+            self._moves += 1
+            self._events.append(event)
+            for key, entry in list(self._unschedulable.items()):
+                if self._is_worth_requeuing(entry, event):
+                    self._back_off(key, entry, cluster_events.label(event))
+            # Gates are asked per plugin, not per pod: thousands of pods may wait for the same one.
+            opened = {gate for gate in self._gates if event == WILDCARD or self._queueing_hint(gate, event)}
+            if opened:
                 for key, entry in list(self._gated.items()):
-                    if not awake.isdisjoint(entry.refused_by):
-                        self._activate(key, entry, EVENTS.get(change, change))
+                    if not opened.isdisjoint(entry.unschedulable_plugins):
+                        self._activate(key, entry, cluster_events.label(event))
 
     def activate(self, key: str) -> None:
         """Try a pod now, whatever it waits for but a gate."""
         with self._condition:
             entry = self._entries.get(key)
-            if entry is not None and entry.state in {"backoff", "unschedulable"}:
-                self._activate(key, entry, EVENTS[ANYTHING])
+            if entry is not None and entry.state in {QueueState.BACKOFF, QueueState.UNSCHEDULABLE}:
+                self._activate(key, entry, cluster_events.label(WILDCARD))
 
-    def regate(self) -> None:
-        """Ask again about the pods that are held back by a gate."""
+    def recheck_gated(self) -> None:
+        """Ask the pre-enqueue plugins about the gated pods again."""
         with self._condition:
             for key, entry in list(self._gated.items()):
-                self._activate(key, entry, EVENTS[ANYTHING])
+                self._activate(key, entry, cluster_events.label(WILDCARD))
 
-    def pending(self) -> dict[str, int]:
-        """Return how many pods are in each state; ``flying`` ones are being tried or bound."""
+    def pending(self) -> dict[QueueState, int]:
+        """Return how many pods are in each state."""
         with self._condition:
-            counts = {"active": 0, "backoff": 0, "unschedulable": 0, "gated": 0, "flying": 0}
+            counts = dict.fromkeys(QueueState, 0)
             for entry in self._entries.values():
                 counts[entry.state] += 1
             return counts
 
-    def refusals(self) -> dict[tuple[str, str], int]:
-        """Return how many of the unschedulable pods each plugin refused nodes for, by plugin and scheduler name."""
+    def unschedulable_by_plugin(self) -> dict[tuple[str, str], int]:
+        """Return how many of the unschedulable pods each plugin rejected, by plugin and scheduler name."""
         with self._condition:
             counts: dict[tuple[str, str], int] = {}
-            for entry in (*self._parked.values(), *self._gated.values()):
+            for entry in (*self._unschedulable.values(), *self._gated.values()):
                 profile = entry.pod.get("spec", {}).get("schedulerName") or "default-scheduler"
-                for plugin in entry.refused_by:
+                for plugin in entry.unschedulable_plugins:
                     counts[plugin, profile] = counts.get((plugin, profile), 0) + 1
             return counts
 
-    def in_flight(self) -> dict[str, int]:
-        """Return how many events are remembered for pods that are being tried, by name; these pods among them."""
+    def in_flight_events(self) -> dict[str, int]:
+        """Return how many events are remembered for pods in flight, by name; these pods among them."""
         with self._condition:
-            counts = {"PodPopped": sum(entry.state == "flying" for entry in self._entries.values())}
+            counts = {"PodPopped": sum(entry.state is QueueState.IN_FLIGHT for entry in self._entries.values())}
             if counts["PodPopped"]:
-                for change in self._changes:
-                    name = EVENTS.get(change, change)
+                for event in self._events:
+                    name = cluster_events.label(event)
                     counts[name] = counts.get(name, 0) + 1
             return counts
 
@@ -258,67 +298,71 @@ class SchedulingQueue:
         with self._condition:
             self._closed = True
             for entry in self._entries.values():
-                self._cancel(entry)
+                self._cancel_timer(entry)
             self._condition.notify_all()
 
-    def _missed_something(self, ticket: Ticket, entry: _Entry) -> bool:
-        missed = self._changed - ticket.changes
-        if missed > len(self._changes):
+    def _missed_event(self, queued: QueuedPodInfo, entry: _Entry) -> bool:
+        missed = self._moves - queued.moves
+        if missed > len(self._events):
             return True
-        return any(self._helps(entry, change) for change in list(self._changes)[len(self._changes) - missed :])
+        recent = itertools.islice(self._events, len(self._events) - missed, None)
+        return any(self._is_worth_requeuing(entry, event) for event in recent)
 
-    def _helps(self, entry: _Entry, change: str) -> bool:
-        if change == ANYTHING or not entry.refused_by:
+    def _is_worth_requeuing(self, entry: _Entry, event: str) -> bool:
+        if event == WILDCARD or not entry.unschedulable_plugins:
             return True
-        return any(self._wakes(plugin, change) for plugin in entry.refused_by)
+        return any(self._queueing_hint(plugin, event) for plugin in entry.unschedulable_plugins)
 
     def _back_off(self, key: str, entry: _Entry, event: str) -> None:
         if not entry.attempts:
             self._activate(key, entry, event)
             return
         seconds = min(self._max_backoff, self._first_backoff * 2 ** min(entry.attempts - 1, 10))
-        self._park(key, entry, "backoff", seconds, event)
+        self._requeue(key, entry, QueueState.BACKOFF, seconds, event)
 
-    def _park(self, key: str, entry: _Entry, state: str, seconds: float, event: str) -> None:
-        self._cancel(entry)
+    def _requeue(self, key: str, entry: _Entry, state: QueueState, seconds: float, event: str) -> None:
+        self._cancel_timer(entry)
         entry.state = state
         self._incoming(state, event)
-        if state == "unschedulable":
-            self._parked[key] = entry
+        if state is QueueState.UNSCHEDULABLE:
+            self._unschedulable[key] = entry
         else:
-            self._parked.pop(key, None)
-        entry.timer = self._clock.call_later(seconds, lambda: self._due(key, entry))
+            self._unschedulable.pop(key, None)
+        entry.timer = self._clock.call_later(seconds, lambda: self._timer_expired(key, entry))
 
-    def _due(self, key: str, entry: _Entry) -> None:
+    def _timer_expired(self, key: str, entry: _Entry) -> None:
         with self._condition:
-            if self._entries.get(key) is entry and entry.state in {"backoff", "unschedulable"} and not self._closed:
-                entry.flushed = entry.state == "unschedulable"
-                waited = "UnschedulableTimeout" if entry.flushed else "BackoffComplete"
-                self._activate(key, entry, waited)
+            # The timer may have fired while another thread moved or dropped the pod: cancelling it came too late.
+            waits = entry.state in {QueueState.BACKOFF, QueueState.UNSCHEDULABLE}
+            if self._entries.get(key) is entry and waits and not self._closed:
+                entry.flushed = entry.state is QueueState.UNSCHEDULABLE
+                reason = cluster_events.UNSCHEDULABLE_TIMEOUT if entry.flushed else cluster_events.BACKOFF_COMPLETE
+                self._activate(key, entry, reason)
 
     def _activate(self, key: str, entry: _Entry, event: str) -> None:
-        self._cancel(entry)
-        self._parked.pop(key, None)
+        self._cancel_timer(entry)
+        self._unschedulable.pop(key, None)
         gate = self._gate(entry.pod)
         if gate:
             fresh = self._gated.get(key) is not entry
             self._ungate(key)
-            entry.state, entry.refused_by = "gated", (gate,)
+            entry.state, entry.unschedulable_plugins = QueueState.GATED, (gate,)
             self._gated[key] = entry
             self._gates[gate] += 1
             if fresh:
-                self._incoming("gated", event)
+                self._incoming(QueueState.GATED, event)
             return
         self._ungate(key)
-        entry.state = "active"
-        self._incoming("active", event)
+        entry.state = QueueState.ACTIVE
+        self._incoming(QueueState.ACTIVE, event)
+        # The counter breaks ties in the order of arrival, and keeps the heap from comparing entries.
         heapq.heappush(self._heap, (self._sort_key(entry.pod, entry.queued_at), next(self._order), key, entry))
         self._condition.notify()
 
-    def _ticket(self, key: str, entry: _Entry) -> Ticket:
+    def _queued_pod_info(self, key: str, entry: _Entry) -> QueuedPodInfo:
         entry.attempts += 1
-        entry.state = "flying"
-        return Ticket(entry.pod, key, entry.attempts, self._changed, entry)
+        entry.state = QueueState.IN_FLIGHT
+        return QueuedPodInfo(entry.pod, key, entry.attempts, self._moves, entry)
 
     def _drop(self, key: str, entry: _Entry) -> None:
         del self._entries[key]
@@ -327,24 +371,24 @@ class SchedulingQueue:
             self._groups[group].pop(key, None)
             if not self._groups[group]:
                 del self._groups[group]
-        self._parked.pop(key, None)
+        self._unschedulable.pop(key, None)
         self._ungate(key)
-        self._cancel(entry)
+        self._cancel_timer(entry)
 
     def _ungate(self, key: str) -> None:
         entry = self._gated.pop(key, None)
-        for gate in entry.refused_by if entry is not None else ():
+        for gate in entry.unschedulable_plugins if entry is not None else ():
             self._gates[gate] -= 1
             if not self._gates[gate]:
                 del self._gates[gate]
 
-    def _cancel(self, entry: _Entry) -> None:
+    def _cancel_timer(self, entry: _Entry) -> None:
         if entry.timer is not None:
             entry.timer.cancel()
             entry.timer = None
 
 
-def _matters(before: Object, pod: Object) -> bool:
+def _is_pod_updated(before: Object, pod: Object) -> bool:
     """Tell whether a change of a pod may decide where it can go: its spec, labels, or the claims made for it."""
     return (
         before.get("spec") != pod.get("spec")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hyperkube_host.scheduler.cache.node_table import Nodes
-from hyperkube_host.scheduler.cache.pod_info import QueuedPod
+from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
 
 from hyperkube.hookspecs.scheduling import VictimReview, Victims
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from hyperkube_host.scheduler.framework.equivalence_cache import Filters
 
 
-class TableTrial:
-    """Takes pods off the real table and puts them back; implements `hyperkube.hookspecs.scheduling.Trial`."""
+class NodeTableDryRun:
+    """Takes pods off the real table and puts them back; implements `hyperkube.hookspecs.scheduling.DryRun`."""
 
-    def __init__(self, pod: QueuedPod, nodes: Nodes, algorithm: Algorithm, filters: Filters = ()) -> None:
+    def __init__(self, pod: PreparedPod, nodes: Nodes, algorithm: Algorithm, filters: Filters = ()) -> None:
         """Take the parts; those of the filters that have a say in the choice of victims are asked by `review`."""
         self._reviewers = [plugin for _, plugin in filters if isinstance(plugin, VictimReview)]
         self._pod = pod
