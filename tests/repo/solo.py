@@ -1,21 +1,39 @@
-"""Install each distribution alone with core, and run its own tests there: nothing may lean on a neighbour.
+"""Try each distribution with nothing but what it declares: load its entry points, then run its own tests.
 
-Those that are named are tried; else, without ``--all``, those that the last commits or the working tree touched (at most
-ten).
+An environment is not installed but composed: an empty one, and an import path with links to the declared distributions,
+and those that they declare, as they are installed in the workspace. The entry points are loaded without any test tool.
+
+Those that are named are tried; else those that the last commits or the working tree touched (at most ten); with
+``--all`` every one, or with ``--part 2/5`` the second fifth of all, so that a nightly run can go round.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
+import venv
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from workspace import ROOT, Distribution, distributions
 
-UV = str(Path(sys.executable).with_name("uv"))
-TOOLS = ["pytest", "pytest-timeout", "hypothesis", "httpx"]
+TOOLS = ("pytest", "pytest-timeout", "hypothesis", "httpx")
+AT_ONCE = 2
+LOAD = """
+import sys
+from importlib.metadata import distribution
+for entry in distribution(sys.argv[1]).entry_points:
+    if entry.group.startswith("hyperkube.") and not entry.group.endswith(".bundle"):
+        entry.load()
+"""
 
 
 def touched(members: list[Distribution]) -> list[Distribution]:
@@ -29,66 +47,121 @@ def touched(members: list[Distribution]) -> list[Distribution]:
     return [member for member, folder in zip(members, folders, strict=True) if any(n.startswith(folder) for n in names)]
 
 
-def requirements(member: Distribution, members: list[Distribution]) -> list[Distribution]:
-    """Return the workspace members that `member` depends on, transitively."""
-    by_name = {other.name: other for other in members}
-    found: dict[str, Distribution] = {}
-    pending = [member]
+@cache
+def requirements(name: str, extras: tuple[str, ...] = ()) -> frozenset[str]:
+    """Return the canonical names of what an installed distribution needs, transitively, and its own."""
+    found = {canonicalize_name(name)}
+    pending = [(name, extras)]
+    seen = set()
     while pending:
-        for requirement in pending.pop().project.get("dependencies", []):  # type: ignore[attr-defined]
-            name = str(requirement).split("=")[0].split(">")[0].split("[")[0].strip()
-            if name in by_name and name not in found:
-                found[name] = by_name[name]
-                pending.append(by_name[name])
-    return list(found.values())
+        current = pending.pop()
+        if current in seen:
+            continue
+        seen.add(current)
+        for text in metadata.distribution(current[0]).requires or ():
+            each = Requirement(text)
+            if each.marker is None or any(each.marker.evaluate({"extra": extra}) for extra in (*current[1], "")):
+                found.add(canonicalize_name(each.name))
+                pending.append((each.name, tuple(sorted(each.extras))))
+    return frozenset(found)
 
 
-def try_alone(member: Distribution, members: list[Distribution]) -> bool:
-    """Install one distribution into a fresh environment and run its tests; print what failed."""
-    with tempfile.TemporaryDirectory() as folder:
-        python = f"{folder}/venv/bin/python"
-        needed = [str(other.folder) for other in requirements(member, members)]
-        commands = [
-            [UV, "venv", "--quiet", "--python", sys.executable, f"{folder}/venv"],
-            [UV, "pip", "install", "--quiet", "--python", python, "--constraint", f"{folder}/constraints.txt",
-             *needed, str(member.folder), *TOOLS],
-            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), str(member.folder / "tests")],
-        ]  # fmt: skip
-        Path(folder, "constraints.txt").write_text("\n".join(_constraints()))
-        for command in commands:
-            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-            if done.returncode:
-                print(f"{member.name}: {' '.join(command[:4])} … failed\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-                return False
-    print(f"{member.name}: ok")
-    return True
+def compose(site: Path, names: frozenset[str], members: dict[str, Distribution]) -> str:
+    """Fill a folder with links to distributions; return the import path on which exactly those are found."""
+    site.mkdir()
+    sources = []
+    for name in sorted(names):
+        installed = metadata.distribution(name)
+        member = members.get(name)
+        if member is not None:
+            sources.append(str(member.source))
+        for file in installed.files or ():
+            top = file.parts[0]
+            if top != ".." and (member is None or top.endswith(".dist-info")):
+                _link(site, Path(str(installed.locate_file(""))), Path(*file.parts))
+    return os.pathsep.join([str(site), *sources])
 
 
-def _constraints() -> list[str]:
-    import tomllib
+@cache
+def _shared() -> frozenset[str]:
+    """Return the folders that several distributions put files into (``google``): their files are linked one by one."""
+    return frozenset(top for top, owners in metadata.packages_distributions().items() if len(set(owners)) > 1)
 
-    tool = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
-    return list(tool["uv"]["constraint-dependencies"])
+
+def _link(site: Path, origin: Path, file: Path) -> None:
+    part = file if file.parts[0] in _shared() else Path(file.parts[0])
+    target = site / part
+    if not target.is_symlink() and (origin / part).exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(origin / part)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How to try distributions: with which interpreter, and whether their tests are run too."""
+
+    python: str
+    folder: Path
+    members: dict[str, Distribution]
+    with_tests: bool
+
+    def failure(self, member: Distribution) -> str:
+        """Return why a distribution does not stand alone, empty if it does."""
+        needed = requirements(member.name)
+        site = self.folder / member.name
+        path = compose(site, needed, self.members)
+        failed = self._run(path, "-c", LOAD, member.name)
+        if failed or not self.with_tests:
+            return failed and f"an entry point cannot be loaded\n{failed}"
+        tools = frozenset().union(*(requirements(tool) for tool in TOOLS))
+        path = compose(self.folder / f"{member.name}-tests", needed | tools, self.members)
+        options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), str(member.folder / "tests")]
+        return self._run(path, "-m", "pytest", *options)
+
+    def _run(self, path: str, *arguments: str) -> str:
+        environment = {**os.environ, "PYTHONPATH": path}
+        command = [self.python, *arguments]
+        done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
+        return "" if done.returncode == 0 else f"{done.stdout[-3000:]}{done.stderr[-3000:]}"
+
+
+def attempt(chosen: list[Distribution], members: list[Distribution], *, with_tests: bool) -> list[str]:
+    """Try distributions, two at a time; print how each went and return the names of those that failed."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+        venv.create(f"{folder}/venv", symlinks=True)
+        by_name = {canonicalize_name(member.name): member for member in members}
+        how = Attempt(f"{folder}/venv/bin/python", Path(folder), by_name, with_tests)
+        failed = []
+        for member, failure in zip(chosen, pool.map(how.failure, chosen), strict=True):
+            print(f"{member.name}: {failure or 'ok'}", flush=True)
+            if failure:
+                failed.append(member.name)
+    return failed
 
 
 def main() -> int:
     """Try the chosen distributions; return 1 if one failed."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="distributions, e.g. hyperkube-core")
     parser.add_argument("--all", action="store_true", help="every distribution, not only the touched ones")
+    parser.add_argument("--part", default="1/1", help="with --all: which part of them, e.g. 2/5")
+    parser.add_argument("--load-only", action="store_true", help="load the entry points, run no tests")
     parser.add_argument("--at-most", type=int, default=10, help="without --all: how many to try")
     arguments = parser.parse_args()
     members = distributions()
     unknown = set(arguments.names) - {member.name for member in members}
     if unknown:
         parser.error(f"no distributions: {', '.join(sorted(unknown))}")
-    plugins = [member for member in members if member.family not in {"core", "bundle"}]
+    plugins = [member for member in members if member.family != "bundle"]
+    index, _, parts = arguments.part.partition("/")
     if arguments.names:
         chosen = [member for member in members if member.name in arguments.names]
+    elif arguments.all:
+        chosen = plugins[int(index) - 1 :: int(parts)]
     else:
-        chosen = plugins if arguments.all else touched(plugins)[: arguments.at_most]
-    failed = [member.name for member in chosen if not try_alone(member, members)]
-    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed")
+        chosen = touched(plugins)[: arguments.at_most]
+    failed = attempt(chosen, members, with_tests=not arguments.load_only)
+    print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}")
     return 1 if failed else 0
 
 

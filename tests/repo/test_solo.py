@@ -1,0 +1,47 @@
+"""Every distribution stands on what it declares: its entry points load where nothing else is."""
+
+from __future__ import annotations
+
+import subprocess
+import venv
+
+import pytest
+from solo import attempt, compose, requirements
+from workspace import distributions
+
+MEMBERS = distributions()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_all_entry_points_load_with_the_declared_dependencies_alone():
+    chosen = [member for member in MEMBERS if member.family != "bundle"]
+
+    assert attempt(chosen, MEMBERS, with_tests=False) == []
+
+
+def test_what_is_needed_is_what_is_declared_and_what_that_declares():
+    needed = requirements("hyperkube-authz-rbac")
+
+    assert {"hyperkube-authz-rbac", "hyperkube-core", "orjson", "pluggy"} <= needed
+    assert not needed & {"pytest", "numpy", "hyperkube-host-apiserver", "hyperkube-authz-node"}
+
+
+def test_nothing_else_is_on_the_composed_path(tmp_path):
+    venv.create(tmp_path / "venv", symlinks=True)
+    path = compose(tmp_path / "site", requirements("hyperkube-core"), {member.name: member for member in MEMBERS})
+    script = (
+        "import importlib.util as u, hyperkube, orjson\n"
+        "print([name for name in ('numpy', 'pytest', 'hyperkube_lib', 'flask') if u.find_spec(name)])"
+    )
+
+    done = subprocess.run(
+        [str(tmp_path / "venv/bin/python"), "-c", script],
+        env={"PYTHONPATH": path},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")
