@@ -2,8 +2,10 @@
 
 import pytest
 from hyperkube_controller.job import Job
+from hyperkube_controller.job.controller import pod_of
+from hyperkube_controller.job.decision import NewPod
 from hyperkube_controller.job.indexes import read_indexes, write_indexes
-from hyperkube_controller.job.tally import FINALIZER
+from hyperkube_controller.job.pods import FINALIZER, index_of
 
 from hyperkube.kinds.resources import JOBS, PODS
 from hyperkube.testing.contracts.controller import ControllerContract
@@ -43,12 +45,21 @@ class World(ControllerRig):
             if pod["status"]["phase"] not in ended and not pod["metadata"].get("deletionTimestamp")
         ]
 
-    def end(self, count=1, phase="Succeeded"):
-        for pod in self.active()[:count]:
+    def end(self, count=1, phase="Succeeded", *, code=0, index=None, conditions=()):
+        chosen = [pod for pod in self.active() if index is None or index_of(pod) == index]
+        for pod in chosen[:count]:
             stamp = self.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
-            ended = {"phase": phase, "containerStatuses": [{"state": {"terminated": {"finishedAt": stamp}}}]}
+            terminated = {"finishedAt": stamp, "exitCode": code}
+            ended = {
+                "phase": phase,
+                "containerStatuses": [{"name": "c", "state": {"terminated": terminated}}],
+                "conditions": [{"type": kind, "status": "True"} for kind in conditions],
+            }
             self.client.patch(PODS, pod["metadata"]["name"], {"status": ended}, "d", subresource="status")
         self.settle()
+
+    def indexes(self):
+        return sorted(index_of(pod) for pod in self.active())
 
     def status(self):
         return self.client.get(JOBS, "sum", "d")["status"]
@@ -180,6 +191,29 @@ def test_a_suspended_job_has_no_pods_until_it_is_resumed():
     assert world.conditions() == {}
 
 
+def test_pods_of_a_suspended_job_have_not_failed_and_its_time_starts_anew():
+    world = World(parallelism=2, completions=2)
+    started = world.status()["startTime"]
+    world.clock.advance(5)
+
+    world.client.patch(JOBS, "sum", {"spec": {"suspend": True}}, "d")
+    world.settle()
+    assert world.client.objects(PODS) == []
+    assert "failed" not in world.status()
+    world.client.patch(JOBS, "sum", {"spec": {"suspend": False}}, "d")
+    world.settle()
+
+    assert len(world.active()) == 2
+    assert world.status()["startTime"] > started
+
+
+def test_a_job_that_is_managed_elsewhere_is_left_alone():
+    world = World(managedBy="example.com/queue")
+
+    assert world.active() == []
+    assert not world.client.get(JOBS, "sum", "d").get("status")
+
+
 def test_a_work_queue_ends_when_one_succeeded_and_none_is_left():
     world = World(parallelism=3, completions=None)
     assert len(world.active()) == 3
@@ -210,4 +244,112 @@ def test_each_index_is_done_once():
 
 @pytest.mark.parametrize("text", ["", "0", "0,1", "0-2", "1,3-5,7"])
 def test_indexes_are_written_as_they_were_read(text):
-    assert write_indexes(read_indexes(text)) == text
+    assert write_indexes(read_indexes(text, 10)) == text
+
+
+FAIL_ON_3 = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [3]}}
+IGNORE_DISRUPTION = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+
+
+def test_the_failure_policy_fails_the_job_at_once():
+    world = World(parallelism=2, completions=2, podFailurePolicy={"rules": [IGNORE_DISRUPTION, FAIL_ON_3]})
+    name = world.active()[0]["metadata"]["name"]
+
+    world.end(phase="Failed", code=3)
+
+    assert world.conditions() == {"FailureTarget": "PodFailurePolicy", "Failed": "PodFailurePolicy"}
+    message = f"Container c for pod d/{name} failed with exit code 3 matching FailJob rule at index 1"
+    assert [condition["message"] for condition in world.status()["conditions"]] == [message, message]
+    assert world.active() == []
+    assert world.status()["failed"] == 2
+
+
+def test_ignored_failures_do_not_count_but_are_retried_later():
+    world = World(backoffLimit=0, podFailurePolicy={"rules": [IGNORE_DISRUPTION]})
+
+    for pause in (11, 21):
+        world.end(phase="Failed", code=137, conditions=["DisruptionTarget"])
+        assert world.active() == []
+        world.advance(pause)
+        assert len(world.active()) == 1
+
+    assert "failed" not in world.status()
+    world.end()
+    assert "Complete" in world.conditions()
+
+
+def test_a_pod_is_replaced_once_it_has_failed_where_the_policy_says_so():
+    world = World(podReplacementPolicy="Failed")
+    name = world.active()[0]["metadata"]["name"]
+
+    world.client.delete(PODS, name, "d")
+    world.advance(30)
+    assert world.active() == []
+    assert world.status()["terminating"] == 1
+    assert "failed" not in world.status()
+    world.client.patch(PODS, name, {"status": {"phase": "Failed"}}, "d", subresource="status")
+    world.advance(30)
+
+    assert len(world.active()) == 1
+    assert (world.status()["failed"], world.status()["terminating"]) == (1, 0)
+
+
+def test_an_index_is_given_up_and_the_others_run_on():
+    world = World(
+        parallelism=2, completions=2, completionMode="Indexed", backoffLimitPerIndex=1, backoffLimit=2**31 - 1
+    )
+    world.end(phase="Failed", index=0)
+    assert world.indexes() == [1]
+    world.advance(11)
+    (again,) = (pod for pod in world.active() if index_of(pod) == 0)
+    assert again["metadata"]["annotations"]["batch.kubernetes.io/job-index-failure-count"] == "1"
+    assert world.status()["failed"] == 1
+
+    world.end(phase="Failed", index=0)
+    world.advance(100)
+    assert world.indexes() == [1]
+    assert (world.status()["failedIndexes"], world.status()["failed"]) == ("0", 2)
+    world.end(index=1)
+
+    assert world.conditions() == {"FailureTarget": "FailedIndexes", "Failed": "FailedIndexes"}
+    assert (world.status()["completedIndexes"], world.status()["succeeded"]) == ("1", 1)
+
+
+def test_too_many_failed_indexes_end_the_job():
+    policy = {"rules": [{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [3]}}]}
+    per_index = {
+        "backoffLimitPerIndex": 5,
+        "maxFailedIndexes": 1,
+        "backoffLimit": 2**31 - 1,
+        "podFailurePolicy": policy,
+    }
+    world = World(parallelism=4, completions=4, completionMode="Indexed", **per_index)
+
+    world.end(phase="Failed", code=3, index=2)
+    assert world.status()["failedIndexes"] == "2"
+    assert world.conditions() == {}
+    world.end(phase="Failed", code=3, index=3)
+
+    assert world.conditions()["Failed"] == "MaxFailedIndexesExceeded"
+    assert world.status()["failedIndexes"] == "2,3"
+    assert world.active() == []
+
+
+def test_the_success_policy_completes_the_job_early():
+    policy = {"rules": [{"succeededIndexes": "0"}]}
+    world = World(parallelism=3, completions=3, completionMode="Indexed", successPolicy=policy)
+
+    world.end(index=0)
+
+    assert world.conditions() == {"SuccessCriteriaMet": "SuccessPolicy", "Complete": "SuccessPolicy"}
+    assert world.status()["conditions"][0]["message"] == "Matched rules at index 0"
+    assert (world.status()["succeeded"], world.status()["completedIndexes"]) == (1, "0")
+    assert "failed" not in world.status()
+    assert world.active() == []
+    assert not any(pod["metadata"].get("finalizers") for pod in world.client.objects(PODS))
+
+
+def test_names_keep_the_index_where_the_jobs_name_is_long():
+    made = pod_of({"metadata": {"name": "n" * 60, "namespace": "d"}, "spec": {}}, NewPod(7))
+
+    assert made["metadata"]["generateName"] == "n" * 55 + "-7-"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from hyperkube_controller.job.decision import Decision, decide
-from hyperkube_controller.job.indexes import ANNOTATION
-from hyperkube_controller.job.tally import FINALIZER, is_indexed
+from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
+from hyperkube_controller.job.decision import Decision, NewPod, decide
+from hyperkube_controller.job.failed_indexes import failure_annotations, has_limit_per_index
+from hyperkube_controller.job.pods import COMPLETION_INDEX, FINALIZER, is_managed_elsewhere
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 
 from hyperkube.client.actions import Delete, delete
@@ -31,7 +32,7 @@ from hyperkube.machinery.objects import (
 )
 from hyperkube.plugin import Plugin
 
-_HOSTNAME_MAX = 63
+_GENERATE_NAME_MAX = 58
 
 
 class Job(Plugin):
@@ -44,6 +45,7 @@ class Job(Plugin):
         self._recorder = EventRecorder(self.client, clock, "job-controller")
         self._expectations = Expectations(clock)
         self._written = Written()
+        self._backoff: dict[str, tuple[str, BackoffRecord]] = {}
         self._jobs = self.informers.informer(JOBS)
         self._pods = self.informers.informer(PODS)
         self._pods.add_index("controller", workloads.controller_index)
@@ -91,9 +93,10 @@ class Job(Plugin):
         if job is None:
             self._expectations.forget(key)
             self._written.forget(key)
+            self._backoff.pop(key, None)
             self._release_orphans(key)
             return None
-        if (job.get("spec") or {}).get("managedBy", "kubernetes.io/job-controller") != "kubernetes.io/job-controller":
+        if is_managed_elsewhere(job):
             return None
         if not self._expectations.satisfied(key) or self._written.is_stale(key, job):
             return None  # what is missing comes with an event
@@ -103,7 +106,10 @@ class Job(Plugin):
                 if has_finalizer(pod, FINALIZER):
                     self._release(pod)
             return None
-        return self._act(key, job, decide(job, pods, self.context.clock.now()))
+        uid, backoff = self._backoff.get(key, ("", NO_FAILURES))
+        if uid != uid_of(job):
+            backoff = NO_FAILURES
+        return self._act(key, job, decide(job, pods, self.context.clock.now(), backoff))
 
     def _claimed(self, job: Object) -> list[Object]:
         """Return the job's pods; those that it adopts are counted from then on, those that it releases no more."""
@@ -124,6 +130,7 @@ class Job(Plugin):
         if decision.status != (job.get("status") or {}):
             changed = {**job, "status": decision.status}
             self._written.note(key, self.client.update(JOBS, changed, namespace_of(job), subresource="status"))
+        self._backoff[key] = (uid_of(job), decision.backoff)
         for event in decision.events:
             self._recorder.event(job, *event)
         for pod in decision.release:
@@ -147,35 +154,45 @@ class Job(Plugin):
         except NotFound:
             return  # gone, which is as good
 
-    def _create(self, key: str, job: Object, indexes: list[int | None]) -> None:
-        for position, index in enumerate(indexes):
+    def _create(self, key: str, job: Object, pods: list[NewPod]) -> None:
+        for position, new in enumerate(pods):
             try:
-                made = self.client.create(PODS, pod_of(job, index), namespace_of(job))
+                made = self.client.create(PODS, pod_of(job, new), namespace_of(job))
             except ApiError as error:
-                self._expectations.created(key, len(indexes) - position)
+                self._expectations.created(key, len(pods) - position)
                 self._recorder.event(job, "Warning", "FailedCreate", f"Error creating: {error}")
                 raise
             self._recorder.event(job, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
 
 
-def pod_of(job: Object, index: int | None) -> Object:
-    """Return the pod to create, with its completion index where the job is indexed."""
+def pod_of(job: Object, new: NewPod) -> Object:
+    """Return the pod to create, with its completion index and hostname where the job is indexed."""
     reference = workloads.controller_reference(job, "batch/v1", "Job")
     template = (job.get("spec") or {}).get("template") or {}
-    base = name_of(job) if index is None else f"{name_of(job)}-{index}"
-    pod = workloads.pod_from_template(template, job, reference, generate_name=f"{base}-")
+    pod = workloads.pod_from_template(template, job, reference, generate_name=_generate_name(job, new.index))
     meta, spec = pod["metadata"], pod["spec"]
     meta["finalizers"] = [*(name for name in meta.get("finalizers") or [] if name != FINALIZER), FINALIZER]
-    if index is not None and is_indexed(job):
-        meta["annotations"] = {**(meta.get("annotations") or {}), ANNOTATION: str(index)}
-        meta["labels"] = {**(meta.get("labels") or {}), ANNOTATION: str(index)}
-        spec.setdefault("hostname", base[:_HOSTNAME_MAX])
-        path = {"fieldRef": {"fieldPath": f"metadata.labels['{ANNOTATION}']"}}
-        for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
-            env = container.setdefault("env", [])
-            if not any(entry.get("name") == "JOB_COMPLETION_INDEX" for entry in env):
-                env.append({"name": "JOB_COMPLETION_INDEX", "valueFrom": path})
+    if new.index is None:
+        return pod
+    annotations = {COMPLETION_INDEX: str(new.index)}
+    if has_limit_per_index(job):
+        annotations |= failure_annotations(job, new.replaced)
+    meta["annotations"] = {**(meta.get("annotations") or {}), **annotations}
+    meta["labels"] = {**(meta.get("labels") or {}), COMPLETION_INDEX: str(new.index)}
+    spec["hostname"] = f"{name_of(job)}-{new.index}"
+    path = {"fieldRef": {"fieldPath": f"metadata.labels['{COMPLETION_INDEX}']"}}
+    for container in [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]:
+        env = container.setdefault("env", [])
+        if not any(entry.get("name") == "JOB_COMPLETION_INDEX" for entry in env):
+            env.append({"name": "JOB_COMPLETION_INDEX", "valueFrom": path})
     return pod
+
+
+def _generate_name(job: Object, index: int | None) -> str:
+    """Return the prefix of a pod's name; the index stays whole where the job's name is long."""
+    suffix = "-" if index is None else f"-{index}-"
+    name = name_of(job)
+    return (name if index is None else name[: _GENERATE_NAME_MAX - len(suffix)]) + suffix
 
 
 __all__ = ["Job", "pod_of"]

@@ -10,41 +10,57 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from hyperkube_controller.job.indexes import index_of, write_indexes
-from hyperkube_controller.job.tally import Tally, finished_at, has_failed, has_succeeded, is_indexed, tally
+from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
+from hyperkube_controller.job.endings import Ending, ending_of, is_complete
+from hyperkube_controller.job.indexes import write_indexes
+from hyperkube_controller.job.pods import is_indexed, is_tracked
+from hyperkube_controller.job.staffing import excess_pods, missing_pods
+from hyperkube_controller.job.tally import Tally, note_ended, tally
 
-from hyperkube.kinds.conditions import is_true, with_condition
-from hyperkube.kinds.workloads import deletion_order
-from hyperkube.machinery.backoff import Backoff
-from hyperkube.machinery.objects import Object, is_being_deleted
+from hyperkube.kinds.conditions import condition, is_true
+from hyperkube.kinds.pods import is_ready
+from hyperkube.machinery.objects import Object, is_being_deleted, uid_of
 from hyperkube.machinery.times import format_time, parse_time
 
-BACKOFF = Backoff(initial=10.0, cap=600.0)
-BURST = 500
-COMPLETED = ("CompletionsReached", "Reached expected number of succeeded pods")
-TOO_MANY = ("BackoffLimitExceeded", "Job has reached the specified backoff limit")
-TOO_LONG = ("DeadlineExceeded", "Job was active longer than specified deadline")
+
+@dataclass(frozen=True, slots=True)
+class NewPod:
+    """A pod to create.
+
+    Attributes:
+        index: its completion index, or None for a job without indexes.
+        replaced: the failed pod of its index whose failures it inherits.
+    """
+
+    index: int | None = None
+    replaced: Object | None = None
 
 
 @dataclass(slots=True)
 class Decision:
-    """What to do about a job.
+    """What to do about a job, in this order: write the status, release pods, delete pods, create pods.
 
     Attributes:
         status: the status to write.
-        create: for each pod to create its index, or None for a job without indexes.
+        create: pods to create.
         delete: pods to delete.
         release: pods to take the finalizer off, after the status was written.
         events: (type, reason, message) about the job.
         again: seconds after which to look again, or None.
+        backoff: the failures to remember once the status was written.
     """
 
     status: Object
-    create: list[int | None] = field(default_factory=list)
+    create: list[NewPod] = field(default_factory=list)
     delete: list[Object] = field(default_factory=list)
     release: list[Object] = field(default_factory=list)
     events: list[tuple[str, str, str]] = field(default_factory=list)
     again: float | None = None
+    backoff: BackoffRecord = NO_FAILURES
+
+    def look_again(self, seconds: float) -> None:
+        """Look again after so many seconds, or earlier where that is asked for."""
+        self.again = seconds if self.again is None else min(seconds, self.again)
 
 
 def is_finished(job: Object) -> bool:
@@ -53,180 +69,128 @@ def is_finished(job: Object) -> bool:
     return is_true(status, "Complete") or is_true(status, "Failed")
 
 
-def decide(job: Object, pods: Sequence[Object], now: datetime) -> Decision:
-    """Return what the job needs, given all the pods it controls."""
-    count = tally(job, pods)
+def decide(job: Object, pods: Sequence[Object], now: datetime, backoff: BackoffRecord = NO_FAILURES) -> Decision:
+    """Return what the job needs, given all the pods it controls and its failures up to now."""
     status: dict[str, Any] = dict(job.get("status") or {})
     if is_finished(job):
-        return Decision(status, release=count.to_release, delete=_living(count))
-    decision = Decision(status, release=count.to_release)
-    spec = job.get("spec") or {}
-    suspended = bool(spec.get("suspend"))
+        return Decision(status, release=[pod for pod in pods if is_tracked(pod)])
+    count = tally(job, pods)
+    decision = Decision(status, backoff=backoff.with_finished(count.new_succeeded, count.new_failed))
+    suspended = bool(job["spec"].get("suspend"))
     if not suspended and not status.get("startTime"):
         status["startTime"] = format_time(now)
-    ending = _ending(job, count, pods, status, now)
+    ending = ending_of(job, status, count, now)
     if ending is not None:
-        _end(decision, count, ending, now)
-    elif suspended:
-        _suspend(decision, count, now)
+        decision.delete = list(count.active)
     else:
-        _resume(decision, now)
-        if not is_being_deleted(job):
-            _staff(decision, job, count, pods, now)
-    _write_counts(job, decision, count)
+        _manage(decision, job, count, now)
+        if is_complete(job, count, len(count.active) - len(decision.delete) + len(decision.create)):
+            ending = Ending.completed()
+        elif suspended:
+            _suspend(decision, now)
+        else:
+            _resume(decision, now)
+            _await_deadline(decision, job, now)
+    _count(decision, job, count, ending, now)
     return decision
 
 
-def _living(count: Tally) -> list[Object]:
-    return [pod for pod in count.active if not is_being_deleted(pod)]
+def _manage(decision: Decision, job: Object, count: Tally, now: datetime) -> None:
+    """Delete the pods that are too many, which do not count as failed then, or else create those that are missing."""
+    if is_being_deleted(job):
+        return
+    decision.delete = excess_pods(job, count, now)
+    if decision.delete:
+        decision.release = [pod for pod in decision.delete if is_tracked(pod)]
+        return
+    indexes, wait = missing_pods(job, count, decision.backoff, now)
+    decision.create = [NewPod(index, count.delayed.get(index) if index is not None else None) for index in indexes]
+    if wait:
+        decision.look_again(wait)
 
 
-def _ending(
-    job: Object, count: Tally, pods: Sequence[Object], status: Object, now: datetime
-) -> tuple[str, str, str] | None:
-    """Return (condition, reason, message) when the job has come to its end."""
-    spec = job.get("spec") or {}
-    if is_true(status, "FailureTarget"):
-        found = next(entry for entry in status["conditions"] if entry["type"] == "FailureTarget")
-        return "Failed", found.get("reason", ""), found.get("message", "")
-    if count.failed > spec.get("backoffLimit", 6) or _restarts(job, pods) > spec.get("backoffLimit", 6):
-        return "Failed", *TOO_MANY
-    deadline = spec.get("activeDeadlineSeconds")
-    started = status.get("startTime")
-    if deadline is not None and started and now >= parse_time(started) + timedelta(seconds=deadline):
-        return "Failed", *TOO_LONG
-    if is_true(status, "SuccessCriteriaMet"):
-        return "Complete", *COMPLETED
-    completions = spec.get("completions")
-    some = count.succeeded > 0 and not count.active
-    enough = some if completions is None else count.succeeded >= completions
-    return ("Complete", *COMPLETED) if enough else None
+def _await_deadline(decision: Decision, job: Object, now: datetime) -> None:
+    deadline = job["spec"].get("activeDeadlineSeconds")
+    if deadline is not None:
+        due = parse_time(decision.status["startTime"]) + timedelta(seconds=deadline)
+        decision.look_again(max(0.0, (due - now).total_seconds()))
 
 
-def _restarts(job: Object, pods: Sequence[Object]) -> int:
-    """Return how often containers of pods that restart in place were restarted."""
-    template = ((job.get("spec") or {}).get("template") or {}).get("spec") or {}
-    if template.get("restartPolicy") != "OnFailure":
-        return 0
-    return sum(
-        container.get("restartCount", 0)
-        for pod in pods
-        if (pod.get("status") or {}).get("phase") in {"Pending", "Running"}
-        for kind in ("initContainerStatuses", "containerStatuses")
-        for container in (pod.get("status") or {}).get(kind) or []
-    )
-
-
-def _end(decision: Decision, count: Tally, ending: tuple[str, str, str], now: datetime) -> None:
-    """Announce the end, delete what still runs, and declare the end once nothing does and all is counted."""
-    kind, reason, message = ending
-    decision.delete = _living(count)
-    first = "SuccessCriteriaMet" if kind == "Complete" else "FailureTarget"
-    conditions = decision.status.get("conditions") or []
-    said = {"status": "True", "reason": reason, "message": message}
-    conditions = with_condition(conditions, {"type": first, **said}, now)
-    waiting = count.active or count.terminating or count.noted_succeeded or count.noted_failed
-    if not waiting:
-        conditions = with_condition(conditions, {"type": kind, **said}, now)
-        if kind == "Complete":
-            decision.status["completionTime"] = format_time(now)
-            decision.events.append(("Normal", "Completed", "Job completed"))
-        else:
-            decision.events.append(("Warning", reason, message))
-    stamped = [{"lastProbeTime": entry["lastTransitionTime"], **entry} for entry in conditions]
-    decision.status["conditions"] = stamped
-
-
-def _suspend(decision: Decision, count: Tally, now: datetime) -> None:
-    decision.delete = _living(count)
-    decision.status.pop("startTime", None)
-    said = {"type": "Suspended", "status": "True", "reason": "JobSuspended", "message": "Job suspended"}
-    if not is_true(decision.status, "Suspended"):
+def _suspend(decision: Decision, now: datetime) -> None:
+    if _set_condition(decision, "Suspended", "True", ("JobSuspended", "Job suspended"), now):
         decision.events.append(("Normal", "Suspended", "Job suspended"))
-    decision.status["conditions"] = with_condition(decision.status.get("conditions") or [], said, now)
 
 
 def _resume(decision: Decision, now: datetime) -> None:
-    if is_true(decision.status, "Suspended"):
-        said = {"type": "Suspended", "status": "False", "reason": "JobResumed", "message": "Job resumed"}
-        decision.status["conditions"] = with_condition(decision.status["conditions"], said, now)
-        decision.events.append(("Normal", "Resumed", "Job resumed"))
-
-
-def _staff(decision: Decision, job: Object, count: Tally, pods: Sequence[Object], now: datetime) -> None:
-    """Bring the number of active pods to what parallelism and the missing completions ask for."""
-    spec = job.get("spec") or {}
-    parallelism, completions = spec.get("parallelism", 1), spec.get("completions")
-    if completions is None:
-        wanted = len(count.active) if count.succeeded else parallelism
-        wanted = min(wanted, parallelism)
-    else:
-        wanted = min(parallelism, completions - count.succeeded)
-    if is_indexed(job):
-        _drop_doubles(decision, count, spec.get("completions") or 0)
-    active = [pod for pod in count.active if pod not in decision.delete]
-    if len(active) > wanted:
-        decision.delete += deletion_order(active, active, now)[: len(active) - wanted]
-    missing = min(max(0, wanted - len(active)), BURST)
-    deadline = spec.get("activeDeadlineSeconds")
-    if deadline is not None:
-        due = parse_time(decision.status["startTime"]) + timedelta(seconds=deadline)
-        decision.again = max(0.0, (due - now).total_seconds())
-    if not missing:
+    """Say that the job runs again; its time starts anew, so that its deadline does not count the pause."""
+    if condition(decision.status, "Suspended") is None:
         return
-    pause = _pause(pods, now)
-    if pause > 0:
-        decision.again = pause if decision.again is None else min(pause, decision.again)
-    elif is_indexed(job):
-        taken = count.completed | {index_of(pod) for pod in active}
-        free = (index for index in range(spec.get("completions") or 0) if index not in taken)
-        decision.create = [index for _, index in zip(range(missing), free, strict=False)]
+    if _set_condition(decision, "Suspended", "False", ("JobResumed", "Job resumed"), now):
+        decision.events.append(("Normal", "Resumed", "Job resumed"))
+        decision.status["startTime"] = format_time(now)
+
+
+def _set_condition(decision: Decision, kind: str, state: str, said: tuple[str, str], now: datetime) -> bool:
+    """Set a condition; one that changes in any way is stamped anew. Return whether it changed."""
+    reason, message = said
+    new = {"type": kind, "status": state, "reason": reason, "message": message}
+    conditions = list(decision.status.get("conditions") or [])
+    old = condition(decision.status, kind)
+    if old is not None and all(old.get(key, "") == value for key, value in new.items()):
+        return False
+    stamped = {**new, "lastProbeTime": format_time(now), "lastTransitionTime": format_time(now)}
+    if old is None:
+        conditions.append(stamped)
     else:
-        decision.create = [None] * missing
+        conditions[conditions.index(old)] = stamped
+    decision.status["conditions"] = conditions
+    return True
 
 
-def _drop_doubles(decision: Decision, count: Tally, completions: int) -> None:
-    """Delete pods whose index is done, taken by another one, or out of range."""
-    seen: set[int] = set(count.completed)
-    for pod in count.active:
-        index = index_of(pod)
-        if index is None or index >= completions or index in seen:
-            decision.delete.append(pod)
-        else:
-            seen.add(index)
-
-
-def _pause(pods: Sequence[Object], now: datetime) -> float:
-    """Return the seconds to wait before the next pod: 10 s, doubled with each failure since the last success."""
-    ended = sorted(
-        (pod for pod in pods if has_succeeded(pod) or has_failed(pod)), key=lambda pod: finished_at(pod, now)
-    )
-    failures = 0
-    for pod in reversed(ended):
-        if has_succeeded(pod):
-            break
-        failures += 1
-    if not failures:
-        return 0.0
-    since = (now - finished_at(ended[-1], now)).total_seconds()
-    return max(0.0, BACKOFF.delay(failures) - since)
-
-
-def _write_counts(job: Object, decision: Decision, count: Tally) -> None:
-    status = decision.status
-    active = [pod for pod in count.active if pod not in decision.delete]
-    noted = {"succeeded": count.noted_succeeded, "failed": count.noted_failed}
+def _count(decision: Decision, job: Object, count: Tally, ending: Ending | None, now: datetime) -> None:
+    """Note and release the pods that ended, announce the end, and declare it once nothing is left to be counted."""
+    deleted = {uid_of(pod) for pod in decision.delete}
+    active = [pod for pod in count.active if uid_of(pod) not in deleted]
+    withdrawn = {uid_of(pod) for pod in decision.release}
+    release, all_noted = note_ended(job, count, ending.announcement if ending else "")
+    decision.release += [pod for pod in release if uid_of(pod) not in withdrawn]
+    terminating = len(count.terminating) + len(decision.delete)
+    if ending is not None:
+        _set_condition(decision, ending.announcement, "True", (ending.reason, ending.message), now)
+        waiting = active or terminating or decision.release or count.noted_succeeded or count.noted_failed
+        if all_noted and not waiting:
+            _finish(decision, job, count, ending, now)
+    indexed = is_indexed(job)
     counts: dict[str, Any] = {
         "active": len(active) + len(decision.create),
         "succeeded": count.counted_succeeded,
         "failed": count.counted_failed,
-        "completedIndexes": write_indexes(count.completed) if is_indexed(job) else "",
+        "completedIndexes": write_indexes(count.completed) if indexed else "",
     }
     for key, value in counts.items():
         if value:
-            status[key] = value
+            decision.status[key] = value
         else:
-            status.pop(key, None)
-    status["ready"] = count.ready
-    status["terminating"] = count.terminating
-    status["uncountedTerminatedPods"] = {key: uids for key, uids in noted.items() if uids}
+            decision.status.pop(key, None)
+    if count.given_up is not None:
+        decision.status["failedIndexes"] = write_indexes(count.given_up)
+    else:
+        decision.status.pop("failedIndexes", None)
+    decision.status["ready"] = sum(is_ready(pod) for pod in active)
+    decision.status["terminating"] = terminating
+    noted = {"succeeded": count.noted_succeeded, "failed": count.noted_failed}
+    decision.status["uncountedTerminatedPods"] = {key: uids for key, uids in noted.items() if uids}
+
+
+def _finish(decision: Decision, job: Object, count: Tally, ending: Ending, now: datetime) -> None:
+    """Declare the job complete or failed."""
+    _set_condition(decision, ending.end, "True", (ending.reason, ending.message), now)
+    if ending.end == "Failed":
+        decision.events.append(("Warning", ending.reason, ending.message))
+        return
+    decision.status["completionTime"] = format_time(now)
+    completions = job["spec"].get("completions")
+    if completions is not None and count.counted_succeeded > completions:
+        text = "Too many succeeded pods running after completion count reached"
+        decision.events.append(("Warning", "TooManySucceededPods", text))
+    decision.events.append(("Normal", "Completed", "Job completed"))

@@ -1,4 +1,4 @@
-"""Completion indexes: which ones are done, written ``1,3-5,7``, and which come next.
+"""Completion indexes in a text: ``1,3-5,7``.
 
 Source: kubernetes ``pkg/controller/job/indexed_job_utils.go``.
 """
@@ -7,23 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from hyperkube.machinery.objects import Object, annotations_of
 
-ANNOTATION = "batch.kubernetes.io/job-completion-index"
-
-
-def index_of(pod: Object) -> int | None:
-    """Return the completion index of a pod of an indexed job, or None."""
-    text = annotations_of(pod).get(ANNOTATION, "")
-    return int(text) if text.isdigit() else None
-
-
-def read_indexes(text: str) -> set[int]:
-    """Read ``1,3-5,7``."""
+def read_indexes(text: str, completions: int) -> set[int]:
+    """Read the indexes below `completions`; a part that is no interval is ignored."""
     found: set[int] = set()
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
-        found.update(range(int(first), int(last or first) + 1))
+        if first.isdecimal() and (last or first).isdecimal():
+            found.update(range(int(first), min(int(last or first) + 1, completions)))
     return found
 
 

@@ -10,35 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
-from hyperkube_controller.job.indexes import index_of, read_indexes
+from hyperkube_controller.job.failed_indexes import delayed_pods, failed_indexes, has_limit_per_index
+from hyperkube_controller.job.indexes import read_indexes
+from hyperkube_controller.job.pod_failure_policy import match_pod_failure_policy
+from hyperkube_controller.job.pods import (
+    counts_for,
+    has_failed,
+    has_succeeded,
+    index_of,
+    is_indexed,
+    is_terminating,
+    is_tracked,
+    valid_index,
+)
 
-from hyperkube.kinds.pods import is_ready, is_terminal, phase
-from hyperkube.machinery.objects import Object, has_finalizer, is_being_deleted, metadata, uid_of
-from hyperkube.machinery.times import parse_time
+from hyperkube.kinds.pods import is_active
+from hyperkube.machinery.objects import Object, uid_of
 
-FINALIZER = "batch.kubernetes.io/job-tracking"
-
-
-def has_succeeded(pod: Object) -> bool:
-    """Tell whether the pod ended well."""
-    return phase(pod) == "Succeeded"
-
-
-def has_failed(pod: Object) -> bool:
-    """Tell whether the pod counts as failed: it ended badly, or is being deleted before it ended."""
-    return phase(pod) == "Failed" or (is_being_deleted(pod) and not has_succeeded(pod))
-
-
-def is_tracked(pod: Object) -> bool:
-    """Tell whether the pod still waits to be counted."""
-    return has_finalizer(pod, FINALIZER)
-
-
-def is_indexed(job: Object) -> bool:
-    """Tell whether each completion has an index."""
-    return (job.get("spec") or {}).get("completionMode") == "Indexed"
+MAX_UNCOUNTED = 500
 
 
 @dataclass(slots=True)
@@ -46,88 +36,122 @@ class Tally:
     """What a job's pods amount to.
 
     Attributes:
-        active: pods that run or wait.
-        succeeded: how many succeeded in all, noted or counted.
-        failed: how many failed in all.
+        pods: all of them.
+        active: those that run or wait.
+        terminating: those that are being deleted and have not ended.
+        new_succeeded: pods that succeeded and are not noted yet.
+        new_failed: pods that failed and are not noted yet.
+        succeeded: how many succeeded in all, noted or not.
+        failed: how many failed in all, but for those that the pod failure policy ignores.
         completed: the indexes that are done (indexed jobs).
-        noted_succeeded: uids to be noted as succeeded, not counted yet.
+        given_up: the indexes that failed for good, or None without a limit per index.
+        delayed: by index, the failed pods that await one in their place.
+        noted_succeeded: uids to be noted as succeeded.
         noted_failed: uids to be noted as failed.
-        to_release: tracked pods that are noted: they may lose the finalizer once the status is written.
         counted_succeeded: ``status.succeeded`` to be written.
         counted_failed: ``status.failed`` to be written.
     """
 
+    pods: Sequence[Object]
     active: list[Object] = field(default_factory=list)
-    terminating: int = 0
+    terminating: list[Object] = field(default_factory=list)
+    new_succeeded: list[Object] = field(default_factory=list)
+    new_failed: list[Object] = field(default_factory=list)
     succeeded: int = 0
     failed: int = 0
     completed: set[int] = field(default_factory=set)
+    given_up: set[int] | None = None
+    delayed: dict[int, Object] = field(default_factory=dict)
     noted_succeeded: list[str] = field(default_factory=list)
     noted_failed: list[str] = field(default_factory=list)
-    to_release: list[Object] = field(default_factory=list)
     counted_succeeded: int = 0
     counted_failed: int = 0
-
-    @property
-    def ready(self) -> int:
-        """How many active pods are ready."""
-        return sum(is_ready(pod) for pod in self.active)
 
 
 def tally(job: Object, pods: Sequence[Object]) -> Tally:
     """Count the pods on top of what the job's status has counted before."""
-    status = job.get("status") or {}
-    uncounted = status.get("uncountedTerminatedPods") or {}
-    tracked = {uid_of(pod): pod for pod in pods if is_tracked(pod)}
-    result = Tally(completed=read_indexes(status.get("completedIndexes", "")))
-    result.counted_succeeded = status.get("succeeded", 0)
-    result.counted_failed = status.get("failed", 0)
-    for kind, noted in (("succeeded", result.noted_succeeded), ("failed", result.noted_failed)):
-        for uid in uncounted.get(kind) or []:
-            if uid in tracked:
-                noted.append(uid)
-            elif kind == "succeeded":
-                result.counted_succeeded += 1
-            else:
-                result.counted_failed += 1
-    known = {*result.noted_succeeded, *result.noted_failed}
+    count = Tally(pods)
+    _count_noted(job, count)
+    known_succeeded, known_failed = set(count.noted_succeeded), set(count.noted_failed)
     for pod in pods:
-        _count(job, pod, known, result)
+        if is_active(pod):
+            count.active.append(pod)
+        elif is_terminating(pod):
+            count.terminating.append(pod)
+        if not is_tracked(pod) or not counts_for(pod, job):
+            continue
+        if has_succeeded(pod) and uid_of(pod) not in known_succeeded:
+            count.new_succeeded.append(pod)
+        elif has_failed(pod, job) and uid_of(pod) not in known_failed:
+            count.new_failed.append(pod)
+    counted = sum(match_pod_failure_policy(job, pod).counts for pod in count.new_failed)
+    count.failed = count.counted_failed + len(count.noted_failed) + counted
+    count.succeeded = count.counted_succeeded + len(count.noted_succeeded) + len(count.new_succeeded)
     if is_indexed(job):
-        result.succeeded = result.counted_succeeded = len(result.completed)
-    else:
-        result.succeeded = result.counted_succeeded + len(result.noted_succeeded)
-    result.failed = result.counted_failed + len(result.noted_failed)
-    return result
+        _count_indexes(job, count)
+    return count
 
 
-def _count(job: Object, pod: Object, known: set[str], result: Tally) -> None:
-    uid = uid_of(pod)
-    if is_being_deleted(pod) and not is_terminal(pod):
-        result.terminating += 1
-    if not has_succeeded(pod) and not has_failed(pod):
-        result.active.append(pod)
-        return
-    if not is_tracked(pod):
-        return
-    if has_succeeded(pod) and is_indexed(job):
-        index = index_of(pod)
-        if index is not None and index < ((job.get("spec") or {}).get("completions") or 0):
-            result.completed.add(index)
-    elif uid not in known:
-        (result.noted_succeeded if has_succeeded(pod) else result.noted_failed).append(uid)
-    if is_terminal(pod) or is_being_deleted(pod):
-        result.to_release.append(pod)
+def _count_noted(job: Object, count: Tally) -> None:
+    """Move the noted pods that have lost their finalizer into the counters."""
+    status = job.get("status") or {}
+    noted = status.get("uncountedTerminatedPods") or {}
+    tracked = {uid_of(pod) for pod in count.pods if is_tracked(pod)}
+    count.noted_succeeded = [uid for uid in noted.get("succeeded") or [] if uid in tracked]
+    count.noted_failed = [uid for uid in noted.get("failed") or [] if uid in tracked]
+    gone_succeeded = len(noted.get("succeeded") or []) - len(count.noted_succeeded)
+    count.counted_succeeded = status.get("succeeded", 0) + gone_succeeded
+    count.counted_failed = status.get("failed", 0) + len(noted.get("failed") or []) - len(count.noted_failed)
 
 
-def finished_at(pod: Object, now: datetime) -> datetime:
-    """Return when the pod ended: the last of its containers, else its deletion, else now."""
-    times = [
-        terminated["finishedAt"]
-        for status in (pod.get("status") or {}).get("containerStatuses") or []
-        if (terminated := (status.get("state") or {}).get("terminated")) and terminated.get("finishedAt")
-    ]
-    if times:
-        return max(parse_time(text) for text in times)
-    deleted = metadata(pod).get("deletionTimestamp")
-    return min(now, parse_time(deleted)) if deleted else now
+def _count_indexes(job: Object, count: Tally) -> None:
+    """Count the indexes that are done, and those that are given up where each has a limit."""
+    completions = job["spec"].get("completions") or 0
+    count.completed = read_indexes((job.get("status") or {}).get("completedIndexes") or "", completions)
+    for pod in count.pods:
+        index = valid_index(pod, job)
+        if index is not None and is_tracked(pod) and has_succeeded(pod):
+            count.completed.add(index)
+    count.succeeded = count.counted_succeeded = len(count.completed)
+    if has_limit_per_index(job):
+        count.given_up = failed_indexes(job, count.pods)
+        active = {index for pod in count.active if (index := index_of(pod)) is not None}
+        count.delayed = delayed_pods(job, count.pods, count.completed | count.given_up | active)
+
+
+def note_ended(job: Object, count: Tally, ending: str) -> tuple[list[Object], bool]:
+    """Note the pods that ended; return those that may lose their finalizer then, and whether these are all.
+
+    Args:
+        job: the job.
+        count: its tally; the uids that it notes grow.
+        ending: the condition to which the job comes, ``SuccessCriteriaMet`` or ``FailureTarget``, or the empty
+            string. All pods of a job that ends are released, and those that had not ended when it failed have failed.
+    """
+    release: list[Object] = []
+    noted = {*count.noted_succeeded, *count.noted_failed}
+    new_indexes: set[int] = set()
+    before = read_indexes((job.get("status") or {}).get("completedIndexes") or "", job["spec"].get("completions") or 0)
+    for pod in count.pods:
+        failed, succeeded = has_failed(pod, job), has_succeeded(pod)
+        if not is_tracked(pod) or not (ending or succeeded or failed) or (not ending and _is_delayed(pod, count)):
+            continue
+        release.append(pod)
+        uid = uid_of(pod)
+        if uid in noted or not counts_for(pod, job):
+            continue
+        if succeeded and is_indexed(job):
+            new_indexes |= {index_of(pod) or 0} - before
+        elif succeeded:
+            count.noted_succeeded.append(uid)
+        elif (failed or ending == "FailureTarget") and match_pod_failure_policy(job, pod).counts:
+            count.noted_failed.append(uid)
+        if len(new_indexes) + len(count.noted_succeeded) + len(count.noted_failed) >= MAX_UNCOUNTED:
+            return release, False
+    return release, True
+
+
+def _is_delayed(pod: Object, count: Tally) -> bool:
+    index = index_of(pod)
+    waiting = count.delayed.get(index) if index is not None else None
+    return waiting is not None and uid_of(waiting) == uid_of(pod) and not has_succeeded(pod)
