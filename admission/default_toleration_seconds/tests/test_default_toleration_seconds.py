@@ -43,8 +43,8 @@ def test_what_is_missing_is_added(given, expected):
 
 
 def test_the_seconds_are_options():
-    options = {"default-not-ready-toleration-seconds": 0, "default-unreachable-toleration-seconds": 7}
+    options = {"default_not_ready_toleration_seconds": 0, "default_unreachable_toleration_seconds": 7}
 
-    made = AdmissionRig(DefaultTolerationSeconds, options=options).create(PODS, pod())
+    made = AdmissionRig(DefaultTolerationSeconds, settings=options).create(PODS, pod())
 
     assert [entry["tolerationSeconds"] for entry in made["spec"]["tolerations"]] == [0, 7]

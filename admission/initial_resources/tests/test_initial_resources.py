@@ -32,7 +32,7 @@ def pod(**container):
 
 
 def rig(answers=None, **options):
-    made = AdmissionRig(InitialResources, options={f"ir-{key.replace('_', '-')}": v for key, v in options.items()})
+    made = AdmissionRig(InitialResources, settings={f"ir_{key}": v for key, v in options.items()})
     made.plugin.source = Samples(answers)
     return made
 
@@ -131,7 +131,7 @@ def database():
 
 def influx(server, **options):
     host = f"127.0.0.1:{server.server_address[1]}/influx"
-    return AdmissionRig(InitialResources, options={"ir-influxdb-host": host, **options})
+    return AdmissionRig(InitialResources, settings={"ir_influxdb_host": host, **options})
 
 
 def test_influxdb_is_asked_with_one_statement(database):

@@ -10,7 +10,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.testing.admission_rig import AdmissionRig
 from hyperkube.testing.contracts.admission import AdmissionContract
 
-SERVED = {"runtime-config": {"settings.k8s.io/v1alpha1": "true"}}
+SERVED = {"runtime_config": {"settings.k8s.io/v1alpha1": "true"}}
 DB = {"name": "DB", "value": "db:5432"}
 
 
@@ -35,14 +35,14 @@ def pod(annotations=None, labels=None, **container):
 
 
 def rig(*presets):
-    made = AdmissionRig(PodPreset, options=SERVED)
+    made = AdmissionRig(PodPreset, settings=SERVED)
     made.seed(POD_PRESETS, *presets)
     return made
 
 
 class TestPromises(AdmissionContract):
     plugin = PodPreset
-    options = SERVED
+    settings = SERVED
 
     def populate(self, rig):
         rig.client.seed(

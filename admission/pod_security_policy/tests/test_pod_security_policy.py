@@ -11,7 +11,7 @@ from hyperkube.machinery.objects import copy_object
 from hyperkube.testing.admission_rig import AdmissionRig
 from hyperkube.testing.contracts.admission import AdmissionContract
 
-SERVED = {"runtime-config": {"policy/v1beta1": "true"}}
+SERVED = {"runtime_config": {"policy/v1beta1": "true"}}
 ANY = {"rule": "RunAsAny"}
 OPEN = {"seLinux": ANY, "runAsUser": ANY, "supplementalGroups": ANY, "fsGroup": ANY, "volumes": ["*"],
         "allowPrivilegeEscalation": True}  # fmt: skip
@@ -34,14 +34,14 @@ def secure(**context):
 
 
 def rig(*policies, **more):
-    made = AdmissionRig(PodSecurityPolicy, options=SERVED, **more)
+    made = AdmissionRig(PodSecurityPolicy, settings=SERVED, **more)
     made.seed(POLICIES, *policies)
     return made
 
 
 class TestPromises(AdmissionContract):
     plugin = PodSecurityPolicy
-    options = SERVED
+    settings = SERVED
 
     def populate(self, rig):
         rig.client.seed(POLICIES, policy(runAsUser={"rule": "MustRunAs", "ranges": HIGH}))

@@ -10,8 +10,8 @@ from hyperkube.testing.contracts.cloud import CLUSTER, CloudContract, service
 
 def provider(tmp_path, text="[LoadBalancer]\nrange = 192.0.2.0/30\n", client=None):
     (tmp_path / "cloud.conf").write_text(text)
-    options = {"cloud-config": str(tmp_path / "cloud.conf")}
-    return RangeLoadBalancer(PluginContext(name="range", options=options, client=client))
+    settings = {"cloud_config": str(tmp_path / "cloud.conf")}
+    return RangeLoadBalancer(PluginContext(name="range", settings=settings, client=client))
 
 
 class TestContract(CloudContract):

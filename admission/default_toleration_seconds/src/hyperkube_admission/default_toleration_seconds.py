@@ -7,26 +7,32 @@ Source: kubernetes ``plugin/pkg/admission/defaulttolerationseconds``.
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
-from hyperkube.plugin import Plugin
+from hyperkube.plugin import Plugin, PluginContext
 
-_OPTIONS = {
-    NOT_READY: "default-not-ready-toleration-seconds",
-    UNREACHABLE: "default-unreachable-toleration-seconds",
-}
-_SECONDS = 300
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many seconds a pod bears a lost node."""
+
+    default_not_ready_toleration_seconds: int = 300
+    default_unreachable_toleration_seconds: int = 300
 
 
 class DefaultTolerationSeconds(Plugin):
     """Adds tolerations for nodes that are not ready and for unreachable ones, where the pod has none."""
 
-    def _seconds(self, key: str) -> Any:
-        value = self.context.options.get(_OPTIONS[key])
-        return _SECONDS if value is None else value
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        settings = self.settings(Settings)
+        self._seconds = {
+            NOT_READY: settings.default_not_ready_toleration_seconds,
+            UNREACHABLE: settings.default_unreachable_toleration_seconds,
+        }
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
@@ -37,7 +43,7 @@ class DefaultTolerationSeconds(Plugin):
         tolerations = list(spec.get("tolerations") or ())
         missing = [
             key
-            for key in _OPTIONS
+            for key in self._seconds
             if not any(
                 toleration.get("key") in {None, "", key} and toleration.get("effect") in {None, "", NO_EXECUTE}
                 for toleration in tolerations
@@ -45,6 +51,6 @@ class DefaultTolerationSeconds(Plugin):
         ]
         if missing:
             spec["tolerations"] = tolerations + [
-                {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": self._seconds(key)}
+                {"key": key, "operator": "Exists", "effect": NO_EXECUTE, "tolerationSeconds": self._seconds[key]}
                 for key in missing
             ]

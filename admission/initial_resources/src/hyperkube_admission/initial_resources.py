@@ -10,6 +10,7 @@ Source: kubernetes ``plugin/pkg/admission/initialresources`` (1.2 to 1.8).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
@@ -126,6 +127,19 @@ def questions(image: str, namespace: str, *, namespace_only: bool) -> Iterator[t
     yield name, "", MONTH, False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where samples come from, and what becomes of them."""
+
+    ir_data_source: str = "influxdb"
+    ir_percentile: int = 90
+    ir_namespace_only: bool = False
+    ir_influxdb_host: str = _DEFAULT_HOST
+    ir_user: str = "root"
+    ir_password: str = "root"  # noqa: S105  Kubernetes' default
+    ir_dbname: str = "k8s"
+
+
 class InitialResources(Plugin):
     """Fills requests in for cpu and memory of containers of new pods that say nothing about them."""
 
@@ -133,21 +147,15 @@ class InitialResources(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        options = context.options
-        kind = str(options.get("ir-data-source") or "influxdb")
-        if kind != "influxdb":
-            raise UsageError(f"ir-data-source {kind!r} is unknown or out of service (influxdb)")
-        percent = options.get("ir-percentile")
-        self._percent = 90 if percent is None else int(percent)
+        settings = self.settings(Settings)
+        if settings.ir_data_source != "influxdb":
+            raise UsageError(f"ir-data-source {settings.ir_data_source!r} is unknown or out of service (influxdb)")
+        self._percent = settings.ir_percentile
         if not 0 <= self._percent <= 100:
             raise UsageError(f"ir-percentile {self._percent} must be from 0 to 100")
-        self._namespace_only = bool(options.get("ir-namespace-only"))
+        self._namespace_only = settings.ir_namespace_only
         self._database = InfluxDb(
-            str(options.get("ir-influxdb-host") or _DEFAULT_HOST),
-            str(options.get("ir-user") or "root"),
-            str(options.get("ir-password") or "root"),
-            str(options.get("ir-dbname") or "k8s"),
-            context.clock,
+            settings.ir_influxdb_host, settings.ir_user, settings.ir_password, settings.ir_dbname, context.clock
         )
         self.source = self._database
 

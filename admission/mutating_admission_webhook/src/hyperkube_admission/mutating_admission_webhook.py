@@ -7,9 +7,10 @@ of the object. Source: kubernetes apiserver ``pkg/admission/plugin/webhook/mutat
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import orjson
-from hyperkube_lib.dynamic_admission.deadlocks import OPTION, Deadlocks
+from hyperkube_lib.dynamic_admission.deadlocks import Deadlocks
 from hyperkube_lib.dynamic_admission.reinvocation import Rounds
 from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks
 
@@ -27,12 +28,19 @@ PATCH = "patch.webhook.admission.k8s.io/"
 FAILED_OPEN = "failed-open.mutation.webhook.admission.k8s.io/"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Whether what the pods of a webhook that is down need is let through."""
+
+    break_webhook_deadlocks: bool = False
+
+
 class MutatingAdmissionWebhook(Plugin):
     """Asks the mutating webhooks that are about a request."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        breaks = bool(context.options.get(OPTION))
+        breaks = self.settings(Settings).break_webhook_deadlocks
         deadlocks = Deadlocks(self.client, self.informers, context.clock, context.logger, breaks=breaks)
         self._webhooks = Webhooks(
             CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks

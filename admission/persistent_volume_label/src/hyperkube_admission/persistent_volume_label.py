@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
@@ -134,9 +135,7 @@ class PersistentVolumeLabel(Plugin):
         with self._lock:
             if disk.provider not in self._clouds:
                 try:
-                    host = load(
-                        "cloud", [disk.provider], cloud_specs, lambda plugin: replace(self.context, name=plugin)
-                    )
+                    host = load("cloud", [disk.provider], cloud_specs, partial(self.context.of_plugin, "cloud"))
                 except UsageError as error:
                     raise UsageError(f"unable to build {disk.unbuilt}: {error}") from error
                 self._clouds[disk.provider] = host, host.hook.cloud_provider()

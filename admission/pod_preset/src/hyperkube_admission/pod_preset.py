@@ -8,7 +8,8 @@ Source: kubernetes ``plugin/pkg/admission/podpreset/admission.go`` (1.6 to 1.19)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
@@ -98,12 +99,19 @@ def _of_container(container: Object, presets: Sequence[Object]) -> Object:
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Which API groups and versions are served besides the usual ones."""
+
+    runtime_config: Mapping[str, str] = field(default_factory=dict)
+
+
 class PodPreset(Plugin):
     """Adds to a new pod what the presets of its namespace say, unless it bears the annotation ``…/exclude: "true"``."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        if not _SERVED_BY & set(dict(context.options.get("runtime-config") or {})):
+        if not _SERVED_BY.intersection(self.settings(Settings).runtime_config):
             raise UsageError(f"admission plugin PodPreset needs its API: --runtime-config={_VERSION}=true")
         self._presets = self.informers.informer(POD_PRESETS)
 

@@ -7,9 +7,10 @@ configurations' names, is the answer. Source: kubernetes apiserver ``pkg/admissi
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 
-from hyperkube_lib.dynamic_admission.deadlocks import OPTION, Deadlocks
+from hyperkube_lib.dynamic_admission.deadlocks import Deadlocks
 from hyperkube_lib.dynamic_admission.reviews import Answer
 from hyperkube_lib.dynamic_admission.webhooks import NoAnswer, Webhook, Webhooks
 
@@ -23,12 +24,19 @@ CONFIGURATIONS = GroupVersionResource("admissionregistration.k8s.io", "v1", "val
 FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Whether what the pods of a webhook that is down need is let through."""
+
+    break_webhook_deadlocks: bool = False
+
+
 class ValidatingAdmissionWebhook(Plugin):
     """Asks the validating webhooks that are about a request."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        breaks = bool(context.options.get(OPTION))
+        breaks = self.settings(Settings).break_webhook_deadlocks
         deadlocks = Deadlocks(self.client, self.informers, context.clock, context.logger, breaks=breaks)
         self._webhooks = Webhooks(
             CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks

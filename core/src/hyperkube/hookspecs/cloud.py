@@ -107,7 +107,7 @@ class Cloud:
 
 @hookspec(firstresult=True)
 def cloud_provider() -> Cloud:
-    """Return the provider, configured from ``--cloud-config`` (``context.options["cloud-config"]``).
+    """Return the provider, configured from ``--cloud-config`` (which it lists under ``uses`` in its ``flags.toml``).
 
     Called: once per host that names it by ``--cloud-provider``.
     Must: make no network call yet; every operation is idempotent and safe to repeat after a crash.

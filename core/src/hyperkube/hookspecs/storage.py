@@ -94,7 +94,7 @@ class ValueProvider(Protocol):
 
 @hookspec(firstresult=True)
 def storage_open() -> Store:
-    """Open the store that the host's options describe (``context.options``: ``data-dir``, ``etcd-servers``, …).
+    """Open the store that the settings describe: flags of its own, and ``data-dir``, ``etcd-servers``, … of the host.
 
     Called: once per API server, before anything else; the host closes the store at the end.
     Raises: `UsageError` in one line if the place is taken by another process, unreadable, or of a newer format.

@@ -32,7 +32,6 @@ class AdmissionRig:
         plugin: type[Plugin],
         *,
         settings: Mapping[str, Any] | None = None,
-        options: Mapping[str, Any] | None = None,
         gates: Mapping[str, bool] | None = None,
         allows: Allows = lambda _verb, _resource, _name: True,
     ) -> None:
@@ -46,7 +45,6 @@ class AdmissionRig:
             client=self.client,
             informers=self.informers,
             settings=settings or {},
-            options=options or {},
             gates=gates or {},
         )
         self.plugin = plugin(context)

@@ -30,7 +30,7 @@ class Drainable(Controller, Protocol):
 class ControllerRig:
     """Builds controller plugins on a fake world and brings them to rest step by step."""
 
-    def __init__(self, *plugins: type[Plugin], options: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, *plugins: type[Plugin], settings: Mapping[str, Any] | None = None) -> None:
         self.clock = FakeClock()
         self.client = FakeClient(self.clock)
         self.informers = InformerFactory(self.client, self.clock, detect_mutations=True)
@@ -42,7 +42,7 @@ class ControllerRig:
                 clock=self.clock,
                 client=self.client,
                 informers=self.informers,
-                options=options or {},
+                settings=settings or {},
             )
             built = plugin(context)
             self.plugins.append(built)

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from configparser import ConfigParser
 from configparser import Error as BadSyntax
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from hyperkube.client.client import Client
@@ -113,11 +114,18 @@ class AddressPool:
         return {"ingress": [{"ip": address}]} if address else None
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The file with the range."""
+
+    cloud_config: str = ""
+
+
 class RangeLoadBalancer(Plugin):
     """Offers load balancers, and nothing else."""
 
     @hookimpl
     def cloud_provider(self) -> Cloud:
         """Read the configuration; the services are asked when the first balancer is."""
-        network = read_range(str(self.context.options.get("cloud-config") or ""))
+        network = read_range(self.settings(Settings).cloud_config)
         return Cloud(name="range", load_balancers=AddressPool(network, self.context.client))

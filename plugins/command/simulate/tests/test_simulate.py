@@ -88,7 +88,7 @@ def test_snapshots_of_all_shapes_are_read(files, snapshot):
 def test_a_saved_store_is_a_snapshot_too(files):
     pytest.importorskip("hyperkube_storage.sqlite")
     folder = files(pods=pod())
-    context = PluginContext(name="sqlite", clock=SystemClock(), options={"data-dir": str(folder / "store")})
+    context = PluginContext(name="sqlite", clock=SystemClock(), settings={"data_dir": str(folder / "store")})
     folder.joinpath("store").mkdir()
     store = load("storage", ["sqlite"], storage, lambda _name: context).hook.storage_open()
     with ControlPlane(controller_manager=None, scheduler=None, store=store) as cluster:

@@ -41,14 +41,14 @@ def node(name="n"):
 
 class TestContract(ControllerContract):
     plugin = CloudNode
-    options: ClassVar = {"cloud-provider": "test"}
+    settings: ClassVar = {"cloud_provider": "test"}
 
     def populate(self, rig):
         rig.client.seed(NODES, node())
 
 
-def run(given, options=None):
-    rig = ControllerRig(CloudNode, options={"cloud-provider": "test"} if options is None else options)
+def run(given, settings=None):
+    rig = ControllerRig(CloudNode, settings={"cloud_provider": "test"} if settings is None else settings)
     rig.client.seed(NODES, given)
     rig.settle()
     return rig.client.objects(NODES)[0]
@@ -65,7 +65,7 @@ def test_a_new_node_is_initialized():
 
 
 @pytest.mark.parametrize(
-    ("given", "options"), [(node("stranger"), None), (node(), {})], ids=["unknown machine", "no cloud"]
+    ("given", "settings"), [(node("stranger"), None), (node(), {})], ids=["unknown machine", "no cloud"]
 )
-def test_others_keep_waiting(given, options):
-    assert len(run(given, options)["spec"]["taints"]) == 2
+def test_others_keep_waiting(given, settings):
+    assert len(run(given, settings)["spec"]["taints"]) == 2

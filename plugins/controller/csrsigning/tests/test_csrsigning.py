@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
-from hyperkube_controller.csrsigning import Csrsigning, authorities_of, life
+from hyperkube_controller.csrsigning import Csrsigning, Settings, authorities_of, life
 from hyperkube_lib.serving.certificates import make_ca
 
 from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
@@ -36,18 +36,18 @@ def csr(signer=CLIENT, conditions=APPROVED, usages=("digital signature", "client
 
 
 @pytest.fixture(scope="module")
-def options(tmp_path_factory):
+def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pki")
     clock = ControllerRig().clock
     make_ca("cluster", clock=clock).write(folder / "ca.crt", folder / "ca.key")
     files = {
-        f"cluster-signing-{part}-file": str(folder / f"ca.{end}") for part, end in (("cert", "crt"), ("key", "key"))
+        f"cluster_signing_{part}_file": str(folder / f"ca.{end}") for part, end in (("cert", "crt"), ("key", "key"))
     }
-    return {**files, "cluster-signing-duration": 24 * 3600.0}
+    return {**files, "cluster_signing_duration": 24 * 3600.0}
 
 
-def run(options, *objects):
-    rig = ControllerRig(Csrsigning, options=options)
+def run(settings, *objects):
+    rig = ControllerRig(Csrsigning, settings=settings)
     rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, *objects)
     rig.settle()
     return rig.client.objects(CERTIFICATE_SIGNING_REQUESTS)[0]["status"]
@@ -57,17 +57,17 @@ class TestContract(ControllerContract):
     plugin = Csrsigning
 
     @pytest.fixture(autouse=True)
-    def _authority(self, options, monkeypatch):
-        monkeypatch.setattr(type(self), "options", options)
+    def _authority(self, settings, monkeypatch):
+        monkeypatch.setattr(type(self), "settings", settings)
 
     def populate(self, rig):
         rig.client.seed(CERTIFICATE_SIGNING_REQUESTS, csr())
 
 
-def test_an_approved_request_is_signed(options):
-    certificate = x509.load_pem_x509_certificate(b64decode(run(options, csr())["certificate"]))
+def test_an_approved_request_is_signed(settings):
+    certificate = x509.load_pem_x509_certificate(b64decode(run(settings, csr())["certificate"]))
 
-    authority = x509.load_pem_x509_certificate(Path(options["cluster-signing-cert-file"]).read_bytes())
+    authority = x509.load_pem_x509_certificate(Path(settings["cluster_signing_cert_file"]).read_bytes())
     certificate.verify_directly_issued_by(authority)
     assert certificate.subject.rfc4514_string() == "CN=jane"
     assert certificate.not_valid_before_utc == datetime(2029, 12, 31, 23, 55, tzinfo=UTC)
@@ -89,8 +89,8 @@ def test_an_approved_request_is_signed(options):
     ],
     ids=["undecided", "denied", "failed", "another signer"],
 )
-def test_others_are_not_signed(options, other):
-    assert "certificate" not in run(options, other)
+def test_others_are_not_signed(settings, other):
+    assert "certificate" not in run(settings, other)
 
 
 def test_nothing_is_signed_without_an_authority():
@@ -105,14 +105,14 @@ def test_nothing_is_signed_without_an_authority():
         (csr("kubernetes.io/kube-apiserver-client-kubelet"), "subject organization is not system:nodes"),
     ],
 )
-def test_a_request_its_signer_does_not_sign_has_failed(options, request_, why):
-    (_, failed) = run(options, request_)["conditions"]
+def test_a_request_its_signer_does_not_sign_has_failed(settings, request_, why):
+    (_, failed) = run(settings, request_)["conditions"]
 
     assert (failed["type"], failed["reason"], failed["message"]) == ("Failed", "SignerValidationFailure", why)
 
 
-def test_the_legacy_signer_signs_all(options):
-    assert run(options, csr("kubernetes.io/legacy-unknown", usages=["server auth", "cert sign"]))["certificate"]
+def test_the_legacy_signer_signs_all(settings):
+    assert run(settings, csr("kubernetes.io/legacy-unknown", usages=["server auth", "cert sign"]))["certificate"]
 
 
 @pytest.mark.parametrize(("asked", "given"), [(None, 86400), (60, 600), (3600, 3600), (10**6, 86400)])
@@ -122,16 +122,16 @@ def test_how_long_it_lives(asked, given):
     assert life({"spec": spec}, timedelta(days=1)) == timedelta(seconds=given)
 
 
-def test_a_signer_may_have_an_authority_of_its_own(options):
+def test_a_signer_may_have_an_authority_of_its_own(settings):
     files = {
-        key.replace("signing", "signing-kubelet-serving"): value for key, value in options.items() if "file" in key
+        key.replace("signing", "signing_kubelet_serving"): value for key, value in settings.items() if "file" in key
     }
 
-    assert list(authorities_of(files)) == ["kubernetes.io/kubelet-serving"]
+    assert list(authorities_of(Settings(**files))) == ["kubernetes.io/kubelet-serving"]
     with pytest.raises(UsageError, match="cannot specify"):
-        authorities_of({**options, **files})
+        authorities_of(Settings(**settings, **files))
 
 
-def test_half_an_authority_is_an_error(options):
+def test_half_an_authority_is_an_error(settings):
     with pytest.raises(UsageError, match="--cluster-signing-cert-file needs --cluster-signing-key-file"):
-        authorities_of({"cluster-signing-cert-file": options["cluster-signing-cert-file"]})
+        authorities_of(Settings(cluster_signing_cert_file=settings["cluster_signing_cert_file"]))

@@ -10,7 +10,7 @@ from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
 DAY = 24 * 3600.0
-YEAR = {"legacy-service-account-token-clean-up-period": 365 * DAY}
+YEAR = {"legacy_service_account_token_clean_up_period": 365 * DAY}
 
 
 def secret(labels=None, created="2028-01-01T00:00:00Z", name="token", account="sa"):
@@ -36,7 +36,7 @@ def seed(client, *secrets, accounts=None, pods=(), since=None):
 
 
 def world(*secrets, **more):
-    rig = ControllerRig(LegacyServiceaccountTokenCleaner, options=YEAR)  # its clock begins on 2030-01-01
+    rig = ControllerRig(LegacyServiceaccountTokenCleaner, settings=YEAR)  # its clock begins on 2030-01-01
     seed(rig.client, *secrets, **more)
     rig.settle()
     return rig
@@ -48,7 +48,7 @@ def labels(rig):
 
 class TestContract(ControllerContract):
     plugin = LegacyServiceaccountTokenCleaner
-    options = YEAR
+    settings = YEAR
 
     def populate(self, rig):
         seed(rig.client, secret())
@@ -124,7 +124,7 @@ def test_all_ways_to_use_a_secret_are_seen():
 
 
 def test_the_period_must_be_positive():
-    options = {"legacy-service-account-token-clean-up-period": 0.0}
+    options = {"legacy_service_account_token_clean_up_period": 0.0}
 
     with pytest.raises(UsageError, match="must be positive"):
-        ControllerRig(LegacyServiceaccountTokenCleaner, options=options).settle()
+        ControllerRig(LegacyServiceaccountTokenCleaner, settings=options).settle()

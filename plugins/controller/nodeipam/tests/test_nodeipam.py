@@ -8,7 +8,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
-OPTIONS = {"allocate-node-cidrs": True, "cluster-cidr": "10.244.0.0/16"}
+OPTIONS = {"allocate_node_cidrs": True, "cluster_cidr": "10.244.0.0/16"}
 
 
 def node(name, *ranges):
@@ -18,14 +18,14 @@ def node(name, *ranges):
 
 class TestContract(ControllerContract):
     plugin = Nodeipam
-    options = OPTIONS
+    settings = OPTIONS
 
     def populate(self, rig):
         rig.client.seed(NODES, node("a"), node("b"))
 
 
 def run(*nodes, **options):
-    rig = ControllerRig(Nodeipam, options={**OPTIONS, **options})
+    rig = ControllerRig(Nodeipam, settings={**OPTIONS, **options})
     rig.client.seed(NODES, *nodes)
     rig.settle()
     return rig
@@ -53,13 +53,13 @@ def test_a_range_is_free_again_when_its_node_is_gone():
 
 
 def test_two_families():
-    rig = run(node("a"), **{"cluster-cidr": "10.0.0.0/16,fd00::/48", "node-cidr-mask-size-ipv4": 28})
+    rig = run(node("a"), cluster_cidr="10.0.0.0/16,fd00::/48", node_cidr_mask_size_ipv4=28)
 
     assert ranges(rig) == {"a": ["10.0.0.0/28", "fd00::/64"]}
 
 
 def test_when_all_are_taken_it_is_told():
-    rig = run(node("a"), node("b"), **{"cluster-cidr": "10.0.0.0/24"})
+    rig = run(node("a"), node("b"), cluster_cidr="10.0.0.0/24")
     rig.plugins[0]._recorder.flush()
 
     assert sorted(ranges(rig).values(), key=bool) == [None, ["10.0.0.0/24"]]
@@ -67,7 +67,7 @@ def test_when_all_are_taken_it_is_told():
 
 
 def test_nothing_is_given_unless_asked():
-    assert ranges(run(node("a"), **{"allocate-node-cidrs": False})) == {"a": None}
+    assert ranges(run(node("a"), allocate_node_cidrs=False)) == {"a": None}
 
 
 @pytest.mark.parametrize(("option", "value"), [("cluster-cidr", ""), ("node-cidr-mask-size", 8)])

@@ -57,7 +57,7 @@ def test_a_node_that_comes_back_in_time_saves_its_pods():
 
 
 def test_the_oldest_ended_pods_go_beyond_the_threshold():
-    rig = ControllerRig(Podgc, options={"terminated-pod-gc-threshold": 2})
+    rig = ControllerRig(Podgc, settings={"terminated_pod_gc_threshold": 2})
     for number in range(4):
         rig.client.seed(PODS, pod(f"p{number}", phase="Succeeded", creationTimestamp=f"2030-01-01T00:00:0{number}Z"))
 

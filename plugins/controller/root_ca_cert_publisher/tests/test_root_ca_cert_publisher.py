@@ -14,7 +14,7 @@ NAMESPACE = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "d"}}
 def rig(tmp_path):
     file = tmp_path / "ca.crt"
     file.write_text("PEM")
-    rig = ControllerRig(RootCaCertPublisher, options={"root-ca-file": str(file)})
+    rig = ControllerRig(RootCaCertPublisher, settings={"root_ca_file": str(file)})
     rig.client.seed(NAMESPACES, NAMESPACE)
     rig.settle()
     return rig
@@ -48,4 +48,4 @@ def test_without_a_file_there_is_nothing_to_publish():
 
 def test_a_missing_file_is_the_users_mistake():
     with pytest.raises(UsageError, match="--root-ca-file"):
-        ControllerRig(RootCaCertPublisher, options={"root-ca-file": "/no/such/file"})
+        ControllerRig(RootCaCertPublisher, settings={"root_ca_file": "/no/such/file"})

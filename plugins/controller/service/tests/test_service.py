@@ -12,7 +12,7 @@ from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
-CLOUD = {"cloud-provider": "test"}
+CLOUD = {"cloud_provider": "test"}
 
 
 class Balancers:
@@ -55,14 +55,14 @@ def node(name, ready="True", **labels):
 
 class TestContract(ControllerContract):
     plugin = Service
-    options = CLOUD
+    settings = CLOUD
 
     def populate(self, rig):
         rig.client.seed(SERVICES, service())
 
 
 def run(*services, options=None):
-    rig = ControllerRig(Service, options=CLOUD if options is None else options)
+    rig = ControllerRig(Service, settings=CLOUD if options is None else options)
     rig.client.seed(NODES, node("a"), node("b", "False"), node("c", **{module.EXCLUDED: ""}))
     rig.client.seed(SERVICES, *services)
     rig.settle()
@@ -91,7 +91,7 @@ def test_other_services_get_none(balancers, other):
     assert balancers.held == {}
 
 
-@pytest.mark.parametrize("options", [{}, {"cloud-provider": "external"}], ids=["no cloud", "external"])
+@pytest.mark.parametrize("options", [{}, {"cloud_provider": "external"}], ids=["no cloud", "external"])
 def test_without_a_cloud_nothing_happens(balancers, options):
     run(service(), options=options)
 

@@ -23,15 +23,15 @@ def secret(kind="kubernetes.io/service-account-token", **annotations):
 
 
 @pytest.fixture(scope="module")
-def options(tmp_path_factory):
+def settings(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pki")
     (folder / "sa.key").write_bytes(signing_key()[0])
     (folder / "ca.crt").write_bytes(b"the CA")
-    return {"service-account-private-key-file": str(folder / "sa.key"), "root-ca-file": str(folder / "ca.crt")}
+    return {"service_account_private_key_file": str(folder / "sa.key"), "root_ca_file": str(folder / "ca.crt")}
 
 
-def run(options, *secrets, accounts=None):
-    rig = ControllerRig(ServiceaccountToken, options=options)
+def run(settings, *secrets, accounts=None):
+    rig = ControllerRig(ServiceaccountToken, settings=settings)
     rig.client.seed(SERVICE_ACCOUNTS, *([account()] if accounts is None else accounts))
     rig.client.seed(SECRETS, *secrets)
     rig.settle()
@@ -42,16 +42,16 @@ class TestContract(ControllerContract):
     plugin = ServiceaccountToken
 
     @pytest.fixture(autouse=True)
-    def _key(self, options, monkeypatch):
-        monkeypatch.setattr(type(self), "options", options)
+    def _key(self, settings, monkeypatch):
+        monkeypatch.setattr(type(self), "settings", settings)
 
     def populate(self, rig):
         rig.client.seed(SERVICE_ACCOUNTS, account())
         rig.client.seed(SECRETS, secret())
 
 
-def test_a_secret_gets_its_token(options):
-    (found,) = run(options, secret()).client.objects(SECRETS)
+def test_a_secret_gets_its_token(settings):
+    (found,) = run(settings, secret()).client.objects(SECRETS)
 
     data = {key: b64decode(value).decode() for key, value in found["data"].items()}
     claims = jwt.decode(data["token"], options={"verify_signature": False})
@@ -61,10 +61,10 @@ def test_a_secret_gets_its_token(options):
     assert found["metadata"]["annotations"]["kubernetes.io/service-account.uid"] == "u1"
 
 
-def test_a_token_stays_as_it_is(options):
+def test_a_token_stays_as_it_is(settings):
     given = {**secret(**{"kubernetes.io/service-account.uid": "u1"}), "data": {"token": "b2xk"}}
 
-    (found,) = run(options, given).client.objects(SECRETS)
+    (found,) = run(settings, given).client.objects(SECRETS)
 
     assert found["data"]["token"] == "b2xk"
 
@@ -74,12 +74,12 @@ def test_a_token_stays_as_it_is(options):
     [((), {}), ((account("u2"),), {"kubernetes.io/service-account.uid": "u1"})],
     ids=["gone", "another one of that name"],
 )
-def test_a_secret_goes_with_its_account(options, accounts, annotations):
-    assert run(options, secret(**annotations), accounts=accounts).client.objects(SECRETS) == []
+def test_a_secret_goes_with_its_account(settings, accounts, annotations):
+    assert run(settings, secret(**annotations), accounts=accounts).client.objects(SECRETS) == []
 
 
-def test_a_deleted_account_takes_its_secrets_along(options):
-    rig = run(options, secret())
+def test_a_deleted_account_takes_its_secrets_along(settings):
+    rig = run(settings, secret())
 
     rig.client.delete(SERVICE_ACCOUNTS, "robot", "d")
     rig.settle()
@@ -87,8 +87,8 @@ def test_a_deleted_account_takes_its_secrets_along(options):
     assert rig.client.objects(SECRETS) == []
 
 
-def test_other_secrets_are_left_alone(options):
-    (found,) = run(options, secret("Opaque"), accounts=()).client.objects(SECRETS)
+def test_other_secrets_are_left_alone(settings):
+    (found,) = run(settings, secret("Opaque"), accounts=()).client.objects(SECRETS)
 
     assert "data" not in found
 
@@ -101,4 +101,4 @@ def test_without_a_key_nothing_happens():
 
 def test_a_missing_key_file_is_an_error():
     with pytest.raises(UsageError, match="cannot read '/nowhere'"):
-        ControllerRig(ServiceaccountToken, options={"service-account-private-key-file": "/nowhere"})
+        ControllerRig(ServiceaccountToken, settings={"service_account_private_key_file": "/nowhere"})

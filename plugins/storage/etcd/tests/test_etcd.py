@@ -183,7 +183,7 @@ def test_of_several_servers_one_compacts():
 class TestWithEtcd:
     @pytest.fixture
     def store(self, etcd):
-        context = PluginContext(name="etcd", options={"etcd-servers": f"{etcd.url}, "}, settings={"history_seconds": 0})
+        context = PluginContext(name="etcd", settings={"etcd_servers": [etcd.url], "history_seconds": 0})
         store = Etcd(context).storage_open()
         yield store
         store.close()

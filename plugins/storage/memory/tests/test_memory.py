@@ -13,12 +13,10 @@ def test_it_opens_an_empty_store():
     store.close()
 
 
-@pytest.mark.parametrize(
-    "told", [{"settings": {"history_seconds": 10}}, {"options": {"etcd-compaction-interval": 10.0}}], ids=str
-)
+@pytest.mark.parametrize("told", [{"history_seconds": 10}, {"etcd_compaction_interval": 10.0}], ids=str)
 def test_it_forgets_history_after_the_time_set(told):
     clock = FakeClock()
-    store = Memory(PluginContext(name="memory", clock=clock, **told)).storage_open()
+    store = Memory(PluginContext(name="memory", clock=clock, settings=told)).storage_open()
     store.txn([], [Put("/registry/a", b"1")])
     first = store.revision()
     clock.advance(10)

@@ -34,7 +34,7 @@ def store(path):
 
 
 def test_the_plugin_opens_a_file_in_the_data_dir(tmp_path):
-    store = Sqlite(PluginContext(name="sqlite", options={"data-dir": str(tmp_path / "kube")})).storage_open()
+    store = Sqlite(PluginContext(name="sqlite", settings={"data_dir": str(tmp_path / "kube")})).storage_open()
 
     assert (tmp_path / "kube" / "storage.db").exists()
     assert isinstance(store, Subscribable)

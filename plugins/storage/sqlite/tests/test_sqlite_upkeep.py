@@ -24,7 +24,7 @@ def path(folder):
 
 @pytest.fixture
 def upkeep(folder):
-    return Sqlite(PluginContext(name="sqlite", options={"data-dir": str(folder)})).storage_upkeep()
+    return Sqlite(PluginContext(name="sqlite", settings={"data_dir": str(folder)})).storage_upkeep()
 
 
 def fill(path, writes=200, size=500):
@@ -259,13 +259,11 @@ def test_an_upgraded_lease_keeps_its_time(path, upkeep):
     assert upkeep.check().startswith("ok")
 
 
-@pytest.mark.parametrize(
-    "told", [{"settings": {"history_seconds": 10}}, {"options": {"etcd-compaction-interval": 10.0}}], ids=str
-)
+@pytest.mark.parametrize("told", [{"history_seconds": 10}, {"etcd_compaction_interval": 10.0}], ids=str)
 def test_history_is_kept_as_long_as_it_is_told(folder, told):
     clock = FakeClock()
-    options = {"data-dir": str(folder), **told.get("options", {})}
-    plugin = Sqlite(PluginContext(name="sqlite", clock=clock, options=options, settings=told.get("settings", {})))
+    settings = {"data_dir": str(folder), **told}
+    plugin = Sqlite(PluginContext(name="sqlite", clock=clock, settings=settings))
 
     with closing(plugin.storage_open()) as store:
         first = store.txn([], [Put("/a", b"1")]).revision

@@ -8,6 +8,9 @@ Source: kubernetes 1.20 ``plugin/pkg/admission/security/podsecuritypolicy/admiss
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
 from hyperkube_admission.pod_security_policy.checks import check
 from hyperkube_admission.pod_security_policy.defaults import fill_in
 
@@ -32,12 +35,19 @@ _SERVED_BY = frozenset({_VERSION, f"api/{_VERSION}", f"{_VERSION}/podsecuritypol
 _AUDIT = "podsecuritypolicy.policy.k8s.io/"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Which API groups and versions are served besides the usual ones."""
+
+    runtime_config: Mapping[str, str] = field(default_factory=dict)
+
+
 class PodSecurityPolicy(Plugin):
     """Completes new pods and refuses those that no usable policy allows."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        if not _SERVED_BY & set(dict(context.options.get("runtime-config") or {})):
+        if not _SERVED_BY.intersection(self.settings(Settings).runtime_config):
             wanted = f"--runtime-config={_VERSION}/podsecuritypolicies=true"
             raise UsageError(f"admission plugin PodSecurityPolicy needs its API: {wanted}")
         self._policies = self.informers.informer(POLICIES)

@@ -48,8 +48,9 @@ class PythonPolicy(Plugin):
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
-        path = str(context.options.get("admission-control-config-file") or "")
-        self._settings = settings = read(context.settings, Path(path).parent if path else Path.cwd())
+        table = dict(context.settings)
+        path = str(table.pop("admission_control_config_file", ""))
+        self._settings = settings = read(table, Path(path).parent if path else Path.cwd())
         entries = [{"source": one.source, "name": one.name, "params": one.params} for one in settings.entries]
         job = Job(entries, settings.memory)
         self._pool = Pool(job, settings.workers, context.clock, context.logger)

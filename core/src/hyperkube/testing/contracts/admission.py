@@ -67,13 +67,11 @@ class AdmissionContract:
 
     Attributes:
         plugin: the plugin class.
-        options: the host's flags it reads.
         settings: its settings.
         acts: whether one of `concerned` is changed, refused or leaves a trace in the world.
     """
 
     plugin: ClassVar[type[Plugin]]
-    options: ClassVar[Mapping[str, Any]] = {}
     settings: ClassVar[Mapping[str, Any]] = {}
     acts: ClassVar[bool] = True
 
@@ -96,7 +94,7 @@ class AdmissionContract:
 
     def rig(self) -> AdmissionRig:
         """Return the plugin on a populated world."""
-        rig = AdmissionRig(self.plugin, options=self.options, settings=self.settings)
+        rig = AdmissionRig(self.plugin, settings=self.settings)
         self.populate(rig)
         rig.informers.refresh()
         return rig

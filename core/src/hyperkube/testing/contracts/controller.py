@@ -20,11 +20,11 @@ class ControllerContract:
 
     Attributes:
         plugin: the plugin class.
-        options: the host's options that it needs.
+        settings: the settings that it needs.
     """
 
     plugin: ClassVar[type[Plugin]]
-    options: ClassVar[Mapping[str, Any]] = {}
+    settings: ClassVar[Mapping[str, Any]] = {}
 
     def populate(self, rig: ControllerRig) -> None:
         """Put objects into the fake world that give the controller something to do."""
@@ -32,7 +32,7 @@ class ControllerContract:
 
     def rig(self) -> ControllerRig:
         """Return a populated bench with the plugin on it."""
-        rig = ControllerRig(self.plugin, options=self.options)
+        rig = ControllerRig(self.plugin, settings=self.settings)
         self.populate(rig)
         return rig
 
@@ -59,7 +59,7 @@ class ControllerContract:
         """State lives in the API alone: a second instance on the same world has nothing left to do."""
         rig = self.rig()
         rig.settle()
-        second = ControllerRig(self.plugin, options=self.options)
+        second = ControllerRig(self.plugin, settings=self.settings)
         second.client.inherit(rig.client)
         before = len(second.client.actions)
 

@@ -6,7 +6,8 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/node/node_con
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 
 from hyperkube.client.actions import Action, Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
@@ -61,6 +62,13 @@ def decide(node: Object, known: InstanceMetadata) -> list[Action]:
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The cloud that nodes are in."""
+
+    cloud_provider: str = ""
+
+
 class CloudNode(Plugin):
     """Initializes nodes."""
 
@@ -74,10 +82,10 @@ class CloudNode(Plugin):
         self._host: PluginHost[CloudHooks] | None = None
         self._recorder = EventRecorder(self.client, self.context.clock, "cloud-node-controller")
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
-        name = str(self.context.options.get("cloud-provider") or "")
+        name = self.settings(Settings).cloud_provider
         if name in {"", "external"}:
             return loop
-        self._host = load("cloud", [name], cloud_specs, lambda plugin: replace(self.context, name=plugin))
+        self._host = load("cloud", [name], cloud_specs, partial(self.context.of_plugin, "cloud"))
         cloud: Cloud = self._host.hook.cloud_provider()
         if cloud.instances is None:
             return loop

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 from hyperkube.plugin import Plugin
+from hyperkube.plugin.flags import setting_of
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -173,22 +174,40 @@ def _check(signer: str, request: x509.CertificateSigningRequest, usages: list[st
         requests.check_api_client(usages)
 
 
-def authorities_of(options: Mapping[str, Any]) -> dict[str, Authority]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The files of the authorities, of all signers or of single ones; and how many seconds certificates may live."""
+
+    cluster_signing_cert_file: str = ""
+    cluster_signing_key_file: str = ""
+    cluster_signing_kubelet_serving_cert_file: str = ""
+    cluster_signing_kubelet_serving_key_file: str = ""
+    cluster_signing_kubelet_client_cert_file: str = ""
+    cluster_signing_kubelet_client_key_file: str = ""
+    cluster_signing_kube_apiserver_client_cert_file: str = ""
+    cluster_signing_kube_apiserver_client_key_file: str = ""
+    cluster_signing_legacy_unknown_cert_file: str = ""
+    cluster_signing_legacy_unknown_key_file: str = ""
+    cluster_signing_duration: float = DEFAULT_SECONDS
+
+
+def authorities_of(settings: Settings) -> dict[str, Authority]:
     """Return the authority of each signer that has one.
 
     Raises:
         UsageError: only one of two files is given, or general and special ones are mixed.
     """
-    general = _pair(options, "cluster-signing")
-    special = {signer: _pair(options, f"cluster-signing-{part}") for signer, part in SIGNERS.items()}
+    files = asdict(settings)
+    general = _pair(files, "cluster-signing")
+    special = {signer: _pair(files, f"cluster-signing-{part}") for signer, part in SIGNERS.items()}
     if general and any(special.values()):
         raise UsageError("cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags")
     found = {signer: pair or general for signer, pair in special.items()}
     return {signer: pair for signer, pair in found.items() if pair is not None}
 
 
-def _pair(options: Mapping[str, Any], prefix: str) -> Authority | None:
-    cert, key = options.get(f"{prefix}-cert-file") or "", options.get(f"{prefix}-key-file") or ""
+def _pair(files: Mapping[str, Any], prefix: str) -> Authority | None:
+    cert, key = (files[setting_of(f"{prefix}-{part}-file")] for part in ("cert", "key"))
     if bool(cert) != bool(key):
         given, missing = ("cert", "key") if cert else ("key", "cert")
         raise UsageError(f"--{prefix}-{given}-file needs --{prefix}-{missing}-file")
@@ -208,10 +227,9 @@ class Csrsigning(Plugin):
         Raises:
             UsageError: the files of an authority are incomplete or cannot be read.
         """
-        options = self.context.options
-        self._authorities = authorities_of(options)
-        seconds = options.get("cluster-signing-duration") or DEFAULT_SECONDS
-        self._longest = timedelta(seconds=float(seconds))
+        settings = self.settings(Settings)
+        self._authorities = authorities_of(settings)
+        self._longest = timedelta(seconds=settings.cluster_signing_duration)
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         if self._authorities:
             self._requests = self.informers.informer(CERTIFICATE_SIGNING_REQUESTS)

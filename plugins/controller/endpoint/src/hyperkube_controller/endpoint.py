@@ -6,6 +6,7 @@ Older than slices and still read by many. Source: kubernetes ``pkg/controller/en
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_lib import endpoints
@@ -104,6 +105,13 @@ def _entry(address: str, pod: Object, service: Object) -> Object:
     return {**entry, "targetRef": endpoints.target_of(pod)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many endpoints are synced at once."""
+
+    concurrent_endpoint_syncs: int = 5
+
+
 class Endpoint(Plugin):
     """Keeps an Endpoints object for each service that selects pods."""
 
@@ -118,7 +126,7 @@ class Endpoint(Plugin):
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=int(self.context.options.get("concurrent-endpoint-syncs") or 2),
+            workers=self.settings(Settings).concurrent_endpoint_syncs,
         )
         endpoints.watch_services(loop, self._services, self._pods)
         self._endpoints.add_handler(

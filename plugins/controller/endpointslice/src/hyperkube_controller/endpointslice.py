@@ -179,14 +179,22 @@ def _entry(address: str, pod: Object, observed: Observed) -> Object:
     return entry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many services are synced at once, and how many endpoints a slice holds at most."""
+
+    concurrent_service_endpoint_syncs: int = 5
+    max_endpoints_per_slice: int = MAX_ENDPOINTS
+
+
 class Endpointslice(Plugin):
     """Keeps the slices of each service that selects pods."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        options = self.context.options
-        self._limit = int(options.get("max-endpoints-per-slice") or MAX_ENDPOINTS)
+        settings = self.settings(Settings)
+        self._limit = settings.max_endpoints_per_slice
         self._services = self.informers.informer(SERVICES)
         self._pods = self.informers.informer(PODS)
         self._nodes = self.informers.informer(NODES)
@@ -196,7 +204,7 @@ class Endpointslice(Plugin):
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=int(options.get("concurrent-service-endpoint-syncs") or 2),
+            workers=settings.concurrent_service_endpoint_syncs,
         )
         endpoints.watch_services(self._loop, self._services, self._pods)
         expectations = Expectations(self.context.clock)

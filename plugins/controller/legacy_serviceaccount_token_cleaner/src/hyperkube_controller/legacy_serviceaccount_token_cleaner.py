@@ -10,6 +10,7 @@ Source: kubernetes ``pkg/controller/serviceaccount/legacy_serviceaccount_token_c
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hyperkube_lib.service_account_tokens import INVALID_SINCE, LAST_USED, TRACKING, TRACKING_KEY
@@ -112,6 +113,13 @@ def decide(secret: Object, now: datetime, period: timedelta, *, is_mounted: bool
     return [Delete.of(SECRETS, secret, {"preconditions": {"resourceVersion": resource_version_of(secret)}})]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """For how many seconds an unused token stays, and stays marked."""
+
+    legacy_service_account_token_clean_up_period: float = _DEFAULT_SECONDS
+
+
 class LegacyServiceaccountTokenCleaner(Plugin):
     """Marks and deletes unused tokens."""
 
@@ -122,8 +130,7 @@ class LegacyServiceaccountTokenCleaner(Plugin):
         Raises:
             UsageError: the period is not positive.
         """
-        seconds = self.context.options.get(_OPTION)
-        self._period = timedelta(seconds=_DEFAULT_SECONDS if seconds is None else float(seconds))
+        self._period = timedelta(seconds=self.settings(Settings).legacy_service_account_token_clean_up_period)
         if self._period <= timedelta():
             raise UsageError(f"{_OPTION} must be positive")
         self._accounts = self.informers.informer(SERVICE_ACCOUNTS)

@@ -104,6 +104,13 @@ def _condition(kind: str, bad: tuple[str, str] | str, good: tuple[str, str]) -> 
     return {"type": kind, "status": status, "reason": reason, "message": message}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many namespaces are synced at once."""
+
+    concurrent_namespace_syncs: int = 10
+
+
 class Namespace(Plugin):
     """Empties namespaces that are being deleted."""
 
@@ -116,7 +123,7 @@ class Namespace(Plugin):
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=int(self.context.options.get("concurrent-namespace-syncs") or 2),
+            workers=self.settings(Settings).concurrent_namespace_syncs,
             backoff=RETRY,
         )
         self._namespaces.add_handler(self._seen, lambda _old, new: self._seen(new))

@@ -7,9 +7,9 @@ What nodes already have is the truth: nothing else is kept. Source: kubernetes
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from itertools import islice
-from typing import Any
 
 from hyperkube.client.actions import Action, Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
@@ -69,6 +69,17 @@ def decide(node: Object, nodes: Iterable[Object], clusters: Sequence[tuple[Netwo
     return [Patch(NODES, name_of(node), {"metadata": meta, "spec": {"podCIDR": ranges[0], "podCIDRs": ranges}})]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Whether nodes get ranges, of which addresses, and how long their masks are; 0 for the usual length."""
+
+    allocate_node_cidrs: bool = False
+    cluster_cidr: str = ""
+    node_cidr_mask_size: int = 0
+    node_cidr_mask_size_ipv4: int = 0
+    node_cidr_mask_size_ipv6: int = 0
+
+
 class Nodeipam(Plugin):
     """Gives ranges to nodes."""
 
@@ -79,12 +90,12 @@ class Nodeipam(Plugin):
         Raises:
             UsageError: ranges are to be given and there are none, or masks that do not fit.
         """
-        options = self.context.options
+        settings = self.settings(Settings)
         self._recorder = EventRecorder(self.client, self.context.clock, "cidrAllocator")
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
-        if not options.get("allocate-node-cidrs"):
+        if not settings.allocate_node_cidrs:
             return loop
-        self._clusters = [self._cluster(text, options) for text in str(options.get("cluster-cidr") or "").split(",")]
+        self._clusters = [self._cluster(text, settings) for text in settings.cluster_cidr.split(",")]
         self._given: dict[str, list[str]] = {}
         self._nodes = self.informers.informer(NODES)
         self._nodes.add_handler(loop.enqueue, loop.enqueue_update, self._gone)
@@ -94,12 +105,12 @@ class Nodeipam(Plugin):
         self._given.pop(name_of(node), None)
 
     @staticmethod
-    def _cluster(text: str, options: Any) -> tuple[Network, int]:
+    def _cluster(text: str, settings: Settings) -> tuple[Network, int]:
         if not text:
             raise UsageError("--cluster-cidr must be set when --allocate-node-cidrs is")
         cluster = ip_network(text, strict=False)
-        special = options.get(f"node-cidr-mask-size-ipv{cluster.version}")
-        mask = int(special or options.get("node-cidr-mask-size") or MASKS[cluster.version])
+        special = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}[cluster.version]
+        mask = special or settings.node_cidr_mask_size or MASKS[cluster.version]
         if not cluster.prefixlen <= mask <= cluster.max_prefixlen:
             raise UsageError(f"node mask /{mask} does not fit into --cluster-cidr {text!r}")
         return cluster, mask

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube.client.actions import Action, Delete, Patch, perform
@@ -72,13 +73,20 @@ def _end(pod: Object, why: str, now: datetime) -> list[Action]:
     return [*actions, Delete.of(PODS, pod, _NOW)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many ended pods are kept; 0 keeps all."""
+
+    terminated_pod_gc_threshold: int = THRESHOLD
+
+
 class Podgc(Plugin):
     """Looks when something happened that can leave pods behind; polls nothing."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        self._threshold = int(self.context.options.get("terminated-pod-gc-threshold", THRESHOLD))
+        self._threshold = self.settings(Settings).terminated_pod_gc_threshold
         self._missing: dict[str, float] = {}
         self._pods = self.informers.informer(PODS)
         self._nodes = self.informers.informer(NODES)

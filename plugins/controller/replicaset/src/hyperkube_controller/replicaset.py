@@ -5,7 +5,9 @@ What it counts, which pod it deletes first and how it starts slowly is in `hyper
 
 from __future__ import annotations
 
-from hyperkube_lib.replicas import ReplicasController, workers_of
+from dataclasses import dataclass
+
+from hyperkube_lib.replicas import ReplicasController
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
@@ -14,13 +16,20 @@ from hyperkube.kinds.workloads import label_selector_of
 from hyperkube.plugin import Plugin
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many replica sets are synced at once."""
+
+    concurrent_replicaset_syncs: int = 5
+
+
 class Replicaset(Plugin):
     """Keeps each replica set's pods at ``spec.replicas``."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        workers = workers_of(self.context.options, "concurrent-replicaset-syncs")
+        workers = self.settings(Settings).concurrent_replicaset_syncs
         return ReplicasController(
             self,
             REPLICA_SETS,

@@ -5,7 +5,9 @@ It differs from a replica set by its selector, a plain map of labels that defaul
 
 from __future__ import annotations
 
-from hyperkube_lib.replicas import ReplicasController, workers_of
+from dataclasses import dataclass
+
+from hyperkube_lib.replicas import ReplicasController
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
@@ -22,13 +24,20 @@ def selector_of(controller: Object) -> Selector:
     return selector_from_map(labels) if labels else NOTHING
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many replication controllers are synced at once."""
+
+    concurrent_rc_syncs: int = 5
+
+
 class Replicationcontroller(Plugin):
     """Keeps each replication controller's pods at ``spec.replicas``."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        workers = workers_of(self.context.options, "concurrent-rc-syncs")
+        workers = self.settings(Settings).concurrent_rc_syncs
         return ReplicasController(
             self,
             REPLICATION_CONTROLLERS,

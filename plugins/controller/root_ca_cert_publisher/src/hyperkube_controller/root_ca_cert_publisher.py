@@ -6,6 +6,7 @@ to publish. Source: kubernetes ``pkg/controller/certificates/rootcacertpublisher
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube.client.actions import Action, Create, Update, perform
@@ -42,6 +43,13 @@ def decide(namespace: Object, present: Object | None, certificate: str) -> list[
     return [Update(CONFIG_MAPS, {**present, "metadata": meta, "data": {KEY: certificate}})]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The file with the CA."""
+
+    root_ca_file: str = ""
+
+
 class RootCaCertPublisher(Plugin):
     """Keeps the CA's config map in every namespace."""
 
@@ -53,7 +61,7 @@ class RootCaCertPublisher(Plugin):
             UsageError: the file cannot be read.
         """
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
-        file = self.context.options.get("root-ca-file") or ""
+        file = self.settings(Settings).root_ca_file
         if not file:
             return loop
         try:

@@ -8,7 +8,8 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/service/contr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass
+from functools import partial
 
 from hyperkube.client.actions import Action, Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
@@ -94,6 +95,14 @@ def _patch(service: Object, *, finalizers: list[str]) -> Patch:
     return Patch(SERVICES, name_of(service), patch, namespace_of(service), "status")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The cloud that makes balancers, and the cluster's name in it."""
+
+    cloud_provider: str = ""
+    cluster_name: str = "kubernetes"
+
+
 class Service(Plugin):
     """Keeps balancers for services."""
 
@@ -104,15 +113,15 @@ class Service(Plugin):
         Raises:
             PluginNotFound: the cloud provider is not installed.
         """
-        options = self.context.options
+        settings = self.settings(Settings)
         self._host: PluginHost[CloudHooks] | None = None
-        self._cluster = str(options.get("cluster-name") or "kubernetes")
+        self._cluster = settings.cluster_name
         self._recorder = EventRecorder(self.client, self.context.clock, "service-controller")
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
-        name = str(options.get("cloud-provider") or "")
+        name = settings.cloud_provider
         if name in {"", "external"}:
             return self._loop
-        self._host = load("cloud", [name], cloud_specs, lambda plugin: replace(self.context, name=plugin))
+        self._host = load("cloud", [name], cloud_specs, partial(self.context.of_plugin, "cloud"))
         cloud: Cloud = self._host.hook.cloud_provider()
         if cloud.load_balancers is None:
             return self._loop

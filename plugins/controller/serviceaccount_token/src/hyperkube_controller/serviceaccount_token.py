@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube_lib.service_account_tokens import LEGACY_ISSUER, TokenIssuer
@@ -64,6 +65,14 @@ def _by_account(secret: Object) -> tuple[str, ...]:
     return (f"{namespace_of(secret)}/{name}",) if name else ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The key that signs tokens, and the CA that is put beside them."""
+
+    service_account_private_key_file: str = ""
+    root_ca_file: str = ""
+
+
 class ServiceaccountToken(Plugin):
     """Fills the token secrets of service accounts."""
 
@@ -74,13 +83,13 @@ class ServiceaccountToken(Plugin):
         Raises:
             UsageError: the key or the CA cannot be read.
         """
-        options = self.context.options
+        settings = self.settings(Settings)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
-        self._key_file = options.get("service-account-private-key-file") or ""
+        self._key_file = settings.service_account_private_key_file
         self._issuer: TokenIssuer | None = None
         if not self._key_file:
             return self._loop
-        ca_file = options.get("root-ca-file") or ""
+        ca_file = settings.root_ca_file
         for file in filter(None, (self._key_file, ca_file)):
             if not Path(file).is_file():
                 raise UsageError(f"cannot read {file!r}")

@@ -171,6 +171,13 @@ def pod_of(stateful_set: Object, ordinal: int, revision: Object) -> Object:
     return pod
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many stateful sets are synced at once."""
+
+    concurrent_statefulset_syncs: int = 5
+
+
 class Statefulset(Plugin):
     """Keeps the pods of stateful sets."""
 
@@ -190,7 +197,7 @@ class Statefulset(Plugin):
             self._sync,
             clock=clock,
             logger=self.context.logger,
-            workers=int(self.context.options.get("concurrent-statefulset-syncs") or 2),
+            workers=self.settings(Settings).concurrent_statefulset_syncs,
         )
         self._loop.watch(self._sets)
         self._loop.watch_owned(self._pods, "StatefulSet")

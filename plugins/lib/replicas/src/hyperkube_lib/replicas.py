@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 
@@ -262,12 +261,7 @@ class ReplicasController:
         self._client.update(self._resource, changed, namespace_of(owner), subresource="status")
 
 
-def workers_of(options: Any, flag: str, default: int = 2) -> int:
-    """Return the number of workers that a ``--concurrent-…-syncs`` flag asks for."""
-    return int(options.get(flag) or default)
-
-
-__all__ = ["Decision", "ReplicasController", "decide", "status_of", "workers_of"]
+__all__ = ["Decision", "ReplicasController", "decide", "status_of"]
 
 
 def slow_start(count: int, attempt: Callable[[], None]) -> tuple[int, ApiError | OSError | None]:

@@ -24,6 +24,7 @@ class MemorySettings:
     """
 
     history_seconds: float | None = None
+    etcd_compaction_interval: float = DEFAULT_SECONDS
 
 
 class Memory(Plugin):
@@ -35,5 +36,5 @@ class Memory(Plugin):
         settings = self.settings(MemorySettings)
         seconds = settings.history_seconds
         if seconds is None:
-            seconds = float(self.context.options.get("etcd-compaction-interval", DEFAULT_SECONDS))
+            seconds = settings.etcd_compaction_interval
         return MemoryStore(self.context.clock, history_seconds=seconds)

@@ -48,7 +48,7 @@ def read_saved_store(path: Path) -> list[Object]:
             name=BACKEND,
             clock=SystemClock(),
             logger=logging.getLogger("hyperkube.storage"),
-            options={"data-dir": folder},
+            settings={"data_dir": str(folder)},
         )
         store = load("storage", [BACKEND], storage, lambda _name: context).hook.storage_open()
         try:

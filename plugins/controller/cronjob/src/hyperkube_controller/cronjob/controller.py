@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hyperkube_controller.cronjob.decision import Decision, decide, ending
 
 from hyperkube.client.actions import Delete, delete
@@ -28,6 +30,13 @@ from hyperkube.plugin import Plugin
 _BACKGROUND = {"propagationPolicy": "Background"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many cron jobs are synced at once."""
+
+    concurrent_cron_job_syncs: int = 5
+
+
 class Cronjob(Plugin):
     """Starts jobs when they are due."""
 
@@ -44,7 +53,7 @@ class Cronjob(Plugin):
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=int(self.context.options.get("concurrent-cron-job-syncs") or 1),
+            workers=self.settings(Settings).concurrent_cron_job_syncs,
         )
         loop.watch(self._cron_jobs)
         loop.watch_owned(self._jobs, "CronJob")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hyperkube_controller.deployment.decision import decide
 from hyperkube_controller.deployment.facts import HASH_LABEL, Observed
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
@@ -27,6 +29,13 @@ from hyperkube.machinery.objects import (
 from hyperkube.plugin import Plugin
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many deployments are synced at once."""
+
+    concurrent_deployment_syncs: int = 5
+
+
 class Deployment(Plugin):
     """Rolls deployments out through replica sets."""
 
@@ -44,7 +53,7 @@ class Deployment(Plugin):
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=int(self.context.options.get("concurrent-deployment-syncs") or 2),
+            workers=self.settings(Settings).concurrent_deployment_syncs,
         )
         self._loop.watch(self._deployments)
         self._loop.watch_owned(self._replica_sets, "Deployment")

@@ -327,13 +327,20 @@ def _pinned(latest: Object) -> Object:
     return {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many objects are looked at at once."""
+
+    concurrent_gc_syncs: int = 20
+
+
 class Garbagecollector(Plugin):
     """Deletes what belongs to deleted owners."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the collector; it finds out what to watch when it runs, when all other informers are known."""
-        wanted = int(self.context.options.get("concurrent-gc-syncs") or 2)
+        wanted = self.settings(Settings).concurrent_gc_syncs
         # more threads than these only wait for one another in one process
         workers = min(wanted, MAX_WORKERS)
         return GarbageCollector(self.client, self.informers, self.context.clock, self.context.logger, workers)

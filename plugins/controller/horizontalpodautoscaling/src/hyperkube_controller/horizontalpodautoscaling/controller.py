@@ -6,6 +6,8 @@ conditions and changes nothing. Metrics of the kinds Pods, Object and External a
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hyperkube_controller.horizontalpodautoscaling.decision import Decision, decide, say
 from hyperkube_controller.horizontalpodautoscaling.limits import LONGEST, History
 from hyperkube_controller.horizontalpodautoscaling.usage import NoMetric, Proposal, Sample, propose, uses_of
@@ -34,13 +36,20 @@ _KNOWN = {
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many seconds pass between two looks at a target."""
+
+    horizontal_pod_autoscaler_sync_period: float = PERIOD
+
+
 class Horizontalpodautoscaling(Plugin):
     """Scales targets by their pods' use of resources."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        self._period = float(self.context.options.get("horizontal-pod-autoscaler-sync-period") or PERIOD)
+        self._period = self.settings(Settings).horizontal_pod_autoscaler_sync_period
         self._recorder = EventRecorder(self.client, self.context.clock, "horizontal-pod-autoscaler")
         self._histories: dict[str, History] = {}
         self._resources: dict[tuple[str, str], GroupVersionResource] = dict(_KNOWN)

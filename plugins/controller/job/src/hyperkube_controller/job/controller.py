@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
 from hyperkube_controller.job.decision import Decision, NewPod, decide
 from hyperkube_controller.job.failed_indexes import failure_annotations, has_limit_per_index
@@ -35,6 +37,13 @@ from hyperkube.plugin import Plugin
 _GENERATE_NAME_MAX = 58
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many jobs are synced at once."""
+
+    concurrent_job_syncs: int = 5
+
+
 class Job(Plugin):
     """Runs jobs to completion."""
 
@@ -54,7 +63,7 @@ class Job(Plugin):
             self._sync,
             clock=clock,
             logger=self.context.logger,
-            workers=int(self.context.options.get("concurrent-job-syncs") or 2),
+            workers=self.settings(Settings).concurrent_job_syncs,
         )
         self._loop.watch(self._jobs)
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)

@@ -6,6 +6,8 @@ that off. What counts is this process's clock at the moment of seeing it, not th
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from hyperkube_controller.nodelifecycle.health import no_execute, seconds_left, silenced, wanted_taints
 
 from hyperkube.client.actions import Delete, delete
@@ -34,15 +36,23 @@ GRACE = 40.0
 STARTUP_GRACE = 60.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """For how many seconds a node may be silent, and while it starts."""
+
+    node_monitor_grace_period: float = GRACE
+    node_startup_grace_period: float = STARTUP_GRACE
+
+
 class Nodelifecycle(Plugin):
     """Watches over nodes, and evicts pods from those that are tainted for it."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build both loops."""
-        options, clock, logger = self.context.options, self.context.clock, self.context.logger
-        self._grace = float(options.get("node-monitor-grace-period") or GRACE)
-        self._startup_grace = float(options.get("node-startup-grace-period") or STARTUP_GRACE)
+        settings, clock, logger = self.settings(Settings), self.context.clock, self.context.logger
+        self._grace = settings.node_monitor_grace_period
+        self._startup_grace = settings.node_startup_grace_period
         self._recorder = EventRecorder(self.client, clock, "node-controller")
         self._evictor = EventRecorder(self.client, clock, "taint-eviction-controller")
         self._heard: dict[str, float] = {}

@@ -23,7 +23,7 @@ LONG_RUNNING = (
 )
 
 NAME = "kube-apiserver"
-FAMILIES = ("storage", "api", "authn", "authz", "admission")
+FAMILIES = ("storage", "api", "authn", "authz", "admission", "cloud")
 """Whose plugins the server loads, and whose flags it has."""
 
 FLAGS = (
@@ -78,9 +78,6 @@ FLAGS = (
         Flag("event-ttl", DURATION, "1h0m0s", "how long events are kept"),
         Flag("etcd-servers", LIST, "", "etcd addresses (scheme://ip:port), comma-separated"),
         Flag("etcd-prefix", STRING, "/registry", "prefix of all keys"),
-        Flag("etcd-cafile", STRING, "", "CA of etcd's certificate"),
-        Flag("etcd-certfile", STRING, "", "certificate to show etcd"),
-        Flag("etcd-keyfile", STRING, "", "its private key"),
         Flag("etcd-servers-overrides", LIST, "", "group/resource#server;server for single resources"),
         Flag("etcd-compaction-interval", DURATION, "5m0s", "how often history is compacted"),
         Flag("storage-media-type", STRING, "application/json", "encoding of stored objects"),
@@ -171,21 +168,6 @@ FLAGS = (
             "",
             "resources, as resource.group, that no controller acts on: whoever creates one is warned",
         ),
-    ),
-    *section(
-        "InitialResources",
-        Flag("ir-data-source", STRING, "influxdb", "where samples of resource usage come from: influxdb"),
-        Flag("ir-percentile", INT, 90, "which percentile of the samples becomes the request"),
-        Flag("ir-namespace-only", BOOL, False, "use samples of the pod's own namespace only"),
-        Flag(
-            "ir-influxdb-host",
-            STRING,
-            "localhost:8080/api/v1/proxy/namespaces/kube-system/services/monitoring-influxdb:api",
-            "address of the InfluxDB that Heapster writes to",
-        ),
-        Flag("ir-user", STRING, "root", "user of the InfluxDB"),
-        Flag("ir-password", STRING, "root", "its password"),
-        Flag("ir-dbname", STRING, "k8s", "database with the samples"),
     ),
     *section(
         "Audit",

@@ -30,7 +30,7 @@ def upkeep_at(folder: Path, backend: str = "sqlite") -> Upkeep:
         name=backend,
         clock=SystemClock(),
         logger=logging.getLogger("hyperkube.storage"),
-        options={"data-dir": str(folder)},
+        settings={"data_dir": str(folder)},
     )
     found: Upkeep | None = load("storage", [backend], storage, lambda _name: context).hook.storage_upkeep()
     if found is None:

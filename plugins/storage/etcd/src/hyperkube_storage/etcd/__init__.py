@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from hyperkube_storage.etcd.endpoints import Access
 from hyperkube_storage.etcd.store import EtcdStore
@@ -30,6 +29,11 @@ class EtcdSettings:
     user: str = ""
     password: str = ""
     history_seconds: float | None = None
+    etcd_servers: tuple[str, ...] = ()
+    etcd_cafile: str = ""
+    etcd_certfile: str = ""
+    etcd_keyfile: str = ""
+    etcd_compaction_interval: float = DEFAULT_SECONDS
 
 
 class Etcd(Plugin):
@@ -38,22 +42,16 @@ class Etcd(Plugin):
     @hookimpl
     def storage_open(self) -> Store:
         """Return the store; etcd is asked nothing yet, so that it may come up later."""
-        settings, options = self.settings(EtcdSettings), self.context.options
+        settings = self.settings(EtcdSettings)
         access = Access(
-            servers=_servers(options.get("etcd-servers")),
-            ca_file=str(options.get("etcd-cafile") or ""),
-            cert_file=str(options.get("etcd-certfile") or ""),
-            key_file=str(options.get("etcd-keyfile") or ""),
+            servers=settings.etcd_servers,
+            ca_file=settings.etcd_cafile,
+            cert_file=settings.etcd_certfile,
+            key_file=settings.etcd_keyfile,
             user=settings.user,
             password=settings.password,
         )
         seconds = settings.history_seconds
         if seconds is None:
-            seconds = float(options.get("etcd-compaction-interval", DEFAULT_SECONDS))
+            seconds = settings.etcd_compaction_interval
         return EtcdStore(access, self.context.clock, history_seconds=seconds)
-
-
-def _servers(value: Any) -> list[str]:
-    """Return the servers of a flag that holds a list or a comma-separated text."""
-    servers = value.split(",") if isinstance(value, str) else list(value or [])
-    return [server.strip() for server in servers if server.strip()]

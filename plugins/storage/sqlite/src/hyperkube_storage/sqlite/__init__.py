@@ -33,6 +33,8 @@ class SqliteSettings:
 
     path: str = ""
     history_seconds: float | None = None
+    data_dir: str = ""
+    etcd_compaction_interval: float = DEFAULT_SECONDS
 
 
 class Sqlite(Plugin):
@@ -44,7 +46,7 @@ class Sqlite(Plugin):
         settings = self.settings(SqliteSettings)
         seconds = settings.history_seconds
         if seconds is None:
-            seconds = float(self.context.options.get("etcd-compaction-interval", DEFAULT_SECONDS))
+            seconds = settings.etcd_compaction_interval
         return SqliteStore(self._path(settings), self.context.clock, history_seconds=seconds)
 
     @hookimpl
@@ -53,7 +55,7 @@ class Sqlite(Plugin):
         return FileUpkeep(self._path(self.settings(SqliteSettings)))
 
     def _path(self, settings: SqliteSettings) -> Path:
-        folder = self.context.options.get("data-dir")
+        folder = settings.data_dir
         if not settings.path and not folder:
             raise UsageError("storage plugin 'sqlite' needs --data-dir")
-        return Path(settings.path) if settings.path else Path(str(folder)) / FILE_NAME
+        return Path(settings.path) if settings.path else Path(folder) / FILE_NAME

@@ -4,7 +4,7 @@
 
     with Peer(tmp_path) as peer:
         peer.answers["/review"] = lambda review: {**review, "status": {"allowed": True}}
-        plugin = Webhook(context(options={"authorization-webhook-config-file": peer.kubeconfig("/review")}))
+        plugin = Webhook(context(settings={"authorization_webhook_config_file": peer.kubeconfig("/review")}))
 """
 
 from __future__ import annotations
