@@ -73,6 +73,34 @@ def test_a_namespace_goes_once_it_is_empty(rig):
     assert rig.client.objects(PODS) == rig.client.objects(CONFIG_MAPS) == rig.client.objects(NAMESPACES) == []
 
 
+def test_nothing_else_goes_while_pods_remain(rig):
+    rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c"))
+    rig.client.seed(PODS, obj("Pod", "p", finalizers=["example.com/mine"]))
+    rig.client.delete(NAMESPACES, "gone")
+    rig.settle()
+
+    assert len(rig.client.objects(CONFIG_MAPS)) == 1
+    status = rig.client.get(NAMESPACES, "gone")["status"]
+    told = {c["type"]: c["message"] for c in status["conditions"] if c["status"] == "True"}
+    assert told["NamespaceContentRemaining"] == "Some resources are remaining: pods. has 1 resource instances"
+
+    rig.client.patch(PODS, "p", {"metadata": {"finalizers": None}}, "gone")
+    rig.advance(5)
+    assert rig.client.objects(CONFIG_MAPS) == rig.client.objects(NAMESPACES) == []
+
+
+def test_nothing_else_goes_while_pods_cannot_be_deleted(rig):
+    rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c"))
+    rig.client.seed(PODS, obj("Pod", "p"))
+    for _ in range(9):
+        rig.client.fail_next("delete", "pods", Forbidden("not you"))
+    rig.client.delete(NAMESPACES, "gone")
+
+    rig.settle()
+
+    assert len(rig.client.objects(CONFIG_MAPS)) == 1
+
+
 def test_what_holds_it_back_is_told_and_looked_at_again(rig):
     rig.client.seed(CONFIG_MAPS, obj("ConfigMap", "c", finalizers=["example.com/mine"]))
     rig.client.delete(NAMESPACES, "gone")

@@ -1,6 +1,9 @@
 """The statefulset controller, as transcripts of ordered pods."""
 
-from hyperkube_controller.statefulset import Statefulset
+from datetime import UTC, datetime
+
+import pytest
+from hyperkube_controller.statefulset import Statefulset, decide
 
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from hyperkube.testing.contracts.controller import ControllerContract
@@ -159,3 +162,42 @@ def test_a_pod_whose_name_does_not_fit_is_let_go():
     world.settle()
 
     assert not world.client.get(PODS, "stray", "d")["metadata"].get("ownerReferences")
+
+
+def pods(*conditions):
+    """Make a pod for each condition: ``ready``, ``unready`` or ``going``."""
+    made = []
+    for ordinal, condition in enumerate(conditions):
+        meta = {"name": f"db-{ordinal}", "namespace": "d"}
+        if condition == "going":
+            meta["deletionTimestamp"] = "2024-01-01T00:00:00Z"
+        ready = {"type": "Ready", "status": "False" if condition == "unready" else "True"}
+        made.append({"metadata": meta, "status": {"phase": "Running", "conditions": [ready]}})
+    return made
+
+
+@pytest.mark.parametrize(
+    ("replicas", "conditions", "deleted"),
+    [
+        pytest.param(1, ["ready", "ready", "ready"], ["db-2"], id="the-last-first"),
+        pytest.param(1, ["ready", "ready", "going"], [], id="waits-for-the-one-that-goes"),
+        pytest.param(1, ["ready", "ready", "unready"], ["db-2"], id="the-only-unhealthy-one"),
+        pytest.param(1, ["ready", "unready", "unready"], [], id="an-earlier-one-is-unhealthy"),
+        pytest.param(1, ["ready", "unready", "ready"], ["db-2"], id="a-healthy-one-goes-before"),
+        pytest.param(1, ["unready", "ready", "ready"], [], id="a-wanted-one-is-unhealthy"),
+        pytest.param(0, ["unready", "unready", "unready"], [], id="none-is-healthy"),
+        pytest.param(0, ["unready"], ["db-0"], id="the-first-unhealthy-one"),
+    ],
+)
+def test_an_unhealthy_pod_goes_only_if_it_is_the_first_of_them(replicas, conditions, deleted):
+    decision = decide(stateful_set(replicas), pods(*conditions), {}, {}, datetime(2030, 1, 1, tzinfo=UTC))
+
+    assert [pod["metadata"]["name"] for pod in decision.delete] == deleted
+
+
+def test_in_parallel_health_does_not_matter():
+    parallel = stateful_set(0, podManagementPolicy="Parallel")
+
+    decision = decide(parallel, pods("unready", "ready", "going"), {}, {}, datetime(2030, 1, 1, tzinfo=UTC))
+
+    assert [pod["metadata"]["name"] for pod in decision.delete] == ["db-1", "db-0"]

@@ -1,5 +1,7 @@
 """Histories: one revision per template, renumbered when an old one comes back."""
 
+import json
+
 from hyperkube_lib.revisions import surplus, template_of, track
 
 from hyperkube.client.actions import Create, Delete, Update
@@ -21,6 +23,17 @@ def test_a_new_template_is_a_new_revision():
     assert isinstance(action, Create)
     assert history.update["revision"] == 2
     assert template_of(history.update) == owner("v2")["spec"]["template"]
+
+
+def test_the_keys_of_the_data_are_in_order_at_every_level():
+    template = {"spec": {"restartPolicy": "Always", "containers": [{"name": "c", "image": "i"}]}, "metadata": {}}
+
+    revision = track({**owner("v1"), "spec": {"template": template}}, "apps/v1", "DaemonSet", []).update
+
+    assert json.dumps(revision["data"], separators=(",", ":")) == (
+        '{"spec":{"template":{"$patch":"replace","metadata":{},'
+        '"spec":{"containers":[{"image":"i","name":"c"}],"restartPolicy":"Always"}}}}'
+    )
 
 
 def test_a_known_latest_template_changes_nothing():

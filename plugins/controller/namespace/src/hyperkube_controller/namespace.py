@@ -1,8 +1,8 @@
 """namespace: a namespace that is being deleted is emptied first, whatever kinds of things are in it.
 
-The server's discovery tells what can be in a namespace. Everything is deleted, pods with their grace; what is still
-there is looked at again, and conditions tell people what the namespace waits for. Once it is empty, the finalizer
-``kubernetes`` goes, and the namespace with it.
+The server's discovery tells what can be in a namespace. Pods are deleted first, with their grace, and everything else
+once none is left. What is still there is looked at again, and conditions tell people what the namespace waits for. Once
+it is empty, the finalizer ``kubernetes`` goes, and the namespace with it.
 Source: kubernetes ``pkg/controller/namespace/deletion``.
 """
 
@@ -19,7 +19,7 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
-from hyperkube.kinds.resources import NAMESPACES
+from hyperkube.kinds.resources import NAMESPACES, PODS
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.errors import ApiError, MethodNotAllowed, NotFound
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
@@ -146,27 +146,36 @@ class Namespace(Plugin):
             raise NotYet(f"namespace {key!r} still has {dict(content.remaining)}")
 
     def _empty(self, namespace: str) -> Content:
-        """Delete everything in the namespace and return what is still there."""
+        """Delete everything in the namespace and return what is still there; while pods are, only they are deleted.
+
+        So what pods depend on to end well, or to be kept from the network, outlives them.
+        """
         found = discover(self.client)
+        deletable = [row for row in found.resources if row.namespaced and {"delete", "list"} <= row.verbs]
+        pods = [row for row in deletable if row.gvr == PODS]
+        content = self._empty_resources(pods, namespace, found.failed)
+        if content.remaining or content.failures:
+            return content
+        return self._empty_resources([row for row in deletable if row.gvr != PODS], namespace, found.failed)
+
+    def _empty_resources(self, rows: Sequence[ApiResource], namespace: str, undiscovered: Sequence[str]) -> Content:
         remaining: dict[str, int] = {}
         finalizers: Counter[str] = Counter()
         failures: list[str] = []
-        for resource in found.resources:
-            if not resource.namespaced or not {"delete", "list"} <= resource.verbs:
-                continue
+        for row in rows:
             try:
-                left = self._empty_resource(resource, namespace)
+                left = self._empty_resource(row, namespace)
             except (NotFound, MethodNotAllowed):  # its type went away meanwhile
                 continue
             except ApiError as error:
                 failures.append(str(error))
                 continue
             if left:
-                group_resource = resource.gvr.group_resource
+                group_resource = row.gvr.group_resource
                 remaining[f"{group_resource.resource}.{group_resource.group}"] = len(left)
             for obj in left:
                 finalizers.update(metadata(obj).get("finalizers") or [])
-        return Content(remaining, finalizers, failures, found.failed)
+        return Content(remaining, finalizers, failures, undiscovered)
 
     def _empty_resource(self, resource: ApiResource, namespace: str) -> list[Object]:
         listed = self.client.list(resource.gvr, namespace).items

@@ -68,19 +68,28 @@ def decide(stateful_set: Object, pods: Sequence[Object], current: Object, update
             decision.create.append((ordinal, _revision_for(spec, ordinal - start, current, update)))
         elif is_terminal(pod) and not is_being_deleted(pod):
             decision.delete.append(pod)  # it comes back under its name
-        elif parallel or (not is_being_deleted(pod) and workloads.is_available(pod, min_ready, now)):
+        elif parallel or _is_healthy(pod, min_ready, now):
             continue
         if not parallel:
             return decision
     condemned = sorted((number for number in by_ordinal if number not in wanted and number >= 0), reverse=True)
+    unhealthy = [number for number in condemned if not _is_healthy(by_ordinal[number], min_ready, now)]
     for number in condemned:
-        if not is_being_deleted(by_ordinal[number]):
+        # In order, only the first unhealthy pod of all goes as it is: others wait until they are well, since what makes
+        # them unhealthy may be that the set as a whole is.
+        blocked = not parallel and number in unhealthy and number != unhealthy[-1]
+        if not blocked and not is_being_deleted(by_ordinal[number]):
             decision.delete.append(by_ordinal[number])
         if not parallel:
             return decision
     if not decision.create and not decision.delete and not condemned:
         decision.delete = _outdated(spec, [by_ordinal[number] for number in wanted], update, now)
     return decision
+
+
+def _is_healthy(pod: Object, min_ready: int, now: datetime) -> bool:
+    """Tell whether the pod runs, has been ready long enough, and is not being deleted."""
+    return not is_being_deleted(pod) and workloads.is_available(pod, min_ready, now)
 
 
 def _partition(spec: Object) -> int:

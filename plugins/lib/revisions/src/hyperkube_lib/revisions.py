@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hyperkube.client.actions import Action, Create, Delete, Update
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS
@@ -58,10 +59,19 @@ def track(owner: Object, api_version: str, kind: str, revisions: Sequence[Object
             "labels": {**labels_of(template), _OBJECT_HASH: digest, HASH_LABEL: digest},
             "ownerReferences": [controller_reference(owner, api_version, kind)],
         },
-        "data": {"spec": {"template": {**copy_object(template), "$patch": "replace"}}},
+        "data": {"spec": {"template": _in_order({**template, "$patch": "replace"})}},
         "revision": latest + 1,
     }
     return History(made, (Create(CONTROLLER_REVISIONS, made),))
+
+
+def _in_order(value: Any) -> Any:
+    """Return a copy with the keys of every object sorted: clients compare the data byte by byte with Go's own."""
+    if isinstance(value, dict):
+        return {key: _in_order(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [_in_order(entry) for entry in value]
+    return value
 
 
 def surplus(owner: Object, revisions: Sequence[Object], live: Collection[str]) -> list[Action]:

@@ -118,7 +118,8 @@ def _containers_finished(pod: Object) -> datetime | None:
         init = status_of(pod).get("initContainerStatuses") or []
         statuses += [each for each in init if each.get("name") in sidecars]
     times = [((each.get("state") or {}).get("terminated") or {}).get("finishedAt") for each in statuses]
-    return max(map(parse_time, times), default=None) if all(times) else None
+    known = [parse_time(text) for text in times if text]
+    return max(known) if known and len(known) == len(times) else None
 
 
 __all__ = [

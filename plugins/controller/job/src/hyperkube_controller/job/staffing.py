@@ -27,7 +27,7 @@ def wanted_pods(job: Object, count: Tally) -> int:
     parallelism, completions = job["spec"].get("parallelism", 1), job["spec"].get("completions")
     if completions is None:
         return len(count.active) if count.succeeded else int(parallelism)
-    return max(0, min(parallelism, completions - count.succeeded))
+    return max(0, min(int(parallelism), int(completions) - count.succeeded))
 
 
 def excess_pods(job: Object, count: Tally, now: datetime) -> list[Object]:
