@@ -371,9 +371,10 @@ def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
         def list_entry_points(self) -> list[EntryPoint]:
             return [known[name] for name in names]
 
-    known = installed(family)
-    for name in names:
-        check_hook_api(family, known[name])
+    with one_look():  # a look at the path costs as much as all else that is checked of a plugin
+        known = installed(family)
+        for name in names:
+            check_hook_api(family, known[name])
 
     def fail(_manager: object, entry: EntryPoint, error: BaseException) -> None:
         raise PluginLoadFailed(f"{family} plugin {entry.name!r} of {distribution_of(entry)}: {error}") from error
