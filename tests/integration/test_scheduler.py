@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("numpy")
 
+from hyperkube_host.scheduler.options import SchedulerOptions
 from hyperkube_host.scheduler.scheduler import Scheduler
 from hyperkube_testing.cluster.cluster import ControlPlane
 from hyperkube_testing.scheduling.tables import node
@@ -344,7 +345,7 @@ def events_with(cluster, reason):
 def scheduler_of(cluster, client=None, **options):
     """A scheduler that the test can ask, and end."""
     client = client or cluster.server.client(component("system:kube-scheduler"))
-    running = Scheduler(client=client, options=options)
+    running = Scheduler(client=client, options=SchedulerOptions.in_process(options))
     running.start()
     try:
         yield running

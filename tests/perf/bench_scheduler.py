@@ -50,8 +50,9 @@ def algorithm(nodes=5000, pods=10000, templates=50):
     """Decide and assume, nothing else, with the default profile; return decisions per second of CPU."""
     from hyperkube_host.scheduler.cache.cache import SchedulerCache
     from hyperkube_host.scheduler.cache.pod_info import PreparedPod, Templates
-    from hyperkube_host.scheduler.config.sources import source_of
+    from hyperkube_host.scheduler.config.sources import Source
     from hyperkube_host.scheduler.explain.explanations import Explanations
+    from hyperkube_host.scheduler.options import SchedulerOptions
     from hyperkube_host.scheduler.profile.profiles import Profiles
 
     from hyperkube.client.fake import FakeClient
@@ -61,7 +62,9 @@ def algorithm(nodes=5000, pods=10000, templates=50):
     client, clock = FakeClient(), SystemClock()
     informers = InformerFactory(client, clock)
     informers.start()
-    profiles = Profiles(source_of({}, client).read(), client, informers, clock, {}, print)
+    profiles = Profiles(
+        Source(SchedulerOptions.in_process({}).configuration, client).read(), client, informers, clock, {}, print
+    )
     running = next(iter(profiles.loaded().values()))
     state, known, explanations = SchedulerCache(), Templates(), Explanations()
     table = state.table()

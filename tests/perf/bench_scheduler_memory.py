@@ -13,6 +13,7 @@ from pathlib import Path
 
 import orjson
 from bench_scheduler import a_node
+from hyperkube_host.scheduler.options import SchedulerOptions
 from hyperkube_host.scheduler.scheduler import Scheduler
 
 from hyperkube.client.client import ObjectList
@@ -95,7 +96,7 @@ def resident_megabytes():
 
 
 def main(nodes=5000, pods=50000):
-    scheduler = Scheduler(client=Cluster(nodes, pods), options={})
+    scheduler = Scheduler(client=Cluster(nodes, pods), options=SchedulerOptions.in_process({}))
     empty = resident_megabytes()
     scheduler.start()
     while not scheduler.ready():

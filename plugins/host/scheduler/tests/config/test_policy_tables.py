@@ -13,9 +13,10 @@ pytest.importorskip("numpy")
 pytest.importorskip("hyperkube_scheduler.default_provider")
 
 import numpy as np
-from hyperkube_host.scheduler.config.sources import source_of
+from hyperkube_host.scheduler.config.sources import Source
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
 from hyperkube_host.scheduler.framework.runtime import new_framework
+from hyperkube_host.scheduler.options import SchedulerOptions
 from hyperkube_testing.scheduling.tables import node, pod_info, table
 
 from hyperkube.client.fake import FakeClient
@@ -38,7 +39,9 @@ def asks(tmp_path):
     def ask(policy, **options):
         path = tmp_path / "policy.cfg"
         path.write_bytes(orjson.dumps({"kind": "Policy", "apiVersion": "v1", **policy}))
-        configuration = source_of({"policy-config-file": str(path), **options}, client).read()
+        configuration = Source(
+            SchedulerOptions.in_process({"policy-config-file": str(path), **options}).configuration, client
+        ).read()
         built = new_framework(
             configuration.profiles["default-scheduler"], client=client, informers=informers, clock=FakeClock(),
             options={}, gates={},
@@ -279,7 +282,11 @@ def test_the_symmetric_weight_of_the_flag_holds_unless_the_policy_has_its_own(as
 
 def test_the_symmetric_weight_of_the_flag_holds_for_a_provider():
     def settings(weight):
-        return source_of({"hard-pod-affinity-symmetric-weight": weight}, None).read().profiles["default-scheduler"]
+        return (
+            Source(SchedulerOptions.in_process({"hard-pod-affinity-symmetric-weight": weight}).configuration, None)
+            .read()
+            .profiles["default-scheduler"]
+        )
 
     assert settings(9).settings["InterPodAffinity"] == {"hardPodAffinityWeight": 9}
     assert "InterPodAffinity" not in settings(1).settings

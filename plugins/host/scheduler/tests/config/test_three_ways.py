@@ -11,9 +11,10 @@ pytest.importorskip("hyperkube_scheduler.default_provider")
 from hyperkube_host.scheduler.cache.cache import SchedulerCache
 from hyperkube_host.scheduler.cache.pod_info import PreparedPod
 from hyperkube_host.scheduler.config.configuration import POINTS, from_object
-from hyperkube_host.scheduler.config.sources import source_of
+from hyperkube_host.scheduler.config.sources import Source
 from hyperkube_host.scheduler.framework.algorithm import Algorithm
 from hyperkube_host.scheduler.framework.runtime import new_framework
+from hyperkube_host.scheduler.options import SchedulerOptions
 from hyperkube_scheduler.default_provider import PROVIDER
 from hyperkube_testing.scheduling.tables import node
 
@@ -123,7 +124,11 @@ def a_pod(chance, number):
 def placements(way, folder, *, afresh=False):
     """Return the nodes of all pods, in turn; `afresh` asks all plugins about all nodes each time."""
     client, chance, cache = FakeClient(), random.Random(7), SchedulerCache()
-    provider = source_of(options_for(way, folder), client).read().profiles["default-scheduler"]
+    provider = (
+        Source(SchedulerOptions.in_process(options_for(way, folder)).configuration, client)
+        .read()
+        .profiles["default-scheduler"]
+    )
     informers = InformerFactory(client)
     informers.start()
     built = new_framework(provider, client=client, informers=informers, clock=FakeClock(), options={}, gates={})

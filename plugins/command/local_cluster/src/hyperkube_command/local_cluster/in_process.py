@@ -36,6 +36,7 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     from hyperkube_host.apiserver.completion import complete
     from hyperkube_host.controller_manager import endpoint as controlling
     from hyperkube_host.scheduler import endpoint as scheduling
+    from hyperkube_host.scheduler.options import SchedulerOptions
     from hyperkube_lib.serving.loop import EdgeLoop
 
     values = parsed(cluster)
@@ -44,7 +45,9 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     api = listeners.start(life, complete(values["apiserver"]), loop, ending_seconds=ENDING_SECONDS)
     manager = controller_manager.start(life, as_options(values["controller-manager"]), api.client)
     api.paths.offer(controlling.METRICS_PATH, lambda _request: controlling.measured(manager))
-    decides = scheduler.start(life, as_options(values["scheduler"]), api.client(component("system:kube-scheduler")))
+    decides = scheduler.start(
+        life, SchedulerOptions.of(values["scheduler"]), api.client(component("system:kube-scheduler"))
+    )
     api.paths.offer(scheduling.EXPLAIN_PATH, lambda request: scheduling.explanation(decides, request.param("pod")))
     api.paths.offer(scheduling.METRICS_PATH, lambda _request: scheduling.measured(decides.metrics))
     proxy.start(life, ProxyOptions.of(values["proxy"]), api.client(component("system:kube-proxy")))

@@ -3,7 +3,7 @@
 Where is what, from the top down; imports go downwards only:
 
 ==================  ==========================================================================================
-``command``         kube-scheduler as a command, with ``flags``
+``command``         kube-scheduler as a command
 ``endpoint``        what it serves: health, metrics, configuration, explanations
 ``simulation``      the scheduler on a copy of a cluster in memory
 ``scheduler``       the server: its parts, the scheduling loop, leader election, reload of the configuration
@@ -20,5 +20,6 @@ Where is what, from the top down; imports go downwards only:
 ``metrics``         counters and histograms, times of extension points
 ``queue``           active, back-off, unschedulable and gated pods
 ``cache``           nodes and placed pods as arrays; assumed and nominated pods
+``options``         the options as frozen records, made of the values of ``flags``
 ==================  ==========================================================================================
 """

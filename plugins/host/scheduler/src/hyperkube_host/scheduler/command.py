@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube_host.scheduler.flags import FAMILIES, FLAGS, NAME
+from hyperkube_host.scheduler.options import ConfigurationOptions, SchedulerOptions
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand, as_options
+from hyperkube.command.server_command import ServerCommand, as_options
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues, typed
 
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
     from hyperkube.client.request_counts import RequestCounts
 
 
-def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[], None] | None = None) -> Scheduler:
+def start(
+    life: Lifecycle, options: SchedulerOptions, client: Client, on_lost: Callable[[], None] | None = None
+) -> Scheduler:
     """Start the scheduler as the client's identity and return it; `on_lost`: leadership was lost."""
     from hyperkube_host.scheduler.scheduler import Scheduler
 
@@ -31,7 +34,7 @@ def start(life: Lifecycle, options: Options, client: Client, on_lost: Callable[[
     return scheduler
 
 
-def handler(scheduler: Scheduler, options: Options, counts: RequestCounts) -> Handler:
+def handler(scheduler: Scheduler, options: SchedulerOptions, counts: RequestCounts) -> Handler:
     """Return all that the scheduler serves, to whoever is let in; `counts` has its requests to the API server."""
     from hyperkube_host.scheduler.endpoint import scheduler_endpoints, with_explanations
     from hyperkube_lib.serving.zpages import Zpages
@@ -39,16 +42,16 @@ def handler(scheduler: Scheduler, options: Options, counts: RequestCounts) -> Ha
     from hyperkube.machinery.clock import SystemClock
 
     endpoints = scheduler_endpoints(scheduler, options, [counts])
-    flagz = typed(COMMAND.all_flags(), options)
-    pages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options["feature-gates"])
+    flagz = typed(COMMAND.all_flags(), options.values)
+    pages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options.gates)
     return with_explanations(scheduler, endpoints, pages)
 
 
 def run(values: FlagValues) -> None:
     """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
-    options = as_options(values)
-    if options["write-config-to"]:
-        write_configuration(options)
+    options = SchedulerOptions.of(values)
+    if values["write-config-to"]:
+        write_configuration(values)
         return
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.secure_port import serve_secure
@@ -61,31 +64,31 @@ def run(values: FlagValues) -> None:
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         with start_up():
-            scheduler = start(life, options, remote_client(options, COMMAND.name, counts), ends(stopped, lost))
+            scheduler = start(life, options, remote_client(values, COMMAND.name, counts), ends(stopped, lost))
             served = handler(scheduler, options, counts)
-            serve_secure(life, options, COMMAND.name, served)
-            if options["port"]:
-                life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
+            serve_secure(life, as_options(values), COMMAND.name, served)
+            if values["port"]:
+                life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")
 
 
-def write_configuration(options: Options) -> None:
+def write_configuration(values: FlagValues) -> None:
     """Write what the flags come down to, as a KubeSchedulerConfiguration, to the file of ``--write-config-to``.
 
     Raises:
         UsageError: the configuration is wrong, or the file cannot be written.
     """
     from hyperkube_host.scheduler.config.configuration import to_object
-    from hyperkube_host.scheduler.config.sources import source_of
+    from hyperkube_host.scheduler.config.sources import Source
 
     from hyperkube.command.remote import remote_client
     from hyperkube.machinery.codecs.yaml import dumps
 
-    client = remote_client(options, "kube-scheduler") if options["policy-configmap"] else None
-    written = dumps(to_object(source_of(options, client).read()))
-    path = Path(options["write-config-to"])
+    client = remote_client(values, COMMAND.name) if values["policy-configmap"] else None
+    written = dumps(to_object(Source(ConfigurationOptions.of(values), client).read()))
+    path = Path(values["write-config-to"])
     try:
         path.write_bytes(written)
     except OSError as error:

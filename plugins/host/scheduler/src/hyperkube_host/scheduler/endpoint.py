@@ -8,8 +8,8 @@ has. Source of those: kubernetes ``cmd/kube-scheduler/app/server.go`` (Run, newE
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import parse_qs
 
 import orjson
@@ -24,6 +24,7 @@ from hyperkube_lib.serving.zpages import Zpages
 from hyperkube.machinery.objects import Object
 
 if TYPE_CHECKING:
+    from hyperkube_host.scheduler.options import SchedulerOptions
     from hyperkube_host.scheduler.scheduler import Scheduler
 
 EXPLAIN_PATH = "/debug/scheduler/explain"
@@ -56,22 +57,22 @@ def measured(metrics: SchedulerMetrics) -> Response:
 
 
 def scheduler_endpoints(
-    scheduler: Scheduler, options: Mapping[str, Any], collectors: Sequence[Collector] = ()
+    scheduler: Scheduler, options: SchedulerOptions, collectors: Sequence[Collector] = ()
 ) -> ServerEndpoints:
     """Return health, metrics and configuration of a scheduler, as kube-scheduler serves them.
 
     Args:
         scheduler: whose they are.
-        options: its flags by name.
+        options: its options.
         collectors: of what else is told at ``/metrics``.
     """
     endpoints = ServerEndpoints(
         configz={"componentconfig": scheduler.configuration},
         metrics=scheduler.metrics.registry(Leadership(scheduler.leads), *collectors),
-        profiling=bool(options.get("profiling", True)),
+        profiling=options.profiling,
         set_verbosity=_set_verbosity,
     )
-    if options.get("leader-elect"):
+    if options.election is not None:
         endpoints.healthz.add("leaderElection", scheduler.election_failure)
         endpoints.readyz.add("leaderElection", scheduler.election_failure)
     endpoints.readyz.add("shutdown", scheduler.close_failure)

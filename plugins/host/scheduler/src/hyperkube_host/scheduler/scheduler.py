@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hyperkube_host.scheduler.api_dispatcher.api_dispatcher import ApiDispatcher
 from hyperkube_host.scheduler.binding.bind_rate import BindPodsRateLimiter
@@ -15,18 +14,18 @@ from hyperkube_host.scheduler.binding.binder import Binder
 from hyperkube_host.scheduler.cache.cache import EXPIRY_SECONDS, SchedulerCache
 from hyperkube_host.scheduler.cache.placed_pods import PlacedPods
 from hyperkube_host.scheduler.config.configuration import to_object
-from hyperkube_host.scheduler.config.sources import source_of
+from hyperkube_host.scheduler.config.sources import Source
 from hyperkube_host.scheduler.event_handlers import EventHandlers
 from hyperkube_host.scheduler.explain.explanation_file import ExplanationFile
 from hyperkube_host.scheduler.explain.explanations import Explanations
 from hyperkube_host.scheduler.gauges import offer_gauges
 from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import TimedQueueingHint
+from hyperkube_host.scheduler.options import SchedulerOptions
 from hyperkube_host.scheduler.podgroup.cycle import GATES, PodGroupCycle
 from hyperkube_host.scheduler.profile.profiles import DEFAULT_NAME, Profiles
 from hyperkube_host.scheduler.queue.cluster_events import POD_DELETED
 from hyperkube_host.scheduler.queue.scheduling_queue import (
-    UNSCHEDULABLE_SECONDS,
     QueuedPodInfo,
     QueueState,
     SchedulingQueue,
@@ -34,7 +33,7 @@ from hyperkube_host.scheduler.queue.scheduling_queue import (
 from hyperkube_host.scheduler.schedule_one.parts import SchedulerParts
 from hyperkube_host.scheduler.schedule_one.schedule_one import ScheduleOne
 from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
-from hyperkube_lib.leader_election import LeaderElector, election_options, make_identity
+from hyperkube_lib.leader_election import LeaderElector, make_identity
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -66,7 +65,7 @@ class Scheduler:
         self,
         *,
         client: Client,
-        options: Mapping[str, Any],
+        options: SchedulerOptions,
         clock: Clock | None = None,
         on_lost: Callable[[], None] | None = None,
         random: Callable[[], Random] = Random,
@@ -75,7 +74,7 @@ class Scheduler:
 
         Args:
             client: the API, as ``system:kube-scheduler``.
-            options: the scheduler's flags by name.
+            options: the scheduler's options.
             clock: the cluster's time.
             on_lost: called when leadership was lost: the process should end.
             random: makes what decides between nodes that score alike, one per profile.
@@ -87,12 +86,20 @@ class Scheduler:
         self._client = client
         self._options = options
         self._on_lost = on_lost
-        self._recorder = EventRecorder(client, self._clock, str(options.get("scheduler-name") or DEFAULT_NAME))
+        self._recorder = EventRecorder(client, self._clock, options.configuration.scheduler_name or DEFAULT_NAME)
         self._informers = InformerFactory(client, self._clock, projections={PODS: PlacedPods()})
-        self._source = source_of(options, client)
+        self._source = Source(options.configuration, client)
         self.metrics = SchedulerMetrics(self._clock)
         self._profiles = Profiles(
-            self._source.read(), client, self._informers, self._clock, options, self.wake, self, self.metrics, random
+            self._source.read(),
+            client,
+            self._informers,
+            self._clock,
+            options.values,
+            self.wake,
+            self,
+            self.metrics,
+            random,
         )
         if self._source.files:
             self._profiles.loaded()  # what a file says wrong should be known before anything runs
@@ -119,31 +126,33 @@ class Scheduler:
             TimedQueueingHint(profiles.queueing_hint, self.metrics),
             first_backoff=profiles.configuration.first_backoff_seconds,
             max_backoff=profiles.configuration.max_backoff_seconds,
-            unschedulable_seconds=float(options.get("pod-max-in-unschedulable-pods-duration") or UNSCHEDULABLE_SECONDS),
+            unschedulable_seconds=options.unschedulable_seconds,
             incoming=self.metrics.incoming,
         )
-        path = str(options.get("explanations-file") or "")
+        file = ExplanationFile(options.explanations_file) if options.explanations_file is not None else None
         return SchedulerParts(
             client=self._client,
             clock=clock,
-            gates=options.get("feature-gates") or {},
+            gates=options.gates,
             cache=SchedulerCache(),
             queue=queue,
-            binder=Binder(clock, self.metrics, BindPodsRateLimiter.of(options, clock), self._is_stored),
+            binder=Binder(
+                clock, self.metrics, BindPodsRateLimiter(clock, options.bind_qps, options.bind_burst), self._is_stored
+            ),
             api_dispatcher=ApiDispatcher(self._client, clock, self._recorder, queue.has_active),
-            explanations=Explanations(file=ExplanationFile(Path(path)) if path else None, busy=queue.has_active),
+            explanations=Explanations(file=file, busy=queue.has_active),
             metrics=self.metrics,
         )
 
     def start(self) -> None:
         """Start watching, and scheduling once elected; returns at once."""
-        if not self._options.get("leader-elect"):
+        if self._options.election is None:
             self._thread.start()
             return
         self._elector = LeaderElector(
             self._client,
             self._clock,
-            election_options(self._options, "kube-scheduler"),
+            self._options.election,
             identity=make_identity(),
             on_started=self._thread.start,
             on_stopped=self._stepped_down,

@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from hyperkube_host.scheduler.cache.requests import Requests, amount, requests_of
+from hyperkube_host.scheduler.options import SchedulerOptions
 from hyperkube_host.scheduler.queue.scheduling_queue import QueueState
 from hyperkube_host.scheduler.scheduler import Scheduler
 
@@ -177,7 +178,7 @@ class ClusterCopy(FakeClient):
 
 
 def simulate(
-    objects: Sequence[Object], pods: Sequence[Object], options: Mapping[str, Any], *, seed: int = 1
+    objects: Sequence[Object], pods: Sequence[Object], flags: Mapping[str, Any], *, seed: int = 1
 ) -> SimulationResult:
     """Schedule pods on a copy of a cluster.
 
@@ -185,12 +186,13 @@ def simulate(
         objects: the cluster, each object with its kind; those of kinds that scheduling does not look at are left out.
             Its pods without a node are scheduled too.
         pods: what is to be scheduled beside these, complete as the API would store them.
-        options: the scheduler's flags.
+        flags: the scheduler's flags by name.
         seed: decides between nodes that score alike.
 
     Raises:
         UsageError: a flag or the configuration is wrong, or two objects have one name.
     """
+    options = SchedulerOptions.in_process(flags)
     named = [*objects, *({**pod, "kind": "Pod"} for pod in pods)]
     _check_distinct(named)
     clock, real = FakeClock(), SystemClock()

@@ -222,10 +222,11 @@ class ControlPlane:
         return False
 
     def _start_scheduler(self, options: Options) -> None:
+        from hyperkube_host.scheduler.options import SchedulerOptions
         from hyperkube_host.scheduler.scheduler import Scheduler
 
         client = self.server.client(component("system:kube-scheduler"))
-        scheduler = Scheduler(client=client, options=options, clock=self.clock)
+        scheduler = Scheduler(client=client, options=SchedulerOptions.in_process(options), clock=self.clock)
         self._closers.append(scheduler.close)
         scheduler.start()
         self._parts.append(scheduler.ready)

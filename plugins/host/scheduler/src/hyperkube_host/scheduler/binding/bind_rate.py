@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from typing import Any, Self
 
 from hyperkube.machinery.clock import Clock
 
@@ -20,13 +18,6 @@ class BindPodsRateLimiter:
         self._lock = threading.Lock()
         self._tokens = float(self._burst)
         self._filled_at = clock.monotonic()
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any], clock: Clock) -> Self:
-        """Limit bindings only if somebody asked for that: the old defaults would make every cluster slow."""
-        given = {"bind-pods-qps", "bind-pods-burst"} & set(options.get("given") or ())
-        qps = float(options["bind-pods-qps"]) if given else 0.0
-        return cls(clock, qps, int(options["bind-pods-burst"]) if given else 0)
 
     def take(self, closing: threading.Event) -> None:
         """Wait for one binding's turn, not beyond `closing`."""

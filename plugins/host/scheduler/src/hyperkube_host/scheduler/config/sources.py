@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from hyperkube_host.scheduler.config.configuration import Configuration, from_object, single
 from hyperkube_host.scheduler.config.plugin_data import PluginTables
 from hyperkube_host.scheduler.config.policy import from_policy
 from hyperkube_host.scheduler.framework.runtime import plugin_class, provider_named
+from hyperkube_host.scheduler.options import ConfigurationOptions
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs.base import PluginContext
@@ -28,21 +29,21 @@ Made = TypeVar("Made")
 class Source:
     """Reads the configuration, and knows when its file has changed since."""
 
-    def __init__(self, options: Mapping[str, Any], client: Client | None) -> None:
+    def __init__(self, options: ConfigurationOptions, client: Client | None) -> None:
         """Choose the source by the flags: the policy ConfigMap or file wins over the provider.
 
         Without a client no ConfigMap can be read.
         """
         self._options = options
         self._client = client
-        self._config = str(options.get("config") or "")
-        configmap = str(options.get("policy-configmap") or "")
-        file = str(options.get("policy-config-file") or "")
-        if configmap and options.get("use-legacy-policy-config") and file:
+        self._config = options.config
+        configmap = options.policy_configmap
+        file = options.policy_file
+        if configmap and options.use_legacy_policy and file:
             configmap = ""
         self._configmap = configmap
         self._policy = "" if configmap or self._config or not Path(file).is_file() else file
-        if file and not (configmap or self._config or self._policy) and options.get("use-legacy-policy-config"):
+        if file and not (configmap or self._config or self._policy) and options.use_legacy_policy:
             raise UsageError(f"policy file {file!r} does not exist")
         self._seen: dict[str, FileStamp] = {}
 
@@ -58,13 +59,12 @@ class Source:
             UsageError: it cannot be read, or is wrong; the message names the file.
         """
         self._seen = {path: _stamp_of(path) for path in self.files}
-        name = str(self._options.get("algorithm-provider") or "DefaultProvider")
-        scheduler_name = str(self._options.get("scheduler-name") or "")
+        name = self._options.algorithm_provider
+        scheduler_name = self._options.scheduler_name
         default = self._provider(name)
         if self._config:
             return _about(self._config, partial(from_object, _parsed(self._config), default, plugin_class))
-        given = self._options.get("hard-pod-affinity-symmetric-weight")
-        weight = 1 if given is None else int(given)
+        weight = self._options.hard_pod_affinity_weight
         if self._configmap:
             policy = partial(from_policy, self._policy_of_configmap(), default, hard_affinity_weight=weight)
             return single(_about(f"ConfigMap {self._configmap}", policy), scheduler_name)
@@ -82,13 +82,12 @@ class Source:
         return True
 
     def _provider(self, name: str) -> AlgorithmProvider:
-        gates = self._options.get("feature-gates") or {}
-        return provider_named(name, PluginContext(name=name, options=self._options, gates=gates))
+        return provider_named(name, PluginContext(name=name, gates=self._options.gates))
 
     def _policy_of_configmap(self) -> Object:
         if self._client is None:
             raise UsageError(f"policy ConfigMap {self._configmap!r}: there is no API server to read it from")
-        namespace = str(self._options.get("policy-configmap-namespace") or "kube-system")
+        namespace = self._options.policy_configmap_namespace
         try:
             found = self._client.get(CONFIG_MAPS, self._configmap, namespace)
         except ApiError as error:
@@ -97,11 +96,6 @@ class Source:
         if text is None:
             raise UsageError(f"missing policy config map value at key {POLICY_KEY!r}")
         return _decoded(text.encode(), f"ConfigMap {self._configmap}")
-
-
-def source_of(options: Mapping[str, Any], client: Client | None) -> Source:
-    """Return the source that the flags name."""
-    return Source(options, client)
 
 
 def _with_hard_affinity(provider: AlgorithmProvider, weight: int) -> AlgorithmProvider:
