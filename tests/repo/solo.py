@@ -1,4 +1,4 @@
-"""Try each distribution with nothing but what it declares: load its entry points, then run its own tests.
+"""Try each distribution with nothing but what it declares: load its entry points, then run its tests with their kits.
 
 An environment is not installed but composed: an empty one, and an import path with links to the declared distributions,
 and those that they declare, as they are installed in the workspace. The entry points are loaded without any test tool.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -96,6 +97,13 @@ def _link(site: Path, origin: Path, file: Path) -> None:
         target.symlink_to(origin / part)
 
 
+def kits(member: Distribution) -> set[str]:
+    """Return the testing kits that the tests of a distribution import: they come with what they declare themselves."""
+    texts = "".join(path.read_text() for path in (member.folder / "tests").rglob("*.py"))
+    kinds = re.findall(r"\bhyperkube_testing\.(\w+)", texts)
+    return {f"hyperkube-testing-{kind.replace('_', '-')}" for kind in kinds}
+
+
 @dataclass(frozen=True, slots=True)
 class Attempt:
     """How to try distributions: with which interpreter, and whether their tests are run too."""
@@ -113,7 +121,7 @@ class Attempt:
         failed = self._run(path, "-c", LOAD, member.name)
         if failed or not self.with_tests:
             return failed and f"an entry point cannot be loaded\n{failed}"
-        tools = frozenset().union(*(requirements(tool) for tool in TOOLS))
+        tools = frozenset().union(*(requirements(tool) for tool in (*TOOLS, *kits(member))))
         path = compose(self.folder / f"{member.name}-tests", needed | tools, self.members)
         options = ["-q", "-p", "no:cacheprovider", "--rootdir", str(ROOT), str(member.folder / "tests")]
         return self._run(path, "-m", "pytest", *options)

@@ -2,7 +2,7 @@
 
 What a cache holds is read-only: copy an object with `copy_object` before changing it. An `InformerFactory` hands the
 same informer to all who ask for the same view. With `detect_mutations` every object's digest is kept, and
-`InformerFactory.check_mutations` tells which one somebody changed.
+`InformerFactory.check_mutations` tells which one was changed.
 
 The informer itself is in `hyperkube.client.reflector`.
 """
@@ -16,7 +16,7 @@ from random import Random
 from hyperkube.client.client import Client
 from hyperkube.client.object_cache import CacheMutated
 from hyperkube.client.reflector import Informer, Projection, without_managed_fields
-from hyperkube.client.turns import Turns
+from hyperkube.client.shared_threads import SharedThreads
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object
@@ -42,7 +42,7 @@ class _Shared:
     def __init__(self, clock: Clock) -> None:
         self.lock = threading.Lock()
         self.informers: dict[_Key, Informer] = {}
-        self.turns = Turns("informers", clock)
+        self.threads = SharedThreads("informers", clock)
         self.started = False
 
 
@@ -118,7 +118,7 @@ class InformerFactory:
                     asked.append(informer)
             started = self._shared.started
         if started:
-            informer.start(self._shared.turns)
+            informer.start(self._shared.threads)
         return informer
 
     def find(self, resource: GroupVersionResource) -> Informer | None:
@@ -130,7 +130,7 @@ class InformerFactory:
         return None
 
     def discard(self, informer: Informer) -> None:
-        """Stop an informer that nobody needs any more, and forget it."""
+        """Stop an informer that is not needed any more, and forget it."""
         with self._shared.lock:
             self._shared.informers = {
                 key: known for key, known in self._shared.informers.items() if known is not informer
@@ -146,7 +146,7 @@ class InformerFactory:
         return tuple(self._asked)
 
     def all(self) -> list[Informer]:
-        """Return every informer of the factory, whoever asked for it."""
+        """Return every informer of the factory, of all scopes."""
         with self._shared.lock:
             return [*self._shared.informers.values()]
 
@@ -155,7 +155,7 @@ class InformerFactory:
         with self._shared.lock:
             self._shared.started = True
         for informer in self.all():
-            informer.start(self._shared.turns)
+            informer.start(self._shared.threads)
 
     def has_synced(self) -> bool:
         """Tell whether all informers that were asked for through this factory have their first list."""
@@ -184,4 +184,4 @@ class InformerFactory:
         """Stop all informers; call it on the factory that made them, once, at the end."""
         for informer in self.all():
             informer.stop()
-        self._shared.turns.close()
+        self._shared.threads.close()

@@ -16,7 +16,7 @@ Objects = list[Object]
 
 
 class CacheMutated(HyperkubeError):
-    """Somebody changed an object that belongs to a shared cache; copy before changing."""
+    """An object was changed that belongs to a shared cache; copy before changing."""
 
 
 class _Index:

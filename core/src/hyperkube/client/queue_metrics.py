@@ -1,6 +1,6 @@
 """What work queues tell of themselves, under the names that dashboards for Kubernetes' controllers ask for.
 
-A queue counts with its own lock held, on its own clock; families are put together when somebody reads ``/metrics``.
+A queue counts with its own lock held, on its own clock; families are put together when ``/metrics`` is read.
 Controllers make their queues themselves, so who runs them says around that where the queues are to report
 (`measuring`), and two hosts in one process do not hear of each other's.
 Source of names, buckets and meanings: kubernetes component-base ``metrics/prometheus/workqueue/metrics.go``,
@@ -141,6 +141,6 @@ def measuring(meters: QueueMeters) -> Iterator[None]:
 
 
 def meter_of(name: str, clock: Clock) -> QueueMeter[str] | None:
-    """Return where a new queue reports; None where nobody measures."""
+    """Return where a new queue reports; None where nothing is measured."""
     meters = _meters.get()
     return meters.meter(name, clock) if meters is not None else None

@@ -14,7 +14,7 @@ from typing import cast
 
 from hyperkube.client.client import Client, ObjectList, QuietWatch, Taken, Watch, WatchEvent
 from hyperkube.client.object_cache import IndexFunction, ObjectCache, Objects
-from hyperkube.client.turns import Seat, Turns
+from hyperkube.client.shared_threads import SharedTask, SharedThreads
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.errors import ApiError, Expired, Gone, from_status
@@ -56,7 +56,7 @@ class _Handlers:
 class Informer:
     """The cache of one view of one resource; get it from an `InformerFactory`.
 
-    It is fed by a thread of its own or, where the client never waits for a network, by turns on threads that it shares.
+    It is fed by a thread of its own or, where the client never waits for a network, on threads that it shares.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Informer:
         self._heard = False
         self._failures = 0
         self._thread: threading.Thread | None = None
-        self._seat: Seat | None = None
+        self._task: SharedTask | None = None
         self._taken = Taken([])
         self._timer: Timer | None = None
         self._timer_due = 0.0
@@ -167,16 +167,16 @@ class Informer:
         return self._version
 
     def check_mutations(self) -> None:
-        """Raise `CacheMutated` when somebody changed a cached object and the detector is on."""
+        """Raise `CacheMutated` when a cached object was changed and the detector is on."""
         self._cache.check_mutations()
 
-    def start(self, turns: Turns | None = None) -> None:
-        """Begin to list and watch, by `turns` if the client's watches are quiet, else on a thread; idempotent."""
-        if self._thread is not None or self._seat is not None:
+    def start(self, threads: SharedThreads | None = None) -> None:
+        """Begin to list and watch, on `threads` if the client's watches are quiet, else on a thread; idempotent."""
+        if self._thread is not None or self._task is not None:
             return
-        if turns is not None and getattr(self._client, "watches_quietly", False):
-            self._seat = turns.seat(self._turn)
-            self._seat.ring()
+        if threads is not None and getattr(self._client, "watches_quietly", False):
+            self._task = threads.task(self._step)
+            self._task.wake()
             return
         self._thread = threading.Thread(target=self._run, name=f"informer-{self.resource.resource}", daemon=True)
         self._thread.start()
@@ -185,8 +185,8 @@ class Informer:
         """End the watch and the thread; the cache stays readable; idempotent, from any thread."""
         self._stopping.set()
         self._synced_or_stopped.set()
-        if self._seat is not None:
-            self._seat.leave()
+        if self._task is not None:
+            self._task.stop()
         watch = self._watch
         if watch is not None:
             watch.close()
@@ -252,7 +252,7 @@ class Informer:
             if pause:
                 self._clock.wait(self._stopping, pause)
 
-    def _turn(self) -> float | None:
+    def _step(self) -> float | None:
         """Do what there is to do without waiting, and see to it that something rings when there is more."""
         if self._stopping.is_set():
             return None
@@ -342,8 +342,8 @@ class Informer:
         self._failures = self._failures + 1 if short and not self._heard and not self._stopping.is_set() else 0
 
     def _ring(self) -> None:
-        if self._seat is not None:
-            self._seat.ring()
+        if self._task is not None:
+            self._task.wake()
 
     def _ring_after(self, seconds: float) -> None:
         """Ring after so many of the cluster's seconds, if nothing rings before."""

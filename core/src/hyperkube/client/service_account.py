@@ -1,4 +1,4 @@
-"""Tokens of a service account, requested and renewed by somebody who may.
+"""Tokens of a service account, requested and renewed by a user who may.
 
 The controller manager gives each controller a service account of its own this way.
 """
@@ -78,4 +78,4 @@ class ServiceAccountTokens:
         try:
             self._client.create(SERVICE_ACCOUNTS, account, self._namespace)
         except AlreadyExists:
-            return  # somebody else was faster; its token is as good
+            return  # another thread was faster; its token is as good

@@ -87,7 +87,7 @@ def delegated_auth(*, tolerant: bool) -> tuple[Flag, ...]:
         Flag("authentication-skip-lookup", BOOL, False, "do not look the clients' CA up in the cluster"),
         Flag("authentication-tolerate-lookup-failure", BOOL, tolerant, "go on without it when that look-up fails"),
         Flag("authorization-kubeconfig", STRING, "", "credentials to ask the API server what a client may do"),
-        Flag("authorization-always-allow-paths", LIST, "/healthz,/readyz,/livez", "paths open to everybody"),
+        Flag("authorization-always-allow-paths", LIST, "/healthz,/readyz,/livez", "paths open to all users"),
         Flag("client-ca-file", STRING, "", "CA of the clients' certificates; looked up in the cluster unless given"),
         *unbuilt(Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy")),
     )

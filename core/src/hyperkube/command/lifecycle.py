@@ -44,9 +44,9 @@ class StopSignal:
         return self._writer.fileno()
 
     def set(self) -> None:
-        """Wake whoever waits, now and later."""
+        """Wake the waiting threads, now and later."""
         self._is_set = True
-        with contextlib.suppress(OSError):  # full or closed: nobody sleeps there
+        with contextlib.suppress(OSError):  # full or closed: no thread sleeps there
             self._writer.send(b"\0")
 
     def is_set(self) -> bool:

@@ -280,7 +280,7 @@ class ResourceSpec:
         storage_kind: the version in which it is stored; None for a virtual resource (reviews, bindings).
         storage_prefix: below the store's root, e.g. ``pods``, ``services/specs``, ``minions``.
         to_storage, from_storage: conversion between this version and the storage version; None when equal.
-        from_storage_all: converts many stored objects at once. A resource that has it asks somebody else, who takes a
+        from_storage_all: converts many stored objects at once. A resource that has it asks a webhook, which takes a
             while and may fail, so that it is never called where nothing may wait.
         fields: field selector → its value for an object (metadata.name and .namespace are built in).
         indexes: field selectors that are worth an index.

@@ -1,4 +1,4 @@
-"""Authentication: whoever recognises the credentials names the user.
+"""Authentication: the plugin that recognises the credentials names the user.
 
 The authenticators are asked in order; the first that returns an identity ends the search. One that does not know
 the kind of credential returns None. One that knows it and finds it wrong raises `Unauthorized`: the others are still
@@ -22,10 +22,10 @@ class Credentials:
     Attributes:
         token: the bearer token (from the header or the WebSocket sub-protocol), or empty.
         basic: (user, password) of basic authentication, or None.
-        certificate: the verified-by-nobody-yet DER client certificate chain, leaf first; empty without one.
+        certificate: the DER client certificate chain, not yet verified, leaf first; empty without one.
         headers: the request's headers, lower-case names, for front proxies.
         audiences: what a token must be meant for; empty means the server's own.
-        path: what is asked for, where that matters to who may be nobody; empty for reviews.
+        path: what is asked for, where it decides whether anonymous requests are allowed; empty for reviews.
     """
 
     token: str = ""

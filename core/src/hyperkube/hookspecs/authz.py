@@ -18,7 +18,7 @@ from hyperkube.machinery.users import UserInfo
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """What somebody wants to do: a verb on a resource, or a lower-case HTTP method on a path.
+    """What a user wants to do: a verb on a resource, or a lower-case HTTP method on a path.
 
     Attributes:
         field_selector: to which objects a list, watch or deletion of many is limited; what cannot be read is left out.
@@ -92,7 +92,7 @@ def authz_authorize(attributes: Attributes) -> Decision:
         escalation checks.
     Order: that of ``--authorization-mode``; asking stops at the first allow or deny.
     Must: be a pure function of the attributes and of what `authz_epoch` counts; answer in microseconds from memory
-        unless its point is to ask somebody else.
+        unless its point is to ask another server.
     """
 
 

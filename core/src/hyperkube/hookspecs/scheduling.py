@@ -123,7 +123,7 @@ class SchedulingPlugin(Plugin):
         remote: it asks another process: filters are asked last, about the nodes that all others keep, and not when
             preemption tries things out; scores are asked about feasible nodes only.
         skips_by_template: `skips` looks at the pod's template alone: asked once for each, and for `pre_filter` too.
-        events_to_register: after which changes a pod that it refused is worth another try: ``node``, ``node gone``, ``pod``
+        events_to_register: after which changes a refused pod is worth another try: ``node``, ``node gone``, ``pod``
             (placed or relabelled), ``pod gone``, or what the plugin itself tells its host; None means after any.
     """
 

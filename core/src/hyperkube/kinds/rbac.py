@@ -78,7 +78,7 @@ def atoms(rule: Object) -> Iterator[Object]:
 
 
 def rules_cover(owned: Iterable[Object], wanted: Iterable[Object]) -> tuple[bool, list[Object]]:
-    """Tell whether rules that somebody has cover the rules that he wants to give.
+    """Tell whether rules that a user has cover the rules to be given.
 
     Returns:
         Whether they do, and the rules of one verb each that are not covered.

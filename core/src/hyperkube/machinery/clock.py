@@ -1,7 +1,7 @@
 """Time arrives as an object, so that a cluster's time can be faked.
 
 ``time.*`` and ``threading.Timer`` are forbidden elsewhere by lint. The real clock is `SystemClock`; its twin for
-tests is `FakeClock`, which only moves when told to and then wakes whoever was waiting.
+tests is `FakeClock`, which only moves when told to and then wakes the threads that were waiting.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class SystemClock:
         return entry
 
     def close(self) -> None:
-        """Drop all put-off calls, take no more, and end the thread: for whoever made the clock, once all is over."""
+        """Drop all put-off calls, take no more, and end the thread: for the owner of the clock, at the end."""
         with self._condition:
             self._closed = True
             self._calls.clear()

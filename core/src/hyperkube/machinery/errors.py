@@ -12,7 +12,7 @@
         ├── MethodNotAllowed 405      the resource has no such verb
         ├── NotAcceptable 406         none of the accepted media types can be served
         ├── AlreadyExists 409         the name is taken
-        ├── Conflict 409              somebody else changed it: read again and retry
+        ├── Conflict 409              it changed meanwhile: read again and retry
         ├── Gone 410                  will not come back
         ├── Expired 410               the resourceVersion or continue token is too old: list again
         ├── RequestEntityTooLarge 413 send less
@@ -188,7 +188,7 @@ OBJECT_MODIFIED = "the object has been modified; please apply your changes to th
 
 
 class Conflict(ApiError):
-    """Somebody else changed the object, or a precondition does not hold: read again and retry."""
+    """The object changed meanwhile, or a precondition does not hold: read again and retry."""
 
     reason, code = "Conflict", 409
 

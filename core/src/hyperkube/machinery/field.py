@@ -23,7 +23,7 @@ class Path(str):
         """Return the path of a member, or of a member of a member."""
         return Path(".".join(([str(self)] if self else []) + list(names)))
 
-    def index(self, index: int) -> Path:  # type: ignore[override]  # upstream's word; nobody searches in a path
+    def index(self, index: int) -> Path:  # type: ignore[override]  # upstream's word; a path has no search
         """Return the path of a list item."""
         return Path(f"{self}[{index}]")
 

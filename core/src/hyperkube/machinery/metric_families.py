@@ -1,4 +1,4 @@
-"""Counters and histograms as plain dictionaries, made into Prometheus' families when somebody reads them."""
+"""Counters and histograms as plain dictionaries, made into Prometheus' families when they are read."""
 
 from __future__ import annotations
 

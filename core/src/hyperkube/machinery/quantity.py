@@ -1,8 +1,8 @@
 """Quantities: exact numbers with a suffix, ``500m`` cpu or ``1.5Gi`` of memory.
 
 A quantity is an integer times a power of ten, never a float. It remembers the kind of suffix it was written with and,
-when that was already canonical, the text itself, so that what a user wrote comes back unchanged until somebody counts
-with it. Source of the rules: kubernetes apimachinery ``pkg/api/resource/quantity.go``.
+when that was already canonical, the text itself, so that what a user wrote comes back unchanged until it is
+part of a sum. Source of the rules: kubernetes apimachinery ``pkg/api/resource/quantity.go``.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Quantity:
 
     @property
     def is_zero(self) -> bool:
-        """Whether the number is nought."""
+        """Whether the number is zero."""
         return self.mantissa == 0
 
     @property

@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 class Recent(Generic[Key, Value]):
     """A bounded map that forgets its oldest entry; for results that cost more than hashing what they depend on.
 
-    Values are shared between all who ask: nobody may change them.
+    Values are shared between all who ask: they must not be changed.
     """
 
     def __init__(self, size: int) -> None:

@@ -13,7 +13,6 @@ from operator import attrgetter
 from pathlib import Path
 
 from hyperkube.machinery.clock import Clock, SystemClock, Timer
-from hyperkube.storage.feed import Feed, QueueWatch, Subscription, after_revision
 from hyperkube.storage.retention import Retention
 from hyperkube.storage.sorted_keys import SortedKeys
 from hyperkube.storage.store import (
@@ -30,6 +29,7 @@ from hyperkube.storage.store import (
     StoreUnavailable,
     TxnResult,
 )
+from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, after_revision
 
 FIRST_REVISION = 1
 """The revision of a store that was never written, as in etcd."""
@@ -80,7 +80,7 @@ class MemoryStore:
         self._log: list[tuple[StoreEvent, ...]] = []
         self._leases: dict[int, _Lease] = {}
         self._next_lease = 1
-        self._feed = Feed()
+        self._subscriptions = Subscriptions()
         self._watches: set[QueueWatch] = set()
         self._closed = False
         if history_seconds:
@@ -151,7 +151,7 @@ class MemoryStore:
             subscription = Subscription(
                 start, end, deliver, revision=self._revision, previous=previous, close=self._unsubscribe
             )
-            self._feed.add(subscription)
+            self._subscriptions.add(subscription)
             return subscription
 
     def grant_lease(self, seconds: int) -> int:
@@ -234,7 +234,7 @@ class MemoryStore:
             self._record(event)
         self._log.append(events)
         self._revision = revision
-        self._feed.publish(events, revision)
+        self._subscriptions.publish(events, revision)
 
     def _event(self, operation: Put | Delete, revision: int) -> StoreEvent | None:
         key = operation.key
@@ -298,13 +298,13 @@ class MemoryStore:
 
     def _unsubscribe(self, subscription: Subscription) -> None:
         with self._lock:
-            self._feed.remove(subscription)
+            self._subscriptions.remove(subscription)
 
     def _forget_watch(self, watch: QueueWatch) -> None:
         with self._lock:
             self._watches.discard(watch)
             if watch.subscription is not None:
-                self._feed.remove(watch.subscription)
+                self._subscriptions.remove(watch.subscription)
 
 
 def _revision_of(events: tuple[StoreEvent, ...]) -> int:

@@ -1,4 +1,4 @@
-"""The Store: etcd's shape, whoever implements it.
+"""The Store: etcd's shape, whatever implements it.
 
 Keys are text, one global revision counts every committed transaction, every key keeps its history until compaction.
 A write is durable before it is answered. The promises are checked by

@@ -6,9 +6,9 @@ from hyperkube_lib.watch_cache.watch_cache import StoreCache
 from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import StorageReadError
-from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Compare, Delete, Put
+from hyperkube.storage.subscriptions import Subscribable
 from hyperkube.testing.contracts.storage import StoreContract
 
 

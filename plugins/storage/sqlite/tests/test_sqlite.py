@@ -16,8 +16,8 @@ from hyperkube_storage.sqlite.group_commit import GroupCommit
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.store import Compacted, Compare, Delete, Put, StoreFull, StoreUnavailable
+from hyperkube.storage.subscriptions import Subscribable
 from hyperkube.testing.waiting import eventually as until
 
 

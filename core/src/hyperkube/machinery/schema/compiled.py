@@ -94,7 +94,7 @@ def compile_schema(schema: type[KubeSchema] | str) -> CompiledSchema:
     if compiled is None:
         compiled = CompiledSchema(schema_class)
         type.__setattr__(schema_class, "compiled_schema", compiled)
-    assert isinstance(compiled, CompiledSchema)  # noqa: S101 -- nobody else sets it
+    assert isinstance(compiled, CompiledSchema)  # noqa: S101 -- only this function sets it
     return compiled
 
 

@@ -149,7 +149,7 @@ class ProxierContract:
             proxier.close()
 
     def test_a_service_without_backends_refuses(self) -> None:
-        """Clients learn at once that nobody is there."""
+        """Clients learn at once that there is no endpoint."""
         proxier = self.build()
         try:
             proxier.sync(self.service())
@@ -159,7 +159,7 @@ class ProxierContract:
             proxier.close()
 
     def test_close_releases_the_ports_and_may_be_repeated(self) -> None:
-        """After `close` the port can be bound by somebody else."""
+        """After `close` the port can be bound by another process."""
         proxier = self.build()
         with answering(b"one") as backend:
             proxier.sync(self.service(backend))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from hyperkube.hookspecs.storage import Unreadable
-from hyperkube.storage.feed import Subscribable, Subscription
 from hyperkube.storage.store import (
     Compare,
     Delete,
@@ -23,6 +22,7 @@ from hyperkube.storage.store import (
     StoreWatch,
     TxnResult,
 )
+from hyperkube.storage.subscriptions import Subscribable, Subscription
 
 
 class Transformer(Protocol):

@@ -26,7 +26,7 @@ class ComponentHandler:
     def __init__(
         self, endpoints: ServerEndpoints, zpages: Zpages | None = None, pages: Mapping[str, Page] = MappingProxyType({})
     ) -> None:
-        """Take what is served; `pages` has what nobody else has, by path."""
+        """Take what is served; `pages` has what other components do not have, by path."""
         self._endpoints = endpoints
         self._zpages = zpages
         self._pages = {SLIS_PATH: self._indicators, **pages}
@@ -58,7 +58,7 @@ def metrics_text(body: bytes) -> Response:
 
 
 class OpenPort:
-    """A port for everybody, with a few pages; a `Handler`."""
+    """A port without authentication, with a few pages; a `Handler`."""
 
     def __init__(self, answer: Callable[[HttpRequest], Response | None]) -> None:
         """Take what answers; None from it means that there is no such page."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Collector(Protocol):
-    """What a registry asks when somebody reads the metrics."""
+    """What a registry asks when the metrics are read."""
 
     def collect(self) -> Iterable[Metric]:
         """Return families with their values as of now."""
@@ -41,7 +41,7 @@ class Leadership:
     """Tells whether this process leads: ``leader_election_master_status``."""
 
     def __init__(self, leads: Callable[[], Mapping[str, bool]]) -> None:
-        """Take what tells, by the lock's name; nothing where nobody is elected."""
+        """Take what tells, by the lock's name; nothing where there is no election."""
         self._leads = leads
 
     def collect(self) -> Iterator[Metric]:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol
 
+from hyperkube_lib.serving.body_writer import Body
 from hyperkube_lib.serving.exchange import Response
-from hyperkube_lib.serving.pump import Body
 from hyperkube_lib.serving.service import Incoming, Service
 
 

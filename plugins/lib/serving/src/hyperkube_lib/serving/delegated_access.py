@@ -38,7 +38,7 @@ class DelegatedAccess:
         Args:
             authentication: says who.
             authorization: is asked about all that is not open, for all but ``system:masters``.
-            open_paths: allowed to everybody; one that ends in ``*`` stands for all that begin with it.
+            open_paths: allowed to all users; one that ends in ``*`` stands for all that begin with it.
         """
         self._authentication = authentication
         self._authorization = authorization

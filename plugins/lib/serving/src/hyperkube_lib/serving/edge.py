@@ -100,7 +100,7 @@ class Edge:
         Args:
             request_seconds: how long requests under way may take.
             stream_seconds: over how long streams are ended, one after another; 0: all at once.
-            refuse: answers requests that come while others finish; without it nobody can connect any more.
+            refuse: answers requests that come while others finish; without it no client can connect any more.
         """
         if self._server is not None:
             self.loop.run(self._wind_down(self._server, request_seconds, stream_seconds, refuse))

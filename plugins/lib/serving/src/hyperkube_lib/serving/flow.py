@@ -17,7 +17,7 @@ OUT_BOUND = 256 * 1024
 
 
 class Inbox:
-    """What a client sent and nobody has read yet; `put` and `end` on the loop, `read` on any thread."""
+    """What a client sent and was not read yet; `put` and `end` on the loop, `read` on any thread."""
 
     def __init__(self, taken: Callable[[int], None] | None = None) -> None:
         """Make an empty inbox; `taken` is told, on the reader's thread, how many bytes each read removed."""
@@ -89,7 +89,7 @@ class Outflow:
             self._condition.notify_all()
 
     def close(self) -> None:
-        """Nothing can be sent any more; whoever waits gets the error."""
+        """Nothing can be sent any more; waiting threads get the error."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()

@@ -116,7 +116,7 @@ class EdgeLoop:
             self._woken = True
             try:
                 loop.call_soon_threadsafe(self._deliver)
-            except RuntimeError:  # closed between the look and the call: nobody is left to tell
+            except RuntimeError:  # closed between the look and the call: no one is left to tell
                 self._woken = False
 
     def _deliver(self) -> None:
@@ -170,7 +170,7 @@ class EdgeLoop:
             asyncio.set_event_loop(None)
             try:
                 loop.close()
-            except OSError as error:  # uvloop cannot let go of a TLS handshake that is under way; nobody waits for it
+            except OSError as error:  # uvloop cannot let go of a TLS handshake that is under way; nothing waits for it
                 self._logger.debug("the loop was left as it is: %s", error)
 
     def _complain(self, _loop: AsyncioLoop, context: dict[str, Any]) -> None:

@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import cast
 
 import httptools
+from hyperkube_lib.serving.body_writer import Body, BodyWriter
 from hyperkube_lib.serving.exchange import (
     Answer,
     Response,
     StreamResponse,
 )
-from hyperkube_lib.serving.pump import Body, Pump
 from hyperkube_lib.serving.reader import BODYLESS, RequestReader
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube_lib.serving.tls import peer_chain
@@ -92,8 +92,8 @@ class Connection(RequestReader):
             self._body_source.stop()
             self._body_source = None
         current, self._current = self._current, None
-        if current is not None and current.feed is not None:
-            current.feed.lost()
+        if current is not None and current.body_stream is not None:
+            current.body_stream.lost()
 
     def eof_received(self) -> bool:
         """The client sends no more; over plain TCP it may still wait for its answer. Tells whether to stay open."""
@@ -163,7 +163,7 @@ class Connection(RequestReader):
         if request.method in BODYLESS and not incoming.upgrade and not request.body and self._hot(incoming):
             return
         self._current = incoming
-        if incoming.feed is None:
+        if incoming.body_stream is None:
             incoming.long_running = self._is_long_running(request)
         self.service.submit(self, incoming)
 
@@ -211,7 +211,11 @@ class Connection(RequestReader):
             take_over(self, incoming, answer)
 
     def _respond(self, incoming: Incoming, answer: Response) -> None:
-        if self.service.draining or incoming.upgrade or (incoming.feed is not None and not incoming.feed.finished):
+        if (
+            self.service.draining
+            or incoming.upgrade
+            or (incoming.body_stream is not None and not incoming.body_stream.finished)
+        ):
             incoming.keep_alive = False
         close, head_only = not incoming.keep_alive, incoming.request.method == "HEAD"
         try:
@@ -228,9 +232,9 @@ class Connection(RequestReader):
             answer.source.close()
             self.end_body(broken=False)
         else:
-            pump = Pump(answer.source, self, loop=self._loop, logger=self.service.logger)
-            self._body_source = pump
-            pump.start()
+            writer = BodyWriter(answer.source, self, loop=self._loop, logger=self.service.logger)
+            self._body_source = writer
+            writer.start()
 
     def attach(self, body: Body) -> None:
         """Tell `body` when the client has caught up or gone away."""
@@ -245,7 +249,11 @@ class Connection(RequestReader):
             headers: of the answer, without those that frame the body.
             length: of the whole body if it is known; otherwise it is sent in chunks, or to HTTP/1.0 until the close.
         """
-        if self.service.draining or incoming.upgrade or (incoming.feed is not None and not incoming.feed.finished):
+        if (
+            self.service.draining
+            or incoming.upgrade
+            or (incoming.body_stream is not None and not incoming.body_stream.finished)
+        ):
             incoming.keep_alive = False
         if length is not None:
             framing = f"Content-Length: {length}\r\n"

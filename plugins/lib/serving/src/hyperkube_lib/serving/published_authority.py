@@ -22,10 +22,10 @@ _log = logging.getLogger("hyperkube.serving")
 
 
 class PublishedAuthority:
-    """Keeps the published authority in a file, which whoever reads it reads again when it has changed.
+    """Keeps the published authority in a file, which its readers read again when it has changed.
 
     As long as nothing is published, or the API server does not answer, the file holds an authority that has signed
-    nothing: nobody is believed, and TLS asks for certificates all the same.
+    nothing: no client is believed, and TLS asks for certificates all the same.
     """
 
     def __init__(self, client: Client, clock: Clock, folder: Path, *, tolerant: bool) -> None:

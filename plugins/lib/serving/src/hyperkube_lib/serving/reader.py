@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import httptools
 from hyperkube_lib.serving.exchange import HttpRequest, Response
-from hyperkube_lib.serving.feed import BodyFeed
+from hyperkube_lib.serving.request_body import RequestBody
 from hyperkube_lib.serving.service import Incoming, Service
 from hyperkube_lib.serving.wire import refusal, unknown_method
 
@@ -125,8 +125,8 @@ class RequestReader(asyncio.Protocol):
         incoming = self._incoming
         if incoming is None or self._deaf:
             return
-        if incoming.feed is not None:
-            incoming.feed.put(body)
+        if incoming.body_stream is not None:
+            incoming.body_stream.put(body)
             return
         self._body_bytes += len(body)
         if self._body_bytes > self.service.limits.max_body:
@@ -140,8 +140,8 @@ class RequestReader(asyncio.Protocol):
         self._head_bytes = 0
         if incoming is None or self._deaf:
             return
-        if incoming.feed is not None:
-            incoming.feed.finish()
+        if incoming.body_stream is not None:
+            incoming.body_stream.finish()
             return
         if self._body:
             body = self._body
@@ -181,7 +181,7 @@ class RequestReader(asyncio.Protocol):
         if headers.get("expect", "").lower() == "100-continue":
             self._invite()
         if incoming.long_running:
-            incoming.feed = BodyFeed(pause=self._pause_reading, resume=self._resume_reading)
+            incoming.body_stream = RequestBody(pause=self._pause_reading, resume=self._resume_reading)
             self._accept(incoming)
 
     def _is_long_running(self, request: HttpRequest) -> bool:

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import httptools
+from hyperkube_lib.serving.bandwidth import BandwidthLimit
 from hyperkube_lib.serving.connection import Connection
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
-from hyperkube_lib.serving.pace import Pace
 from hyperkube_lib.serving.service import Incoming
 from hyperkube_lib.serving.upgraded import Upgraded
 from hyperkube_lib.serving.websocket import BEARER_PREFIX
@@ -68,7 +68,7 @@ class Relay(asyncio.Protocol):
         self._held = 0
         self._reading = True
         rate = self._service.limits.stream_rate
-        self._down, self._up = Pace(rate), Pace(rate)
+        self._down, self._up = BandwidthLimit(rate), BandwidthLimit(rate)
         self._client_reads = True
 
     def start(self) -> None:
@@ -102,8 +102,8 @@ class Relay(asyncio.Protocol):
             self._transport.abort()
             return
         self._transport.write(self._request())
-        if self._incoming.feed is not None:
-            self._incoming.feed.attach(self._forward_body)
+        if self._incoming.body_stream is not None:
+            self._incoming.body_stream.attach(self._forward_body)
 
     def data_received(self, data: bytes) -> None:
         """Part of the answer, or, after the upgrade, bytes for the client."""
@@ -139,7 +139,7 @@ class Relay(asyncio.Protocol):
         held, self._held = self._held, 0
         if self._client is not None and held:
             self._client.took(held)
-        if self._client is None and self._incoming.feed is not None:
+        if self._client is None and self._incoming.body_stream is not None:
             self._forward_body()
 
     # its answer, from the parser
@@ -249,7 +249,7 @@ class Relay(asyncio.Protocol):
             lines += ["Connection: Upgrade", f"Upgrade: {request.headers['upgrade']}"]
         else:
             lines.append("Connection: close")
-        if self._incoming.feed is not None:
+        if self._incoming.body_stream is not None:
             length = request.headers.get("content-length")
             lines.append(f"Content-Length: {length}" if length else "Transfer-Encoding: chunked")
         elif request.body or request.method in {"POST", "PUT", "PATCH"}:
@@ -257,19 +257,19 @@ class Relay(asyncio.Protocol):
         return lines
 
     def _forward_body(self) -> None:
-        feed = self._incoming.feed
-        if feed is None or self._transport is None or not self._writable:
+        body = self._incoming.body_stream
+        if body is None or self._transport is None or not self._writable:
             return
-        if feed.broken:
+        if body.broken:
             self._transport.abort()
             return
         chunked = not self._incoming.request.headers.get("content-length")
-        data = feed.take()
+        data = body.take()
         if data:
             self._transport.write(chunk((data,)) if chunked else data)
-        if feed.finished and chunked:
+        if body.finished and chunked:
             self._transport.write(LAST_CHUNK)
-            self._incoming.feed = None
+            self._incoming.body_stream = None
 
     def _upgrade(self, rest: bytes) -> None:
         """The other server has agreed: from here on bytes pass unread."""

@@ -19,9 +19,9 @@ from hyperkube_lib.serving.exchange import (
     Response,
     StreamResponse,
 )
-from hyperkube_lib.serving.feed import BodyFeed
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.loop import EdgeLoop
+from hyperkube_lib.serving.request_body import RequestBody
 from hyperkube_lib.serving.tls import client_context
 from hyperkube_lib.serving.wire import compressed, plain, refusal
 from hyperkube_lib.serving.workers import WorkerPool
@@ -44,7 +44,7 @@ class Incoming:
 
     Attributes:
         upgrade: ``websocket``, ``spdy/3.1`` or another token in lower case; empty for an ordinary request.
-        feed: the body as it comes, for long-running requests; others have it whole in `request.body`.
+        body_stream: the body as it comes, for long-running requests; others have it whole in `request.body`.
         deadline: when it is answered 504, on the service's clock; 0 for never.
         http_1_0: the client may not know chunks.
         answered: an answer has been begun; a later one is dropped.
@@ -56,11 +56,16 @@ class Incoming:
     upgrade: str = ""
     gzip: bool = False
     long_running: bool = False
-    feed: BodyFeed | None = None
+    body_stream: RequestBody | None = None
     deadline: float = 0.0
     http_1_0: bool = False
     answered: bool = False
     counted: bool = False
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether the client is still sending the body."""
+        return self.body_stream is not None and not self.body_stream.finished
 
 
 class Connected(Protocol):
@@ -213,7 +218,7 @@ class Service:
 
 
 def discard(answer: Answer) -> None:
-    """Let go of an answer that nobody waits for any more."""
+    """Let go of an answer that is not waited for any more."""
     if isinstance(answer, StreamResponse):
         answer.source.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hyperkube_lib.serving.body_writer import BodyWriter
 from hyperkube_lib.serving.connection import Connection
 from hyperkube_lib.serving.exchange import (
     ExecUpgrade,
@@ -11,7 +12,6 @@ from hyperkube_lib.serving.exchange import (
     Response,
     StreamResponse,
 )
-from hyperkube_lib.serving.pump import Pump
 from hyperkube_lib.serving.service import Incoming
 from hyperkube_lib.serving.spdy_streams import EXEC_PROTOCOLS, FORWARD_PROTOCOL, SpdyChannels, SpdyPortStreams
 from hyperkube_lib.serving.upgraded import Upgraded, serve_on_thread
@@ -82,11 +82,11 @@ def _watch(connection: Connection, greeting: bytes, answer: StreamResponse, *, b
     service = connection.service
     socket = WebSocket(service)
     body = WebSocketBody(socket, binary=binary)
-    pump = Pump(answer.source, body, loop=service.loop, logger=service.logger)
-    body.pump = pump
-    socket.caught_up = pump.resume
+    writer = BodyWriter(answer.source, body, loop=service.loop, logger=service.logger)
+    body.writer = writer
+    socket.caught_up = writer.resume
     _begin(connection, socket, greeting)
-    pump.start()
+    writer.start()
 
 
 def _exec(connection: Connection, greeting: bytes, answer: ExecUpgrade, protocol: str) -> None:

@@ -215,7 +215,7 @@ class WebSocketBody:
     def __init__(self, socket: WebSocket, *, binary: bool) -> None:
         self._socket = socket
         self._binary = binary
-        self.pump: Any = None
+        self.writer: Any = None
         socket.listener = self
 
     @property
@@ -244,4 +244,4 @@ class WebSocketBody:
 
     def ended(self) -> None:
         """The client is gone."""
-        self.pump.stop()
+        self.writer.stop()

@@ -1,7 +1,7 @@
 """What an operator looks up in one server: ``/statusz`` (what runs, since when), ``/flagz`` (with which flags).
 
 Plain text unless the Accept header names the whole kind: ``application/json;g=config.k8s.io;v=v1beta1;as=Statusz``.
-Kubernetes separates names from values by a character chosen at random, so that nobody parses the text; here it is
+Kubernetes separates names from values by a character chosen at random, so that the text is not parsed; here it is
 always the same.
 
 Source: kubernetes apiserver ``pkg/server/statusz`` and ``pkg/server/flagz``; the gates are on since 1.36.
@@ -55,7 +55,7 @@ class Zpages:
         Args:
             name: the server's, e.g. ``kube-scheduler``.
             clock: when it was started is now.
-            flags: values as they would be typed, by name; None where nobody gave any, as in a server within a test.
+            flags: values as they would be typed, by name; None where none were given, as in a server within a test.
             paths: what the server offers, asked when the page is.
             gates: ComponentStatusz and ComponentFlagz close the pages.
         """

@@ -19,7 +19,6 @@ from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION, ResourceCache
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Expired, Timeout
-from hyperkube.storage.feed import Subscribable, Subscription
 from hyperkube.storage.store import (
     Compacted,
     EventBatch,
@@ -30,6 +29,7 @@ from hyperkube.storage.store import (
     StoreWatch,
     prefix_end,
 )
+from hyperkube.storage.subscriptions import Subscribable, Subscription
 
 DEFAULT_TIMEOUT = 3.0
 """Seconds that a read waits for the cache. Source: kubernetes apiserver ``pkg/storage/cacher`` (blockTimeout)."""

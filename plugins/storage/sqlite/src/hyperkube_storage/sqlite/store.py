@@ -32,7 +32,6 @@ from hyperkube_storage.sqlite.work import (
 
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import UsageError
-from hyperkube.storage.feed import Feed, QueueWatch, Subscription, after_revision
 from hyperkube.storage.memory import FIRST_REVISION, check_distinct
 from hyperkube.storage.retention import DEFAULT_SECONDS
 from hyperkube.storage.store import (
@@ -49,6 +48,7 @@ from hyperkube.storage.store import (
     StoreUnavailable,
     TxnResult,
 )
+from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, after_revision
 
 FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 """After these nobody knows what is on the disk: the store refuses everything until it is opened again."""
@@ -78,7 +78,7 @@ class SqliteStore:
         self._revision = max(found.revision, FIRST_REVISION)
         self._compacted = found.compacted
         self._leases = found.leases
-        self._feed = Feed()
+        self._subscriptions = Subscriptions()
         self._watches: set[QueueWatch] = set()
         self._failed: StoreError | None = None
         self._closing = self._closed = False
@@ -262,7 +262,7 @@ class SqliteStore:
         for work in batch_of_work:
             work.decide(batch)
         try:
-            events = self._events(batch.rows) if self._feed else ()
+            events = self._events(batch.rows) if self._subscriptions else ()
             if batch.rows or any(work.writes for work in batch_of_work):
                 self._write(batch.rows, batch_of_work)
         except sqlite3.Error as error:
@@ -305,7 +305,7 @@ class SqliteStore:
             for work in batch_of_work:
                 work.done()
             for revision, group in groupby(events, key=lambda event: event.revision):
-                self._feed.publish(tuple(group), revision)
+                self._subscriptions.publish(tuple(group), revision)
         for work in batch_of_work:
             work.finish()
         self._maintenance.wrote(sum(len(row.value) + ROW_OVERHEAD for row in batch.rows))
@@ -313,7 +313,7 @@ class SqliteStore:
     def _events(self, new: Sequence[Row]) -> Sequence[StoreEvent]:
         """Return the new rows as events; previous values are read from the disk only if somebody wants them."""
         known = {row.id: row for row in new}
-        if self._feed.needs_previous:
+        if self._subscriptions.needs_previous:
             with self.database.reader() as connection:
                 return [rows.event(row, rows.previous_of(connection, row, known)) for row in new]
         previous = {row.id: known.get(row.previous) or self._without_value(row) for row in new}
@@ -346,12 +346,12 @@ class SqliteStore:
         subscription = Subscription(
             start, end, deliver, revision=self._revision, previous=previous, close=self._unsubscribe
         )
-        self._feed.add(subscription)
+        self._subscriptions.add(subscription)
         return subscription
 
     def _unsubscribe(self, subscription: Subscription) -> None:
         with self._lock:
-            self._feed.remove(subscription)
+            self._subscriptions.remove(subscription)
 
     def _report_progress(self, watch: QueueWatch) -> None:
         with self._lock:
@@ -361,4 +361,4 @@ class SqliteStore:
         with self._lock:
             self._watches.discard(watch)
             if watch.subscription is not None:
-                self._feed.remove(watch.subscription)
+                self._subscriptions.remove(watch.subscription)

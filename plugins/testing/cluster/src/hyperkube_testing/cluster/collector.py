@@ -22,7 +22,7 @@ class CollectorPause:
 
     @contextmanager
     def __call__(self) -> Iterator[None]:
-        """Collect nothing in the context, unless somebody else asks for it."""
+        """Collect nothing in the context, unless another part of the program asks for it."""
         with self._lock:
             if not self._depth:
                 self._was_on = gc.isenabled()

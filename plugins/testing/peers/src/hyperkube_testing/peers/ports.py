@@ -11,7 +11,7 @@ _LOWEST, _HIGHEST = 12000, 29999
 
 
 def free_port() -> int:
-    """Return a port of 127.0.0.1 that nobody listens on, and that no outgoing connection takes."""
+    """Return a port of 127.0.0.1 that no process listens on, and that no outgoing connection takes."""
     for port in random.SystemRandom().sample(range(_LOWEST, _HIGHEST + 1), 100):
         with socket.socket() as probe:
             try:

@@ -20,8 +20,8 @@ from hyperkube_lib.transformed_store import Transformer, Transformers, transform
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
 from hyperkube.plugin.settings import PluginSettings
-from hyperkube.storage.feed import Subscribable
 from hyperkube.storage.store import Store
+from hyperkube.storage.subscriptions import Subscribable
 
 
 @dataclass(frozen=True, slots=True)

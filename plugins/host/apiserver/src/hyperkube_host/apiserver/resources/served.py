@@ -21,7 +21,7 @@ from hyperkube.machinery.groups import GroupResource, GroupVersionKind
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
-from hyperkube.storage.feed import Subscribable
+from hyperkube.storage.subscriptions import Subscribable
 
 OWNERS_INDEX = "metadata.ownerReferences.uid"
 Parsed: TypeAlias = list[Object]

@@ -1,26 +1,26 @@
 """How fast bytes may pass."""
 
 import pytest
+from hyperkube_lib.serving.bandwidth import BandwidthLimit
 from hyperkube_lib.serving.limits import EdgeLimits
-from hyperkube_lib.serving.pace import Pace
 
 
 def test_without_a_rate_nobody_waits():
-    assert Pace(0).spend(1 << 30, 5.0) == 0.0
+    assert BandwidthLimit(0).spend(1 << 30, 5.0) == 0.0
 
 
 def test_bytes_are_waited_for_as_long_as_they_should_have_taken():
-    pace = Pace(100)
+    limit = BandwidthLimit(100)
 
-    assert pace.spend(50, 10.0) == pytest.approx(0.5)
-    assert pace.spend(50, 10.0) == pytest.approx(1.0)
+    assert limit.spend(50, 10.0) == pytest.approx(0.5)
+    assert limit.spend(50, 10.0) == pytest.approx(1.0)
 
 
 def test_rest_is_not_saved_up():
-    pace = Pace(100)
-    pace.spend(100, 0.0)
+    limit = BandwidthLimit(100)
+    limit.spend(100, 0.0)
 
-    assert pace.spend(100, 60.0) == pytest.approx(1.0)
+    assert limit.spend(100, 60.0) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ ENOUGH = 256 * 1024
 """Bytes waiting from which the client is asked to pause."""
 
 
-class BodyFeed:
-    """Holds what came until somebody takes it; on the loop only."""
+class RequestBody:
+    """Holds what came until it is taken; on the loop only."""
 
     __slots__ = ("_chunks", "_pause", "_resume", "_size", "_taker", "broken", "finished")
 

@@ -34,7 +34,7 @@ class Body(Protocol):
         """The client is gone or the server closes: let go; idempotent."""
 
 
-class Pump:
+class BodyWriter:
     """Drains a source whenever it rings and the client keeps up.
 
     A client that does not keep up is left alone: the source holds what it has, in its own bounds, and the connection's

@@ -61,7 +61,7 @@ class Subscribable(Protocol):
         """
 
 
-class Feed:
+class Subscriptions:
     """The subscriptions of one store; every method is called with the store's own lock held."""
 
     def __init__(self) -> None:
@@ -84,7 +84,7 @@ class Feed:
         self._subscriptions = tuple(other for other in self._subscriptions if other is not subscription)
 
     def publish(self, events: tuple[StoreEvent, ...], revision: int) -> None:
-        """Hand one revision's events to everybody."""
+        """Hand one revision's events to all subscriptions."""
         for subscription in self._subscriptions:
             subscription.offer(events, revision)
 

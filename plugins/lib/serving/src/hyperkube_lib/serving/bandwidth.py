@@ -1,4 +1,4 @@
-"""How fast bytes may pass: whoever has sent more than a second allows rests until the average is right again.
+"""How fast bytes may pass: a connection that has sent more than a second allows rests until the average is right again.
 
 Source of the behaviour: kubernetes ``pkg/capabilities`` (PerConnectionBandwidthLimitBytesPerSec), go-flowrate.
 """
@@ -6,11 +6,11 @@ Source of the behaviour: kubernetes ``pkg/capabilities`` (PerConnectionBandwidth
 from __future__ import annotations
 
 
-class Pace:
+class BandwidthLimit:
     """One way of one connection.
 
     Attributes:
-        resting: whether its reader was told to wait; kept by whoever reads.
+        resting: whether its reader was told to wait; kept by the reader.
     """
 
     __slots__ = ("_free_at", "_rate", "resting")

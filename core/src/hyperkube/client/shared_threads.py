@@ -1,11 +1,11 @@
-"""A few threads that give turns to many: what has nothing to do costs no thread.
+"""A few threads that many tasks share: what has nothing to do costs no thread.
 
-An in-process informer never waits for a network: it looks what there is, hands it on, and is done until something
-rings. A hundred of them as a hundred threads cost their stacks, and wakings that take the interpreter from whoever
-caused them. Here each has a `Seat`; of one seat never two turns at a time, so what it hands on stays in order.
+An in-process informer never waits for a network: it looks what there is, hands it on, and is done until it is woken.
+A hundred of them as a hundred threads cost their stacks, and wake-ups that take the interpreter from the thread that
+caused them. Here each is a `SharedTask`; of one task never two steps run at a time, so what it hands on stays in order.
 
-A turn that takes long (it should not) holds up nobody for long: when others have waited for `PATIENCE` seconds, one
-more thread is started.
+A step that takes long (it should not) does not hold up the others for long: when a task has waited for `PATIENCE`
+seconds, one more thread is started.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from hyperkube.machinery.clock import Clock, SystemClock
 THREADS = 2
 MOST_THREADS = 16
 PATIENCE = 0.5
-"""Seconds that a seat waits for a thread before there is one more."""
+"""Seconds that a task waits for a thread before there is one more."""
 LEAVE_SECONDS = 5.0
 
-Turn = Callable[[], float | None]
-"""Does what there is to do without waiting; returns the seconds of rest before its next turn, None until it is rung."""
+Step = Callable[[], float | None]
+"""Does what there is to do without waiting; returns the seconds until the next step, None to rest until it is woken."""
 
 _logger = logging.getLogger("hyperkube.informer")
 
 
-class Turns:
-    """The threads; they start with the first ring and end with `close`. All methods are thread-safe.
+class SharedThreads:
+    """The threads; they start with the first wake-up and end with `close`. All methods are thread-safe.
 
     Args:
         name: what the threads' names begin with.
-        clock: has the thread on which it is seen that turns take long.
+        clock: has the thread on which it is noticed that steps take long.
     """
 
     def __init__(self, name: str, clock: Clock) -> None:
@@ -43,19 +43,19 @@ class Turns:
         self._clock = clock
         self._time = SystemClock()  # rests are the machine's time, whatever the cluster's is
         self._changed = threading.Condition()
-        self._due: list[tuple[float, int, Seat]] = []
+        self._due: list[tuple[float, int, SharedTask]] = []
         self._order = itertools.count()
         self._idle = 0
         self._looking = False
         self._threads: list[threading.Thread] = []
         self._closed = False
 
-    def seat(self, turn: Turn) -> Seat:
-        """Return a seat whose `Seat.ring` asks for a turn."""
-        return Seat(self, turn)
+    def task(self, step: Step) -> SharedTask:
+        """Return a task that does `step` after each `SharedTask.wake`."""
+        return SharedTask(self, step)
 
     def close(self) -> None:
-        """Give no more turns and end the threads; idempotent."""
+        """Run no more steps and end the threads; idempotent."""
         with self._changed:
             self._closed = True
             self._due.clear()
@@ -64,13 +64,13 @@ class Turns:
             if thread is not threading.current_thread():
                 thread.join(LEAVE_SECONDS)
 
-    def queue(self, seat: Seat, seconds: float = 0.0) -> None:
-        """Give `seat` a turn after so many seconds; for seats only."""
+    def queue(self, task: SharedTask, seconds: float = 0.0) -> None:
+        """Run `task` after so many seconds; for tasks only."""
         due = self._time.monotonic() + seconds
         with self._changed:
             if self._closed:
                 return
-            heapq.heappush(self._due, (due, next(self._order), seat))
+            heapq.heappush(self._due, (due, next(self._order), task))
             if self._idle:
                 self._changed.notify()
             elif len(self._threads) < THREADS:
@@ -89,7 +89,7 @@ class Turns:
             self._clock.call_later(PATIENCE, self._look)
 
     def _look(self) -> None:
-        """Add a thread if all have been busy while somebody waited."""
+        """Add a thread if all have been busy while a task waited."""
         with self._changed:
             self._looking = False
             if self._closed or self._idle or not self._due:
@@ -99,59 +99,60 @@ class Turns:
             self._look_later()
 
     def _run(self) -> None:
-        while (seat := self._next()) is not None:
-            seat.take_turn()
+        while (task := self._next()) is not None:
+            task.run()
 
-    def _next(self) -> Seat | None:
+    def _next(self) -> SharedTask | None:
         with self._changed:
             while not self._closed:
                 wait = self._due[0][0] - self._time.monotonic() if self._due else None
                 if wait is not None and wait <= 0:
-                    seat = heapq.heappop(self._due)[2]
+                    task = heapq.heappop(self._due)[2]
                     if self._due and not self._idle:
                         self._look_later()
-                    return seat
+                    return task
                 self._idle += 1
                 self._changed.wait(wait)
                 self._idle -= 1
             return None
 
 
-class Seat:
-    """One of the many: rung from any thread, called on one at a time."""
+class SharedTask:
+    """One of the many: woken from any thread, run on one at a time."""
 
-    def __init__(self, turns: Turns, turn: Turn) -> None:
-        self._turns = turns
-        self._turn = turn
+    def __init__(self, threads: SharedThreads, step: Step) -> None:
+        self._threads = threads
+        self._step = step
         self._lock = threading.Lock()
         self._queued = False
-        self._rung = False
+        self._woken = False
         self._left = False
         self._at_work: int | None = None
         self._resting = threading.Event()
         self._resting.set()
 
-    def ring(self) -> None:
-        """Ask for a turn: soon, and after the present one if there is one; many rings may be answered by one turn."""
+    def wake(self) -> None:
+        """Ask for a step: soon, and after the present one if there is one; one step may answer many wake-ups."""
         with self._lock:
             if self._queued or self._left:
                 return
             if self._at_work is not None:
-                self._rung = True
+                # The step under way may have looked before the news came: it is followed by another one.
+                self._woken = True
                 return
             self._queued = True
-        self._turns.queue(self)
+        self._threads.queue(self)
 
-    def leave(self) -> None:
-        """Have no more turns; returns when the present one has ended, unless it is what calls this. Idempotent."""
+    def stop(self) -> None:
+        """Run no more; returns when the present step has ended, unless that is what calls this. Idempotent."""
         with self._lock:
             self._left = True
             within = self._at_work == threading.get_ident()
         if not within:
             self._resting.wait(LEAVE_SECONDS)
 
-    def take_turn(self) -> None:
-        """Do it; for the threads."""
+    def run(self) -> None:
+        """Do one step; for the threads."""
         with self._lock:
             self._queued = False
             if self._left:
@@ -160,17 +161,19 @@ class Seat:
             self._resting.clear()
         rest: float | None = None
         try:
-            rest = self._turn()
-        except Exception:  # one seat's bug must not take the thread from the others
-            _logger.exception("a turn failed")
+            rest = self._step()
+        except Exception:  # one task's bug must not take the thread from the others
+            _logger.exception("a step of a task failed")
         finally:
             with self._lock:
                 self._at_work = None
                 self._resting.set()
-                if self._rung and rest is None:
+                # Queued under the same lock that `wake` takes: a wake-up either sees the step at work and is
+                # answered here, or sees it at rest and queues the task itself. None is lost, none queues twice.
+                if self._woken and rest is None:
                     rest = 0.0
-                self._rung = False
+                self._woken = False
                 self._queued = rest is not None and not self._left
                 again = self._queued
             if again and rest is not None:
-                self._turns.queue(self, rest)
+                self._threads.queue(self, rest)
