@@ -10,6 +10,7 @@ from hyperkube.machinery.codecs import json
     [
         ("", "unexpected end of JSON input"),
         ("{", "unexpected end of JSON input"),
+        ("\ufeff{}", "invalid character 'ï' looking for beginning of value"),
         ("[] x", "invalid character 'x' after top-level value"),
         ('{"a" 1}', "invalid character '1' after object key"),
         ('{"a":tru}', "invalid character '}' in literal true (expecting 'e')"),

@@ -107,12 +107,16 @@ def test_lists_are_joined_from_the_messages_of_their_items():
     assert codec.decode(joined, lambda _version, _kind: pods)["items"] == objects
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"k8s"], ids=["empty", "json", "short"])
-def test_what_does_not_begin_with_the_magic_is_refused(body):
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [(b"", "empty data"), (b"k8s\x00", "empty body"), (b"{}", NOT_PROTOBUF), (b"k8s", NOT_PROTOBUF)],
+    ids=["empty", "magic", "json", "short"],
+)
+def test_what_is_no_envelope_is_refused(body, why):
     with pytest.raises(ProtobufError) as refusal:
         open_envelope(body)
 
-    assert str(refusal.value) == NOT_PROTOBUF
+    assert str(refusal.value) == why
 
 
 @pytest.mark.parametrize("message", [b"\x0a", b"\x0a\x05a", b"\x0f"], ids=["no length", "cut", "wire type 7"])

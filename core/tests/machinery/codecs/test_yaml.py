@@ -37,9 +37,18 @@ def test_only_the_first_document_is_read():
     ("body", "text"),
     [
         (b"a: [", "yaml: line 1: did not find expected node content"),
-        (b"a: b: c", "yaml: line 1: mapping values are not allowed in this context"),
+        (b"a: b: c", "yaml: mapping values are not allowed in this context"),
         (b"a: .inf", "json: unsupported value: +Inf"),
         (b"? [a]\n: b", "yaml: invalid map key"),
+        (b"a: v1\n\tb: c\n", "yaml: line 2: found a tab character that violates indentation"),
+        (b'{"a":"b"', "yaml: line 1: did not find expected ',' or '}'"),
+        (b"a:\n  - b\n c: d\n", "yaml: line 2: did not find expected key"),
+        (b"a: *x", "yaml: unknown anchor 'x' referenced"),
+        (b"data:\n  null: x\n", 'unsupported map key of type: %!s(<nil>), key: <nil>, value: "x"'),
+        (
+            b"~: [1, true, {b: 1.5}]",
+            "unsupported map key of type: %!s(<nil>), key: <nil>, value: []interface {}{1, true,",
+        ),
     ],
 )
 def test_what_cannot_be_json_is_refused(body, text):

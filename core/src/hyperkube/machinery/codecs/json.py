@@ -76,6 +76,18 @@ def _mended(value: Any) -> Any:
     return value
 
 
+def literals(body: bytes) -> list[str]:
+    """Return the numbers of a JSON document that are not written as integers, as they are written."""
+    found: list[str] = []
+
+    def note(literal: str) -> float:
+        found.append(literal)
+        return float(literal)
+
+    json.loads(body.decode("utf-8", "replace"), parse_float=note, strict=False)
+    return found
+
+
 def may_have_duplicates(body: bytes, value: Any) -> bool:
     """Tell whether a body may hold duplicate members; `value` is what was read from it.
 

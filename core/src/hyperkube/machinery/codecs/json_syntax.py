@@ -31,6 +31,10 @@ def syntax_error(text: str) -> str:
 
 
 def _quoted(character: str) -> str:
+    """Return a character as Go quotes it: of one beyond ASCII it has met the first byte only."""
+    if ord(character) > 0x7F:
+        byte = chr(character.encode()[0])
+        return f"'{byte}'" if byte.isprintable() else f"'\\u{ord(byte):04x}'"
     if character == "'":
         return "'\\''"
     if character == '"':

@@ -40,8 +40,12 @@ def open_envelope(body: bytes) -> Envelope:
     Raises:
         ProtobufError: the body does not begin as it must, or is broken.
     """
+    if not body:
+        raise ProtobufError("empty data")
     if not body.startswith(MAGIC):
         raise ProtobufError(NOT_PROTOBUF)
+    if len(body) == len(MAGIC):
+        raise ProtobufError("empty body")
     try:
         fields = read_numbers(body[len(MAGIC) :])
         type_meta = read_numbers(fields.get(1, b""))

@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from hyperkube.machinery.field import quote
+
 _BOOLS = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
     **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
@@ -17,6 +19,7 @@ _BOOLS = {
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _INT = re.compile(r"[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_ALIAS = re.compile(r"\*([0-9A-Za-z_-]+)")
 _SPECIAL = {".inf": math.inf, "+.inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
 _STRING_TAG = "tag:yaml.org,2002:str"
 _TAGS = "tag:yaml.org,2002:"
@@ -48,7 +51,7 @@ def loads(body: bytes) -> tuple[Any, list[str]]:
         _refuse_depth(body)
         node = next(iter(_nodes(body)), None)
     except yaml.YAMLError as error:
-        raise YamlError(_why(error)) from error
+        raise YamlError(_why(error, body)) from error
     except UnicodeDecodeError as error:
         raise YamlError(f"yaml: {error}") from error
     duplicates: list[str] = []
@@ -129,11 +132,25 @@ _PROBLEMS = {
 }
 
 
-def _why(error: Any) -> str:
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+def _why(error: Any, body: bytes) -> str:
+    """Return what go-yaml v2 says of a syntax error: it counts lines from 0, and names none for the first.
+
+    Source: gopkg.in/yaml.v2 ``decode.go`` (parser.fail).
+    """
+    from yaml.composer import ComposerError
+    from yaml.scanner import ScannerError
+
+    mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     problem = getattr(error, "problem", None) or str(error)
+    if isinstance(error, ComposerError) and mark is not None and problem == "found undefined alias":
+        alias = _ALIAS.match(body.decode("utf-8", "replace").splitlines()[mark.line], mark.column)
+        return f"yaml: unknown anchor '{alias[1] if alias else ''}' referenced"
     problem = next((text for start, text in _PROBLEMS.items() if problem.startswith(start)), problem)
-    line = mark.line + (1 if mark.line == 0 else 0) if mark is not None else 0
+    line = 0
+    if mark is not None and mark.line:
+        line = mark.line + (1 if isinstance(error, ScannerError) else 0)
+    elif context is not None:
+        line = context.line
     return f"yaml: line {line}: {problem}" if line else f"yaml: {problem}"
 
 
@@ -159,7 +176,7 @@ def _fill(members: dict[str, Any], node: Any, duplicates: list[str], built: dict
     merged: dict[str, Any] = {}
     met: set[str] = set()
     for key_node, value_node in node.value:
-        key = _key(key_node)
+        key = _key(key_node, value_node)
         if key is _MERGE:
             sources = value_node.value if value_node.id == "sequence" else [value_node]
             for source in sources:
@@ -173,18 +190,39 @@ def _fill(members: dict[str, Any], node: Any, duplicates: list[str], built: dict
         members.setdefault(key, value)
 
 
-def _key(node: Any) -> Any:
-    """Return a key as JSON's text."""
+def _key(node: Any, value_node: Any) -> Any:
+    """Return a key as JSON's text.
+
+    Raises:
+        YamlError: JSON has no such key: a collection, or null.
+    """
     if node.id != "scalar":
         raise YamlError(f"yaml: invalid map key: {node.value!r}")
     if node.tag == _PLAIN and node.value == "<<":
         return _MERGE
     value = _scalar(node)
     if value is None:
-        return "null"
+        shown = _go_syntax(_build(value_node, [], {}))
+        raise YamlError(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}")
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def _go_syntax(value: Any) -> str:
+    """Return a value as Go's ``%+#v`` writes it."""
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, dict):
+        members = ", ".join(f"{quote(name)}:{_go_syntax(member)}" for name, member in sorted(value.items()))
+        return f"map[interface {{}}]interface {{}}{{{members}}}"
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(_go_syntax(item) for item in value)}}}"
+    return _written(value)
 
 
 def _scalar(node: Any) -> Any:

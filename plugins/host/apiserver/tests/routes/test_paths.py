@@ -5,6 +5,7 @@ import pytest
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
+from hyperkube.machinery.codecs.protobuf import open_envelope
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 
@@ -12,6 +13,7 @@ pytest.importorskip("hyperkube_api.apps", reason="needs the API groups")
 
 MUX = ["/", "/apis", "/apis/", "/apis/apps", "/apis/apps/", "/healthz", "/livez/ping", "/openapi/v2", "/openapi/v3"]
 WEB_SERVICES = ["/api", "/api/", "/api/v1", "/api/v1/", "/apis/apps/v1", "/version", "/version/", "/openid/v1/jwks"]
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 PLAIN_404 = "404 page not found\n"
 
 
@@ -24,8 +26,8 @@ def server():
     server.close()
 
 
-def ask(server, path, method="GET"):
-    return server.handler.handle(HttpRequest(method=method, path=path, headers={"accept": "*/*"}, user=LOOPBACK))
+def ask(server, path, method="GET", accept="*/*"):
+    return server.handler.handle(HttpRequest(method=method, path=path, headers={"accept": accept}, user=LOOPBACK))
 
 
 def reason(answer):
@@ -114,3 +116,28 @@ def test_a_binding_without_a_target_is_no_answer_of_validation(server):
     answer = server.handler.handle(HttpRequest(method="POST", path=path, headers=headers, body=body, user=LOOPBACK))
 
     assert (answer.status, orjson.loads(answer.body)["message"]) == (500, "target.name: Required value")
+
+
+@pytest.mark.parametrize("path", ["/api", "/apis", "/apis/apps", "/apis/apps/v1", "/api/v1"])
+def test_discovery_is_written_as_protobuf_too(server, path):
+    answer = ask(server, path, accept=PROTOBUF)
+
+    assert dict(answer.headers)["Content-Type"] == PROTOBUF
+    assert open_envelope(answer.body).kind == orjson.loads(ask(server, path).body)["kind"]
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "application/yaml", PROTOBUF])
+def test_aggregated_discovery_has_every_form(server, media_type):
+    wanted = f"{media_type};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+    answer = ask(server, "/apis", accept=wanted)
+
+    assert dict(answer.headers)["Content-Type"] == wanted
+    assert b"APIGroupDiscoveryList" in answer.body
+
+
+@pytest.mark.parametrize("accept", ["application/yaml", "application/xml", PROTOBUF])
+def test_openapi_v2_is_json_or_its_own_protobuf(server, accept):
+    answer = ask(server, "/openapi/v2", accept=accept)
+
+    assert (answer.status, answer.body) == (406, b"")

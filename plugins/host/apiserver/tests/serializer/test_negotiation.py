@@ -38,6 +38,18 @@ def test_a_table_is_not_acceptable_where_there_is_none():
         negotiate(TABLE)
 
 
+@pytest.mark.parametrize("accept", ["application/json;g=meta.k8s.io;v=v1", "application/json;v=v1"])
+def test_a_kind_without_its_name_is_asked_for_in_vain(accept):
+    with pytest.raises(NotAcceptable):
+        negotiate(accept, transforms=True)
+
+
+def test_media_types_and_parameters_are_told_apart_by_case():
+    with pytest.raises(NotAcceptable, match="406: Not Acceptable"):
+        check_accepted("APPLICATION/JSON", (JSON,))
+    assert negotiate("application/json;AS=Table;G=meta.k8s.io;V=v1", transforms=True) == Format()
+
+
 def test_a_type_that_nobody_produces_is_refused_by_the_router():
     with pytest.raises(NotAcceptable, match="406: Not Acceptable"):
         check_accepted("text/html", (JSON, YAML))

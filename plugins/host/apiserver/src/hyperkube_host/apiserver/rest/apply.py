@@ -22,6 +22,7 @@ from hyperkube.machinery.errors import BadRequest, NotFound
 from hyperkube.machinery.field import Path, required
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 
 
 def apply(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
@@ -84,27 +85,29 @@ def _read(request: ApiRequest) -> Document:
     try:
         document = read_yaml(request.body)
     except YamlError as error:
-        raise BadRequest(f"error decoding YAML: {error}") from error
+        raise BadRequest(f"error decoding YAML: error converting YAML to JSON: {error}") from error
+    if document.value is None:
+        document.value = {}
     if not isinstance(document.value, dict):
-        raise BadRequest("error decoding YAML: the patch is no object")
+        mismatch = TypeMismatch(shown(document.value), "map[string]interface {}")
+        raise BadRequest(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {mismatch}")
     return document
 
 
 def _check(expected: GroupVersionKind, document: Document) -> None:
-    """Refuse what needs no current object to be known as wrong.
+    """Refuse a document of another kind, or one that does not say of which.
+
+    Source: kubernetes apimachinery ``pkg/util/managedfields/internal/versioncheck.go``.
 
     Raises:
-        BadRequest: the document is of another kind, or does not say of which.
+        BadRequest: it is.
     """
     applied: Object = document.value
-    api_version, kind = applied.get("apiVersion"), applied.get("kind")
-    if not api_version or not kind:
-        missing = "Kind" if not kind else "apiVersion"
-        raise BadRequest(f"Object '{missing}' is missing in '{_text(applied)}'")
+    texts = (applied.get("apiVersion"), applied.get("kind"))
+    api_version, kind = (text if isinstance(text, str) else "" for text in texts)
     if (api_version, kind) != (expected.api_version, expected.kind):
-        got = f"{api_version}, Kind={kind}" if "/" in api_version else f"/{api_version}, Kind={kind}"
-        wanted = f"{expected.group}/{expected.version}, Kind={expected.kind}"
-        raise BadRequest(f"Invalid value: the applied object has kind {got}, expected {wanted}")
+        version = ("" if "/" in api_version else "/") + api_version if api_version.count("/") < 2 else "/"
+        raise BadRequest(f"invalid object type: {version}, Kind={kind}")
     applied.setdefault("metadata", {})
 
 
@@ -126,12 +129,6 @@ def _merge(
     for text in as_warnings(duplicates):
         request.warn(text)
     return new
-
-
-def _text(obj: Object) -> str:
-    import json
-
-    return json.dumps(obj, separators=(",", ":"))
 
 
 def _create(

@@ -50,7 +50,7 @@ def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     current = stored.read(services.store, served, target.namespace, target.name)
     if current is None:
         raise NotFound.about(served.group_resource, target.name)
-    content = read_patch(request)
+    content = read_patch(request, patch_type)
     call = services.call(request, target)
 
     def produce(old: Object) -> Object:
@@ -71,19 +71,22 @@ def type_of(request: ApiRequest, target: Target) -> str:
     return negotiation.patch_type(request.headers.get("content-type", ""), allowed)
 
 
-def read_patch(request: ApiRequest) -> Any:
+def read_patch(request: ApiRequest, patch_type: str) -> Any:
     """Return the patch as JSON.
 
     Raises:
-        BadRequest: it is none.
+        BadRequest: it is none, or null where that has no meaning.
     """
     if request.content is not None:
         return request.content
     check_size(request.body)
     try:
-        return loads(request.body)
+        content = loads(request.body)
     except JsonError as error:
-        raise BadRequest(f"error decoding patch: {error}") from error
+        raise BadRequest(str(error) if patch_type == STRATEGIC_PATCH else f"error decoding patch: {error}") from error
+    if content is None and patch_type == MERGE_PATCH:
+        raise BadRequest("Invalid JSON Patch")
+    return {} if content is None and patch_type == STRATEGIC_PATCH else content
 
 
 def patched(
@@ -98,6 +101,7 @@ def patched(
         document = apply_merge_patch(old, content)
     else:
         document = apply_strategic_patch(old, content, codec.type)
+        document["kind"], document["apiVersion"] = old["kind"], old["apiVersion"]  # those of a patch count for nothing
 
     def describe() -> str:
         if patch_type == STRATEGIC_PATCH:

@@ -121,7 +121,7 @@ def _patch(
         merged, owners = applied_scale(services, request, target, sub, old, read_applied(request, sub.kind))
         body, _ = codec.decode(merged, report=False)
     else:
-        body = patched(services, request, target, codec, patch_type, read_patch(request), old)
+        body = patched(services, request, target, codec, patch_type, read_patch(request, patch_type), old)
     body["kind"], body["apiVersion"] = sub.kind.kind, sub.kind.api_version
     check_name(body, target.name)
     return _put(services, request, target, handler, body, "PatchOptions", owners)

@@ -13,19 +13,24 @@ from typing import TypeAlias
 import orjson
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
 from hyperkube_host.apiserver.request.api_request import ApiRequest
+from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.registry import Registry, ServedVersion, in_order
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.encode import ok, wants_pretty, write
-from hyperkube_host.apiserver.serializer.negotiation import ALL, JSON, PROTOBUF, Format
+from hyperkube_host.apiserver.serializer.negotiation import ALL, JSON, PROTOBUF
 from hyperkube_host.apiserver.serializer.path_errors import not_allowed, not_found
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.hookspecs.api import Subresource
+from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.errors import NotAcceptable
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema import compile_schema
 
-AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+AGGREGATED_PARAMETERS = "g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_AGGREGATED_KIND = ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")
+_AGGREGATED_SCHEMA = "hyperkube_api.apidiscovery.v2:APIGroupDiscoveryList"
 AnyVersion: TypeAlias = ServedVersion | Remote
 
 
@@ -42,6 +47,7 @@ class Discovery:
         self._registry = registry
         self._remotes = remotes if remotes is not None else Remotes()
         self._server_address = server_address
+        self._protobuf = Protobuf()
         self._lock = threading.Lock()
         self._generation = (-1, -1)
         self._aggregated: dict[str, _Document] = {}
@@ -94,23 +100,29 @@ class Discovery:
 
     def _root(self, request: ApiRequest, path: str) -> Response:
         accept = request.headers.get("accept", "")
-        if _wants_aggregated(accept):
-            return self._aggregate(request, path)
+        media_type = aggregated_form(accept)
+        if media_type:
+            return self._aggregate(request, path, media_type)
         response = self._write(request, self._api_versions() if path == "/api" else self._group_list())
         response.headers.append(("Vary", "Accept"))
         return response
 
-    def _aggregate(self, request: ApiRequest, path: str) -> Response:
+    def _aggregate(self, request: ApiRequest, path: str, media_type: str) -> Response:
         document = self._document(path)
         headers = [
-            ("Content-Type", AGGREGATED),
+            ("Content-Type", f"{media_type};{AGGREGATED_PARAMETERS}"),
             ("ETag", document.etag),
             ("Vary", "Accept"),
             ("Cache-Control", "public"),
         ]
         if request.headers.get("if-none-match") == document.etag:
             return Response(status=304, headers=headers[1:])
-        return Response(headers=headers, body=document.body)
+        body = document.body
+        if media_type == PROTOBUF:
+            body = self._protobuf.encode(orjson.loads(body), compile_schema(_AGGREGATED_SCHEMA))
+        elif media_type != JSON:
+            body = write(orjson.loads(body), media_type)
+        return Response(headers=headers, body=body)
 
     def _document(self, path: str) -> _Document:
         with self._lock:
@@ -168,9 +180,10 @@ class Discovery:
     def _write(self, request: ApiRequest, obj: Object) -> Response:
         accept = request.headers.get("accept", "")
         negotiation.check_accepted(accept, ALL)
-        wanted: Format = negotiation.negotiate(accept, binary=False) if accept != PROTOBUF else negotiation.PLAIN
-        body = write(obj, wanted.media_type, pretty=wants_pretty(request))
-        return ok(body, media_type=wanted.media_type)
+        media_type = negotiation.negotiate(accept, binary=True).media_type
+        if media_type == PROTOBUF:
+            return ok(self._protobuf.encode(obj, meta_schema(obj["kind"])), media_type=PROTOBUF)
+        return ok(write(obj, media_type, pretty=wants_pretty(request)), media_type=media_type)
 
 
 def _check_method(request: ApiRequest) -> None:
@@ -178,22 +191,23 @@ def _check_method(request: ApiRequest) -> None:
         raise not_allowed()
 
 
-def _wants_aggregated(accept: str) -> bool:
-    """Tell whether the aggregated form is wanted more than the classic one.
+def aggregated_form(accept: str) -> str:
+    """Return the media type in which the aggregated form is wanted, empty when the classic form is wanted more.
 
     Raises:
         NotAcceptable: neither is accepted.
     """
     if not accept or accept in {JSON, "*/*"}:
-        return False
+        return ""
     for clause in negotiation.clauses(accept):
-        params = dict(clause.params)
-        if params.get("as") == "APIGroupDiscoveryList":
-            if params.get("g") == "apidiscovery.k8s.io" and params.get("v") == "v2" and clause.media_type == JSON:
-                return True
+        media_type = JSON if clause.media_type in {"*/*", "application/*"} else clause.media_type
+        if media_type not in ALL:
             continue
-        if not params.get("as") and clause.media_type in {*ALL, "*/*", "application/*"}:
-            return False
+        if not negotiation.asks_for_a_kind(clause):
+            return ""
+        params = dict(clause.params)
+        if (params.get("as"), params.get("g"), params.get("v")) == _AGGREGATED_KIND:
+            return media_type
     raise NotAcceptable(f"only the following media types are accepted: {', '.join(ALL)}")
 
 

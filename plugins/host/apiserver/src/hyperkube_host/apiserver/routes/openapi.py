@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 import orjson
@@ -85,10 +85,11 @@ class OpenApiPages:
         etag = f'"{document.digest}"'
         if request.headers.get("if-none-match") == etag:
             return Response(status=304, headers=[("Etag", etag)])
-        accept = request.headers.get("accept", "")
-        if any(name in accept for name in ASKED_AS):
-            return _answer(self._v2_binary(document), MEDIA_TYPE, etag)
-        return _answer(document.body, "application/json", etag)
+        media_type = _negotiated(request.headers.get("accept", ""), ASKED_AS, MEDIA_TYPE)
+        if not media_type:
+            return Response(status=406, headers=[("Vary", "Accept")])
+        body = document.body if media_type == negotiation.JSON else self._v2_binary(document)
+        return _answer(body, media_type, etag)
 
     def _v2_binary(self, document: Document) -> bytes:
         known, body = self._binary
@@ -110,7 +111,7 @@ class OpenApiPages:
         if asked and asked != document.digest:
             where = f"/openapi/v3/{path}?hash={document.digest}"
             return Response(status=301, headers=[("Location", where)])
-        media_type = _negotiated(request.headers.get("accept", ""))
+        media_type = _negotiated(request.headers.get("accept", ""), gnostic_v3.ASKED_AS, gnostic_v3.MEDIA_TYPE)
         if not media_type:
             return Response(status=406, headers=[("Vary", "Accept")])
         if request.headers.get("if-none-match") == etag:
@@ -129,13 +130,13 @@ class OpenApiPages:
         return gzip.decompress(body)
 
 
-def _negotiated(accept: str) -> str:
-    """Return the media type of a document of version 3 that is accepted, empty for none."""
+def _negotiated(accept: str, asked_as: Collection[str], binary: str) -> str:
+    """Return the media type of a document that is accepted, JSON or the binary one, empty for none."""
     for clause in negotiation.clauses(accept or "*/*"):
         if clause.media_type in {negotiation.JSON, "application/*", "*/*"}:
             return negotiation.JSON
-        if clause.media_type in gnostic_v3.ASKED_AS:
-            return gnostic_v3.MEDIA_TYPE
+        if clause.media_type in asked_as:
+            return binary
     return ""
 
 

@@ -11,6 +11,7 @@ from hyperkube.machinery.schema.compiled import CompiledSchema
 from hyperkube.machinery.schema.mismatch import DecodeError, TypeMismatch, shown
 
 _YAML_PREFIX = "yaml: unmarshal errors:\n"
+_NUMBER = "number "
 _KIND_STRUCT = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
 
@@ -63,7 +64,7 @@ class Document:
         try:
             return self._decode(schema, report=report)
         except DecodeError as error:
-            raise self._first_mismatch(schema, error) from error
+            raise self._as_written(self._first_mismatch(schema, error)) from error
 
     def _first_mismatch(self, schema: CompiledSchema, found: DecodeError) -> DecodeError:
         """Return the mismatch that Go's decoder meets first: it goes by the document, which YAML has sorted."""
@@ -74,6 +75,14 @@ class Document:
             except DecodeError as error:
                 return error
         return found
+
+    def _as_written(self, error: DecodeError) -> DecodeError:
+        """Let a mismatch show a number as the document writes it: ``1e400``, which Python reads as infinite."""
+        if isinstance(error, TypeMismatch) and error.value.startswith(_NUMBER) and not self.is_yaml:
+            read = error.value.removeprefix(_NUMBER)
+            written = (literal for literal in json.literals(self.body) if str(float(literal)) == read)
+            error.value = _NUMBER + next(written, read)
+        return error
 
     def _decode(self, schema: CompiledSchema, *, report: bool) -> tuple[Object, list[str]]:
         if not report:

@@ -12,6 +12,7 @@ from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.request.results import ListPage, ObjectResult, OpenedWatch, RawResult, Result
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
+from hyperkube_host.apiserver.resources.served import Codec, ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.decode import internal_package
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
@@ -31,6 +32,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs import json, yaml
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.errors import ApiError, NotAcceptable
+from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import CompiledSchema
 
@@ -108,7 +110,7 @@ class Encoder:
             obj = served.blanks.shown(obj)
             obj = self._shaped(request, result, obj, wanted)
         if wanted.media_type == PROTOBUF:
-            return self._binary(obj, result, wanted)
+            return self._binary(request, obj, result, wanted)
         body = write(obj, wanted.media_type, pretty=wants_pretty(request))
         return ok(body, status=result.status, media_type=wanted.media_type)
 
@@ -123,18 +125,19 @@ class Encoder:
         if wanted.kind == "PartialObjectMetadata" and served is not None:
             return partial(served, obj, wanted.version)
         if wanted.kind == "PartialObjectMetadataList" and served is not None:
-            shown = f"*{internal_package(served.kind.group)}.{served.kind.kind}"
+            kind = _own_type(request, served, obj)[0]
+            shown = f"*{internal_package(kind.group)}.{kind.kind}"
             raise NotAcceptable(f"you requested {wanted.kind}, but the requested object is not a list ({shown})")
         return obj
 
-    def _binary(self, obj: Object, result: ObjectResult, wanted: Format) -> Answer:
+    def _binary(self, request: ApiRequest, obj: Object, result: ObjectResult, wanted: Format) -> Answer:
         """Return the object as protobuf, or as JSON where it has no such form."""
         if wanted.kind and obj.get("kind") == wanted.kind:
             body = self.protobuf.encode(obj, partial_schema(wanted))
             return ok(body, status=result.status, media_type=PROTOBUF)
-        codec = result.served.codec if result.served is not None else None
+        kind, codec = _own_type(request, result.served, obj) if result.served is not None else (None, None)
         schema = codec if isinstance(codec, CompiledSchema) else None
-        if schema is None or wanted.kind or result.served is None or obj.get("kind") != result.served.kind.kind:
+        if schema is None or wanted.kind or kind is None or obj.get("kind") != kind.kind:
             if obj.get("kind") != "Status":
                 return ok(json.dumps(obj), status=result.status)
             return ok(self._status(obj, PROTOBUF), status=result.status, media_type=PROTOBUF)
@@ -192,6 +195,14 @@ class Encoder:
         if media_type != PROTOBUF:
             return write(status, media_type, pretty=pretty)
         return self.protobuf.encode(status, meta_schema("Status"))
+
+
+def _own_type(request: ApiRequest, served: ServedResource, obj: Object) -> tuple[GroupVersionKind, Codec]:
+    """Return the kind and the codec of an answer: the resource's, or those of a subresource such as ``scale``."""
+    sub = served.spec.subresource(request.info.subresource) if request.info.subresource else None
+    if sub is not None and sub.schema and obj.get("kind") == sub.kind.kind:
+        return sub.kind, served.codec_of(sub)
+    return served.kind, served.codec
 
 
 def _unwritable(watching: OpenedWatch) -> Response:

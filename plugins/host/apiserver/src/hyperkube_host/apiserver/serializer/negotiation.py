@@ -19,6 +19,7 @@ PATCH_TYPES = (
     "application/strategic-merge-patch+json",
     "application/apply-patch+yaml",
 )
+_CONVERTS = frozenset({"as", "g", "v"})
 _TABLES = frozenset({"Table", "PartialObjectMetadata", "PartialObjectMetadataList"})
 
 
@@ -61,7 +62,7 @@ def clauses(accept: str) -> tuple[Clause, ...]:
         pairs = [tuple(param.partition("=")[::2]) for param in params if param]
         quality = next((_quality(value) for name, value in pairs if name == "q"), 1.0)
         kept = tuple((name, value) for name, value in pairs if name != "q")
-        clauses.append(Clause(media_type.lower(), kept, quality))
+        clauses.append(Clause(media_type, kept, quality))
     return tuple(sorted(clauses, key=lambda clause: -clause.quality))
 
 
@@ -118,12 +119,17 @@ def negotiate(accept: str, *, transforms: bool = False, binary: bool = False) ->
             continue
         params = dict(clause.params)
         kind = params.get("as", "")
-        if kind and not (transforms and _is_known(kind, params)):
+        if asks_for_a_kind(clause) and not (transforms and _is_known(kind, params)):
             continue
         if kind == "Table" and media_type == PROTOBUF:
             continue  # tables have no such form
         return Format(media_type, kind, params.get("v", "v1") if kind else "", params.get("stream") == "watch")
     raise NotAcceptable(f"only the following media types are accepted: {', '.join(ALL)}")
+
+
+def asks_for_a_kind(clause: Clause) -> bool:
+    """Tell whether a clause asks for another kind than the object's own: by its name, group or version."""
+    return any(name in _CONVERTS for name, _ in clause.params)
 
 
 def negotiate_custom(accept: str, *, transforms: bool) -> Format:
