@@ -134,7 +134,7 @@ def test_a_step_that_fails_takes_nothing_from_the_others(shared, caplog):
     shared.task(served.set).wake()
 
     assert served.wait(60)
-    assert eventually(lambda: "a step failed" in caplog.text)
+    assert eventually(lambda: "a step of a task failed" in caplog.text)
 
 
 def test_after_closing_there_are_no_threads_and_no_steps(shared):
