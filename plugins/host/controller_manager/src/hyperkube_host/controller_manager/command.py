@@ -28,7 +28,7 @@ def start(
     client_for: Callable[[UserInfo], Client],
     on_lost: Callable[[], None] | None = None,
 ) -> ControllerManager:
-    """Start and return the manager, with clients that act as whoever is asked for; `on_lost`: leadership was lost."""
+    """Start and return the manager, with clients that act as the user asked for; `on_lost`: leadership was lost."""
     from hyperkube_host.controller_manager.manager import ControllerManager
 
     manager = ControllerManager(client_for=client_for, options=options, on_lost=on_lost)
@@ -37,7 +37,7 @@ def start(
 
 
 def handler(manager: ControllerManager, options: Options, counts: RequestCounts) -> Handler:
-    """Return all that the manager serves, to whoever is let in; `counts` has its requests to the API server."""
+    """Return the handler of all that the manager serves; `counts` has its requests to the API server."""
     from hyperkube_host.controller_manager.endpoint import manager_endpoints
     from hyperkube_lib.serving.component import ComponentHandler
     from hyperkube_lib.serving.zpages import Zpages

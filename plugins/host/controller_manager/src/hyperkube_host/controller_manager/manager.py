@@ -121,7 +121,7 @@ class ControllerManager:
         return bool(self._host) and all(entry.informers.has_synced() and not entry.failed for entry in running)
 
     def wait_ready(self, timeout: float) -> bool:
-        """Wait until the controllers have seen the world, at most `timeout` seconds; tell whether they have."""
+        """Wait until all controllers' informers have synced, at most `timeout` seconds; tell whether they have."""
         deadline = self._clock.monotonic() + timeout
         while not self.ready():  # controllers may ask for more informers while they start
             if self._closed or self._clock.monotonic() >= deadline:
@@ -153,7 +153,7 @@ class ControllerManager:
         return {"options": shown, "controllers": self.names}
 
     def leads(self) -> Mapping[str, bool]:
-        """Return by its lock's name whether this process leads; empty where nobody is elected."""
+        """Return by its lock's name whether this process leads; empty without leader election."""
         return {} if self._elector is None else {self._elector.lock: self._elector.is_leader}
 
     def election_failure(self) -> str:

@@ -35,7 +35,7 @@ def start(
 
 
 def handler(scheduler: Scheduler, options: SchedulerOptions, counts: RequestCounts) -> Handler:
-    """Return all that the scheduler serves, to whoever is let in; `counts` has its requests to the API server."""
+    """Return the handler of all that the scheduler serves; `counts` has its requests to the API server."""
     from hyperkube_host.scheduler.endpoint import scheduler_endpoints, with_explanations
     from hyperkube_lib.serving.zpages import Zpages
 

@@ -173,7 +173,7 @@ class Scheduler:
         return self._informers.informer(PODS).list() if self._synced else ()
 
     def leads(self) -> Mapping[str, bool]:
-        """Return by its lock's name whether this process leads; empty where nobody is elected."""
+        """Return by its lock's name whether this process leads; empty without leader election."""
         return {} if self._elector is None else {self._elector.lock: self._elector.is_leader}
 
     def election_failure(self) -> str:

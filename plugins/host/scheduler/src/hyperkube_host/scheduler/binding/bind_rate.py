@@ -1,4 +1,4 @@
-"""How many pods are bound per second, when somebody wants that limited: a bucket of tokens, as in the 1.0 scheduler."""
+"""The limit of bindings per second, if flags set one: a token bucket, as in the 1.0 scheduler."""
 
 from __future__ import annotations
 

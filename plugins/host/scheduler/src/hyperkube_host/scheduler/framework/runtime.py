@@ -137,7 +137,16 @@ def new_framework(
         )
 
     host = load(FAMILY, provider.plugin_names(), specs, context)
+    framework = _by_extension_point(provider, host)
+    for plugin in host.plugins:  # only now: a set that is refused must not be told of events
+        if isinstance(plugin, SchedulingPlugin):
+            plugin.connect(wake)
+            if pods is not None:
+                plugin.set_handle(pods)
+    return framework
 
+
+def _by_extension_point(provider: AlgorithmProvider, host: PluginHost[SchedulingHooks]) -> Framework:
     def point(shape: type[Point], names: tuple[str, ...]) -> tuple[tuple[str, Point], ...]:
         found = []
         for name in names:
@@ -150,11 +159,6 @@ def new_framework(
     for name, weight in (*provider.scores.items(), *provider.placement_scores.items()):
         if weight < 1:
             raise UsageError(f"weight {weight} of score plugin {name!r} must be positive")
-    for plugin in host.plugins:
-        if isinstance(plugin, SchedulingPlugin):
-            plugin.connect(wake)
-            if pods is not None:
-                plugin.set_handle(pods)
     scored = point(ScorePlugin, tuple(provider.scores))
     ranked = point(PlacementScorePlugin, tuple(provider.placement_scores))
     post_filters = point(PostFilterPlugin, provider.post_filters)

@@ -1,4 +1,4 @@
-"""What came of one cycle, with why: the arrays as they were, turned into words only when somebody asks."""
+"""The result of one scheduling cycle with its diagnosis: the arrays as they were, put into words only on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who had a say: counted once per pod for a whole set of plugins, and spread over these when somebody reads it."""
+"""Evaluations of plugins: counted once per pod for a whole set, and spread over its plugins when metrics are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 
 class EvaluationCounts:
-    """The plugins that have a say about some templates, and at how many pods they had it so far.
+    """The plugins that are evaluated for some templates, and for how many pods they were so far.
 
     Attributes:
         filtered: pods for which nodes were filtered.

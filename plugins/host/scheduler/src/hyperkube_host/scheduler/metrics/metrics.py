@@ -1,6 +1,6 @@
 """What the scheduler counts and times, under the names that dashboards for kube-scheduler ask for.
 
-Counting is a dictionary look-up; families are put together only when somebody reads ``/metrics``. Gauges are asked of
+Counting is a dictionary look-up; families are put together only when ``/metrics`` is read. Gauges are asked of
 their owners then. Source of names, labels and buckets: kubernetes ``pkg/scheduler/metrics/metrics.go`` (1.36).
 """
 
@@ -144,13 +144,13 @@ class SchedulerMetrics:
                 self._plugins.observe(labels, seconds)
 
     def evaluated(self, names: tuple[str, ...], point: str, profile: str) -> None:
-        """Count an attempt in which these plugins had a say at a point."""
+        """Count an attempt in which these plugins were evaluated at a point."""
         with self._lock:
             for name in names:
                 self._evaluations.add((name, point, profile))
 
     def evaluation_counts(self, filters: Labels, scores: Labels, profile: str) -> EvaluationCounts:
-        """Return where to count, without a call, the pods at which these plugins of a profile have a say."""
+        """Return the counts, raised without a call, of pods for which these plugins of a profile are evaluated."""
         with self._lock:
             found = self._evaluation_counts.get((filters, scores, profile))
             if found is None:

@@ -29,28 +29,28 @@ class CycleTimer(Protocol):
     """Takes the time of the parts of a cycle, which has no clock itself.
 
     Attributes:
-        samples: whether this cycle's plugins are timed one by one: whoever calls them tells `mark` and `note` then.
+        samples_plugins: whether this cycle's plugins are timed one by one, by `start_plugins` and `observe_plugin`.
     """
 
     samples_plugins: bool
 
     def begin(self) -> None:
-        """Start a cycle and its first lap."""
+        """Start a cycle, and the time of its first extension point."""
 
     def observe_point(self, point: str, status: str) -> None:
-        """End a lap, which was spent at an extension point, and start the next."""
+        """Record the time spent at an extension point, and start that of the next."""
 
     def start_plugins(self) -> None:
         """Plugins are about to be called."""
 
     def observe_plugin(self, plugin: str, point: str, answer: object) -> None:
-        """A plugin was called, and said that; nothing else was done since the last one, or since `mark`."""
+        """A plugin was called and answered that; nothing else was done since the last one, or `start_plugins`."""
 
     def evaluated(self, names: tuple[str, ...], point: str) -> None:
-        """Note the plugins that had a say at a point, beside those behind a template's kept answers."""
+        """Count the plugins that were evaluated at a point, beside those behind cached answers."""
 
     def evaluation_counts(self, filters: Iterable[str], scores: Iterable[str]) -> EvaluationCounts:
-        """Return where to count the pods at which these plugins have a say."""
+        """Return the counts of pods for which these plugins are evaluated."""
 
 
 class NoTimer:
@@ -74,7 +74,7 @@ class NoTimer:
         """Do nothing."""
 
     def evaluation_counts(self, filters: Iterable[str], scores: Iterable[str]) -> EvaluationCounts:
-        """Return one that nobody reads."""
+        """Return counts that are not collected."""
         return EvaluationCounts(filters, scores)
 
 
@@ -91,12 +91,12 @@ class PointTimes:
         self.samples_plugins = False
 
     def begin(self) -> None:
-        """Start a cycle and its first lap."""
+        """Start a cycle, and the time of its first extension point."""
         self.samples_plugins = random() < self._share  # noqa: S311  which cycles are timed is no secret
         self._since = self._metrics.clock.monotonic()
 
     def observe_point(self, point: str, status: str) -> None:
-        """End a lap, and start the next."""
+        """Record the time spent at an extension point, and start that of the next."""
         now = self._metrics.clock.monotonic()
         self._metrics.point(point, status, self._profile, now - self._since)
         self._since = now
@@ -109,7 +109,7 @@ class PointTimes:
         self._marked = self._metrics.clock.monotonic()
 
     def observe_plugin(self, plugin: str, point: str, answer: object) -> None:
-        """A plugin was called, and said that."""
+        """A plugin was called, and answered that."""
         now = self._metrics.clock.monotonic()
         refused = point in REFUSING and _refuses(answer)
         self._noted.append(((plugin, point, "Unschedulable" if refused else "Success"), now - self._marked))
@@ -131,12 +131,12 @@ class PointTimes:
         return answer
 
     def evaluated(self, names: tuple[str, ...], point: str) -> None:
-        """Note the plugins that had a say at a point."""
+        """Count the plugins that were evaluated at a point."""
         if names:
             self._metrics.evaluated(names, point, self._profile)
 
     def evaluation_counts(self, filters: Iterable[str], scores: Iterable[str]) -> EvaluationCounts:
-        """Return where to count the pods at which these plugins have a say; the same one for the same plugins."""
+        """Return the counts of pods for which these plugins are evaluated; the same one for the same plugins."""
         return self._metrics.evaluation_counts(tuple(filters), tuple(scores), self._profile)
 
 

@@ -1,6 +1,6 @@
 """``/metrics/resources``: what each pod requests, and its limits, as the scheduler reckons.
 
-One line per pod and resource, made when somebody asks. Source: kubernetes
+One line per pod and resource, made when it is read. Source: kubernetes
 ``pkg/scheduler/metrics/resources/resources.go``.
 """
 
