@@ -6,6 +6,7 @@ with the example policy (a look-up of a ConfigMap for every pod) and on one with
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 import threading
@@ -40,10 +41,12 @@ def trap(review):
 def settings(*policies: Path) -> dict[str, object]:
     """Return the flags of a server with these policies."""
     table = {"policies": [str(path) for path in policies], "budget": BUDGET}
+    config = policies[-1].with_suffix(".settings.json")
+    config.write_text(json.dumps({"admission.PythonPolicy": table}))
     return {
         "enable-admission-plugins": ["PythonPolicy"],
         "disable-admission-plugins": ["ServiceAccount"],
-        "plugin-settings": {"admission": {"PythonPolicy": table}},
+        "plugin-config": str(config),
     }
 
 

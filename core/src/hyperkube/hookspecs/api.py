@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
@@ -78,7 +79,7 @@ class Call:
 
     Attributes:
         body: the decoded and defaulted request body, for handlers of subresources and virtual resources.
-        options: the host's flags by name.
+        services: the server's settings and services.
         warnings: texts for the client's ``Warning`` header.
         query: the request's query parameters (first values).
         data: room for a strategy to carry something from one step to the next within this call.
@@ -98,7 +99,7 @@ class Call:
     objects: Objects
     clock: Clock
     authorizer: Authorizer
-    options: Mapping[str, Any] = field(default_factory=dict)
+    services: ApiServices = field(default_factory=ApiServices)
     gates: Mapping[str, bool] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
@@ -323,8 +324,8 @@ class ResourceSpec:
     served: bool = True
     deprecated: str = ""
     read: SubresourceHandler | None = None
-    ttl_seconds: Callable[[Mapping[str, Any]], int] | None = None
-    """Seconds an object lives, from the host's options (events); None: for ever."""
+    ttl_seconds: Callable[[ApiServices], int] | None = None
+    """Seconds an object lives, by the server's settings (events); None: for ever."""
 
     def subresource(self, name: str) -> Subresource | None:
         """Return a subresource by name, if the resource has it."""

@@ -46,8 +46,6 @@ class PluginContext:
         settings: what this plugin is configured with, as plain data: its flags and its tables in configuration files;
             read it with `Plugin.settings`.
         settings_of: the same of another plugin, by family and name, for a plugin that loads others: see `of_plugin`.
-        options: the host's own command-line options by flag name (``"service-cluster-ip-range"``), for plugins that
-            a classic Kubernetes flag configures.
         client: acts as the plugin's own identity; None in hosts that have no API access (a storage tool).
         informers: shared caches of the process, in a scope of the plugin's own; None likewise. The host is not ready
             before those that the plugin asks for in its constructor are filled.
@@ -61,7 +59,6 @@ class PluginContext:
     gates: Mapping[str, bool] = field(default_factory=_no_gates)
     settings: Mapping[str, Any] = field(default_factory=dict)
     settings_of: Callable[[str, str], Mapping[str, Any]] = _no_settings
-    options: Mapping[str, Any] = field(default_factory=dict)
     client: Client | None = None
     informers: InformerFactory | None = None
     authorizer: Authorizer | None = None

@@ -42,7 +42,7 @@ def _hints(shape: type) -> Mapping[str, Any]:
 
 
 def _built(shape: type[Shape], values: Mapping[str, Any], path: str) -> Shape:
-    hints = _hints(shape)
+    hints = _hints(shape)  # type: ignore[arg-type]  # a class is hashable
     known = {one.name: one for one in fields(shape) if one.init}  # type: ignore[arg-type]  # a dataclass: see the callers
     for key in values:
         if key not in known:

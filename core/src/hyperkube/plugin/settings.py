@@ -67,11 +67,11 @@ class PluginSettings:
 
     def switched_on(self, family: str) -> list[str]:
         """Return the plugins of a family that are switched on by a flag which has a value, in the bundle's order."""
-        on = {
+        on = [
             plugin.name
             for plugin in self._plugins.values()
             if plugin.family == family and any(self._value(plugin, switch) for switch in plugin.switches)
-        }
+        ]
         return arranged(family, on)
 
     def without_effect(self) -> list[str]:

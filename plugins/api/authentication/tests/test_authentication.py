@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 from hyperkube_api.authentication.resources import AuthenticationApi
-from hyperkube_api.authentication.reviews import AUTHENTICATE_OPTION, review_token
+from hyperkube_api.authentication.reviews import review_token
 
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authn import Authenticated
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.errors import Unauthorized
@@ -44,18 +45,14 @@ class TestContract(ApiContract):
     plugin = AuthenticationApi
 
 
-OPTIONS = {"service-account-issuer": ("https://issuer",)}
-
-
 def status(found, **spec):
     def authenticate(credentials):
         if isinstance(found, Exception):
             raise found
         return found
 
-    review = SimpleNamespace(
-        body={"spec": {"token": "t", **spec}}, options={**OPTIONS, AUTHENTICATE_OPTION: authenticate}
-    )
+    services = ApiServices(service_account_issuers=("https://issuer",), authenticate=authenticate)
+    review = SimpleNamespace(body={"spec": {"token": "t", **spec}}, services=services)
     return review_token(review)["status"]
 
 

@@ -19,7 +19,7 @@ def test_a_flag_that_is_missing_has_the_default_of_the_command_line():
         for name, value in vars(getattr(missing, section)).items()
         if value != getattr(getattr(typed, section), name)
     }
-    assert differing == {"bind_address", "service_account_issuer"}
+    assert differing == {"allow_privileged", "bind_address", "service_account_issuer"}
 
 
 def test_values_are_read_as_on_the_command_line():

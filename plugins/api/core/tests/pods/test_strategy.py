@@ -9,6 +9,8 @@ from hyperkube_api.core.pods.defaults import default_pod
 from hyperkube_api.core.pods.strategy import EphemeralContainersStrategy, PodStrategy, ResizeStrategy
 from hyperkube_api.core.v1 import Lifecycle
 
+from hyperkube.hookspecs.api_services import ApiServices
+
 _spec = importlib.util.spec_from_file_location("calls", Path(__file__).parents[1] / "calls.py")
 calls = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(calls)
@@ -27,8 +29,7 @@ def a_pod(**spec):
 
 
 def test_a_specification_that_passed_once_vouches_for_equal_ones_only():
-    call, unprivileged = calls.a_call(), calls.a_call()
-    unprivileged.options["allow-privileged"] = False
+    call, unprivileged = calls.a_call(), calls.a_call(services=ApiServices(allow_privileged=False))
     container = {"name": "c", "image": "i", "securityContext": {"privileged": True}}
     claim = {"name": "v", "ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hyperkube_api.core.service_accounts.token import create_token
 
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.kinds.resources import NODES, PODS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import ApiError, Invalid
 
@@ -33,9 +34,9 @@ def test_a_token_is_issued_for_the_account_and_its_pod():
     account = {"metadata": {"name": "sa", "namespace": "ns", "uid": "s"}}
     stored, signer = calls.Stored((SERVICE_ACCOUNTS, account), (PODS, a_pod())), Signer()
     spec = {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "p"}}
-    options = {"service-account-signer": signer, "service-account-issuer": "https://issuer"}
+    services = ApiServices(token_signer=signer, service_account_issuers=("https://issuer",))
 
-    answer = create_token(calls.a_call(stored, name="sa", body={"spec": spec}, options=options))
+    answer = create_token(calls.a_call(stored, name="sa", body={"spec": spec}, services=services))
 
     assert answer["status"] == {"token": "token", "expirationTimestamp": "2026-01-01T00:00:00Z"}
     assert answer["spec"]["audiences"] == ["https://issuer"]
@@ -48,7 +49,7 @@ def test_a_token_lives_ten_minutes_at_least():
         calls.Stored((SERVICE_ACCOUNTS, account)),
         name="sa",
         body={"spec": {"expirationSeconds": 5}},
-        options={"service-account-signer": Signer()},
+        services=ApiServices(token_signer=Signer()),
     )
 
     with pytest.raises(Invalid, match="less than 10 minutes"):
@@ -61,7 +62,7 @@ ACCOUNT = {"metadata": {"name": "sa", "namespace": "ns", "uid": "s"}}
 def ask(reference, *more, **request):
     stored, signer = calls.Stored((SERVICE_ACCOUNTS, ACCOUNT), (PODS, a_pod()), *more), Signer()
     body = {**request, "spec": {"boundObjectRef": reference}}
-    create_token(calls.a_call(stored, name="sa", body=body, options={"service-account-signer": signer}))
+    create_token(calls.a_call(stored, name="sa", body=body, services=ApiServices(token_signer=signer)))
     return signer.claims
 
 

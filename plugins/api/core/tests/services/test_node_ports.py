@@ -7,6 +7,7 @@ import pytest
 from hyperkube_api.core.services import node_port_record
 from hyperkube_api.core.services.allocator import NotAllocated, ServiceAllocator
 
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import FakeClock
 
@@ -72,7 +73,7 @@ def test_a_port_is_free_for_all_once_its_service_is_gone(call):
 
 
 def test_what_another_server_gave_back_can_be_had_at_once(call):
-    call.options = {"service-node-port-range": "30080-30080"}
+    call.services = ApiServices(node_ports=(30080, 30080))
     call.objects.put(SERVICES, service("web", 30080))
     one, two = ServiceAllocator(), ServiceAllocator()
     with pytest.raises(NotAllocated, match="range is full"):
@@ -111,7 +112,7 @@ def test_a_port_that_a_dead_server_took_is_free_after_a_while(call, clock):
 
 
 def test_what_is_taken_elsewhere_is_passed_over(clock):
-    call = calls.a_call(calls.Stored(), clock=clock, options={"service-node-port-range": "30000-30002"})
+    call = calls.a_call(calls.Stored(), clock=clock, services=ApiServices(node_ports=(30000, 30002)))
     one, two = ServiceAllocator(), ServiceAllocator()
     one.claim_port(call, 30000)
 

@@ -1,12 +1,14 @@
 """Services: addresses and node ports are given out once each."""
 
 import importlib.util
+from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
 from hyperkube_api.core.services.allocator import ServiceAllocator, node_ports
 from hyperkube_api.core.services.strategy import ServiceStrategy
 
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICES
 from hyperkube.machinery.errors import Invalid
 
@@ -31,6 +33,10 @@ def create(strategy, stored, service, **more):
     return service
 
 
+def ranges(text):
+    return ApiServices(service_networks=tuple(ip_network(part) for part in text.split(",")))
+
+
 @pytest.fixture
 def stored():
     return calls.Stored()
@@ -42,7 +48,7 @@ def strategy():
 
 
 def test_a_service_gets_an_address_with_an_object_of_its_own(strategy, stored):
-    service = create(strategy, stored, a_service(), options={"service-cluster-ip-range": "10.9.0.0/24"})
+    service = create(strategy, stored, a_service(), services=ranges("10.9.0.0/24"))
 
     address = service["spec"]["clusterIP"]
     assert address.startswith("10.9.0.")
@@ -64,9 +70,9 @@ def test_an_address_is_given_out_once(strategy, stored):
 
 
 def test_a_full_range_is_used_to_the_last_address(strategy, stored):
-    options = {"service-cluster-ip-range": "10.9.0.0/30"}
+    services = ranges("10.9.0.0/30")
 
-    given = {create(strategy, stored, a_service(name), options=options)["spec"]["clusterIP"] for name in ("a", "b")}
+    given = {create(strategy, stored, a_service(name), services=services)["spec"]["clusterIP"] for name in ("a", "b")}
 
     assert given == {"10.9.0.1", "10.9.0.2"}
 
@@ -140,45 +146,45 @@ def test_dual_stack_needs_a_cluster_that_has_it(strategy, stored):
 
 
 def test_a_dual_stack_service_gets_an_address_of_each_family(strategy, stored):
-    options = {"service-cluster-ip-range": "10.9.0.0/24,fd00:9::/120"}
+    services = ranges("10.9.0.0/24,fd00:9::/120")
 
-    service = create(strategy, stored, a_service(ipFamilyPolicy="PreferDualStack"), options=options)
+    service = create(strategy, stored, a_service(ipFamilyPolicy="PreferDualStack"), services=services)
 
     assert service["spec"]["ipFamilies"] == ["IPv4", "IPv6"]
     assert len(service["spec"]["clusterIPs"]) == 2
 
 
-DUAL = {"service-cluster-ip-range": "10.9.0.0/24,fd00:9::/120"}
+DUAL = ranges("10.9.0.0/24,fd00:9::/120")
 MULTIPLE = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
 BOTH = {"clusterIP": "10.9.0.9", "clusterIPs": ["10.9.0.9", "fd00:9::9"]}
 
 
 @pytest.mark.parametrize(
-    ("spec", "options", "said"),
+    ("spec", "services", "said"),
     [
         (BOTH, DUAL, [MULTIPLE.format("cluster IPs")]),
         ({"ipFamilies": ["IPv4", "IPv6"]}, DUAL, [MULTIPLE.format("IP families")]),
-        ({"clusterIP": "fd00::9"}, {}, ["IPv6 is not configured on this cluster"]),
-        ({"ipFamilies": ["IPv6"]}, {}, ["not configured on this cluster"]),
-        ({"clusterIPs": ["10.0.0.9"]}, {}, ["must be empty when `clusterIP` is not specified"]),
+        ({"clusterIP": "fd00::9"}, ApiServices(), ["IPv6 is not configured on this cluster"]),
+        ({"ipFamilies": ["IPv6"]}, ApiServices(), ["not configured on this cluster"]),
+        ({"clusterIPs": ["10.0.0.9"]}, ApiServices(), ["must be empty when `clusterIP` is not specified"]),
     ],
     ids=["addresses", "families", "address", "family", "no-first"],
 )
-def test_addresses_and_families_fit_the_policy_and_the_cluster(strategy, stored, spec, options, said):
+def test_addresses_and_families_fit_the_policy_and_the_cluster(strategy, stored, spec, services, said):
     with pytest.raises(Invalid) as refused:
-        create(strategy, stored, a_service(**spec), options=options)
+        create(strategy, stored, a_service(**spec), services=services)
 
     assert [cause["message"].partition(": ")[2].partition(": ")[2] for cause in refused.value.details["causes"]] == said
 
 
 def updated(strategy, stored, old, **spec):
     new = {**old, "spec": {**old["spec"], **spec}}
-    strategy.prepare_update(calls.a_call(stored, resource=SERVICES, name="s", verb="update", options=DUAL), new, old)
+    strategy.prepare_update(calls.a_call(stored, resource=SERVICES, name="s", verb="update", services=DUAL), new, old)
     return new["spec"]
 
 
 def test_the_second_address_goes_only_from_a_service_of_one_family(strategy, stored):
-    old = create(strategy, stored, a_service(ipFamilyPolicy="RequireDualStack"), options=DUAL)
+    old = create(strategy, stored, a_service(ipFamilyPolicy="RequireDualStack"), services=DUAL)
     first = old["spec"]["clusterIPs"][:1]
 
     single = updated(strategy, stored, old, ipFamilyPolicy="SingleStack")
@@ -195,7 +201,7 @@ def test_a_service_that_prefers_two_families_keeps_the_one_it_got(strategy, stor
         strategy,
         stored,
         a_service(ipFamilyPolicy="PreferDualStack"),
-        options={"service-cluster-ip-range": "10.9.0.0/24"},
+        services=ranges("10.9.0.0/24"),
     )
 
     assert updated(strategy, stored, old, sessionAffinity="ClientIP")["clusterIPs"] == old["spec"]["clusterIPs"]

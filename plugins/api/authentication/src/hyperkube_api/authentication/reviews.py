@@ -1,23 +1,18 @@
 """Token reviews and reviews of the caller's own identity.
 
-Source: kubernetes pkg/registry/authentication. The token authenticator is the host's, passed in the options.
+Source: kubernetes pkg/registry/authentication. The authenticators are the server's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from hyperkube.hookspecs.api import Call
-from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.hookspecs.authn import Credentials
 from hyperkube.machinery.errors import BadRequest, Unauthorized
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.times import format_time
 from hyperkube.machinery.users import UserInfo
 
 _INVALID_TOKEN = "invalid bearer token"  # noqa: S105 -- a message
-AUTHENTICATE_OPTION = "token-authenticator"
-"""The option that holds ``Callable[[Credentials], Authenticated | None]``: the host's chain of authenticators."""
 
 
 def review_token(call: Call) -> Object:
@@ -34,13 +29,13 @@ def review_token(call: Call) -> Object:
 
 
 def _token_status(call: Call, spec: Object) -> Object:
-    authenticate = call.options.get(AUTHENTICATE_OPTION)
+    authenticate = call.services.authenticate
     if authenticate is None:
         return {"user": {}, "error": "no token authenticator is configured"}
-    own = server_audiences(call.options)
+    own = call.services.audiences
     asked = tuple(spec.get("audiences") or own)
     try:
-        found: Authenticated | None = authenticate(Credentials(token=spec["token"], audiences=asked))
+        found = authenticate(Credentials(token=spec["token"], audiences=asked))
     except Unauthorized as error:
         return {"user": {}, "error": f"[{_INVALID_TOKEN}, {error.message}]"}
     if found is None:
@@ -52,12 +47,6 @@ def _token_status(call: Call, spec: Object) -> Object:
     if audiences:
         status["audiences"] = audiences
     return status
-
-
-def server_audiences(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the audiences of the server itself: ``--api-audiences``, or else the issuers of its tokens."""
-    given = options.get("api-audiences") or options.get("service-account-issuer") or ()
-    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def review_self(call: Call) -> Object:

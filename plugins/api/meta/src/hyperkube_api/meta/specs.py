@@ -18,6 +18,7 @@ from hyperkube.hookspecs.api import (
     Subresource,
     SubresourceHandler,
 )
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 
@@ -55,7 +56,7 @@ class Traits(TypedDict, total=False):
     deprecated: str
     served: bool
     own_annotations: frozenset[str]
-    ttl_seconds: Callable[[Mapping[str, object]], int]
+    ttl_seconds: Callable[[ApiServices], int]
 
 
 @dataclass(frozen=True, slots=True)

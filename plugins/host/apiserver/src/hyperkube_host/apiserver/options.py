@@ -17,7 +17,11 @@ from hyperkube_host.apiserver.flags import FLAGS
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import CIDRS, Flag, by_name, read_value
 
-_WITHOUT_COMMAND_LINE: Mapping[str, Any] = {"bind-address": "", "service-account-issuer": ()}
+_WITHOUT_COMMAND_LINE: Mapping[str, Any] = {
+    "allow-privileged": True,
+    "bind-address": "",
+    "service-account-issuer": (),
+}
 """Defaults of a server within another program: it listens nowhere, and issues no tokens under a name that is public."""
 
 
@@ -98,6 +102,7 @@ class StorageOptions(_Record):
     etcd_readycheck_timeout: float
     etcd_servers: tuple[str, ...]
     etcd_servers_overrides: tuple[str, ...]
+    event_ttl: float
     lease_reuse_duration_seconds: int
     storage_backend: str
     storage_media_type: str
@@ -175,16 +180,18 @@ class AuditOptions(_Record):
 
 
 class ControlPlaneOptions(_Record):
-    """What the server keeps up of the cluster: the Service kubernetes, and how API servers know of each other.
+    """What holds in the cluster: its Services, the Service kubernetes, and how API servers know of each other.
 
     Attributes:
         service_cluster_ip_range: one range, or two of different families, comma-separated.
     """
 
+    allow_privileged: bool
     apiserver_count: int
     endpoint_reconciler_type: str
     kubernetes_service_node_port: int
     service_cluster_ip_range: str
+    service_node_port_range: str
 
 
 class KubeletOptions(_Record):

@@ -169,7 +169,6 @@ class ControllerManager:
             gates=self._options.get("feature-gates") or {},
             settings=self._settings.of("controller", name),
             settings_of=self._settings.of,
-            options=self._options,
             client=self._client_of(name),
             informers=self._informers,
             metrics=self._metrics,

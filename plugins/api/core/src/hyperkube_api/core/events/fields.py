@@ -5,10 +5,11 @@ Source: kubernetes pkg/registry/core/event/strategy.go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from hyperkube_api.meta.specs import fields
 
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.machinery.objects import Object
 
 REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
@@ -31,7 +32,6 @@ def _source(event: Object) -> str:
     return str((event.get("source") or {}).get("component") or event.get("reportingComponent") or "")
 
 
-def event_ttl(options: Mapping[str, object]) -> int:
-    """Return the seconds that an event lives, from ``--event-ttl``."""
-    value = options.get("event-ttl", DEFAULT_TTL_SECONDS)
-    return int(value) if isinstance(value, int | float) else DEFAULT_TTL_SECONDS
+def event_ttl(services: ApiServices) -> int:
+    """Return how many seconds events are kept."""
+    return services.event_seconds

@@ -27,7 +27,7 @@ class PodTemplateStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the template."""
-        return validate_pod_template_object(obj, privileged=bool(call.options.get("allow-privileged", True)))
+        return validate_pod_template_object(obj, privileged=call.services.allow_privileged)
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Say what is allowed but unwise in the template."""

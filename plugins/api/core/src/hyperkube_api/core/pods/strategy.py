@@ -112,7 +112,7 @@ class PodStrategy(StatusStrategy):
 
 def _privileged(call: Call) -> bool:
     """Tell whether the cluster allows privileged containers."""
-    return bool(call.options.get("allow-privileged", True))
+    return call.services.allow_privileged
 
 
 def _no_negative_grace(spec: Object) -> None:

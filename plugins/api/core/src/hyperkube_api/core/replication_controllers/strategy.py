@@ -35,7 +35,7 @@ class ReplicationControllerStrategy(StatusStrategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check the controller."""
-        return validate_replication_controller(obj, privileged=bool(call.options.get("allow-privileged", True)))
+        return validate_replication_controller(obj, privileged=call.services.allow_privileged)
 
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""

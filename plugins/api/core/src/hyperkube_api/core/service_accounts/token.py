@@ -1,11 +1,9 @@
 """TokenRequest: a short-lived token for a service account, which may be bound to a pod, a secret or a node.
 
-Source: kubernetes pkg/registry/core/serviceaccount/storage/token.go. The signer is the host's, passed in the options.
+Source: kubernetes pkg/registry/core/serviceaccount/storage/token.go. The signer is the server's.
 """
 
 from __future__ import annotations
-
-from typing import Any, Protocol
 
 from hyperkube.hookspecs.api import Call, Subresource
 from hyperkube.kinds.pods import spec_of
@@ -21,14 +19,6 @@ MIN_SECONDS = 600
 MAX_SECONDS = 2**32
 BOUND_KINDS = {"Pod": PODS, "Secret": SECRETS, "Node": NODES}
 _KIND = GroupKind("authentication.k8s.io", "TokenRequest")
-SIGNER_OPTION = "service-account-signer"
-
-
-class Signer(Protocol):
-    """What issues the tokens: `hyperkube_lib.service_account_tokens`."""
-
-    def issue(self, **claims: Any) -> Any:
-        """Return the token, and when it expires, for an account and what it is bound to."""
 
 
 def create_token(call: Call) -> Object:
@@ -43,11 +33,11 @@ def create_token(call: Call) -> Object:
     request = call.body or {}
     _insist_on_place(call, metadata(request))
     account = call.objects.get(SERVICE_ACCOUNTS, call.name, call.namespace)
-    signer = call.options.get(SIGNER_OPTION)
+    signer = call.services.token_signer
     if signer is None:
         raise NotFound("the server could not find the requested resource")
     spec = {**(request.get("spec") or {})}
-    spec["audiences"] = list(spec.get("audiences") or call.options.get("api-audiences") or _issuer_audience(call))
+    spec["audiences"] = list(spec.get("audiences") or call.services.audiences)
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = DEFAULT_SECONDS
     errors = _problems(spec)
@@ -84,13 +74,6 @@ def _insist_on_place(call: Call, meta: Object) -> None:
         if meta.get(member) and meta[member] != wanted:
             text = f"must match the service account {member} if specified"
             raise Invalid.about(_KIND, call.name, [invalid(ROOT.child("metadata", member), meta[member], text)])
-
-
-def _issuer_audience(call: Call) -> list[str]:
-    issuer = call.options.get("service-account-issuer") or ""
-    if isinstance(issuer, str):
-        return [issuer] if issuer else []
-    return list(issuer)
 
 
 def _problems(spec: Object) -> list[FieldError]:

@@ -12,21 +12,18 @@ from __future__ import annotations
 
 import ipaddress
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from random import Random
-from typing import Any
 
 from hyperkube_api.core.services import node_port_record
 
 from hyperkube.hookspecs.api import Call
+from hyperkube.hookspecs.api_services import Network
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICE_CIDRS, SERVICES
 from hyperkube.machinery.errors import AlreadyExists, NotFound
 from hyperkube.machinery.objects import Object, metadata
 
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-DEFAULT_CLUSTER_RANGE = "10.0.0.0/24"
-DEFAULT_NODE_PORTS = (30000, 32767)
 MANAGED_BY = "ipallocator.k8s.io"
 _REFRESH_SECONDS = 30.0
 _ABANDONED_SECONDS = 60.0
@@ -38,27 +35,9 @@ class NotAllocated(ValueError):
     """The address or port that was asked for cannot be had; the text says why."""
 
 
-def cluster_ranges(options: Mapping[str, Any]) -> list[Network]:
-    """Return the ranges of ``--service-cluster-ip-range``: one, or one of each family, the default one first."""
-    value = options.get("service-cluster-ip-range") or DEFAULT_CLUSTER_RANGE
-    texts = value.split(",") if isinstance(value, str) else [str(item) for item in value]
-    return [ipaddress.ip_network(text.strip()) for text in texts]
-
-
 def family_of(text: str) -> str:
     """Return ``IPv4`` or ``IPv6`` for an address."""
     return "IPv6" if ":" in text else "IPv4"
-
-
-def _port_range(options: Mapping[str, Any]) -> tuple[int, int]:
-    value = options.get("service-node-port-range")
-    if not value:
-        return DEFAULT_NODE_PORTS
-    if isinstance(value, str):
-        low, _, high = value.partition("-")
-        return int(low), int(high or low)
-    low, high = value
-    return int(low), int(high)
 
 
 class ServiceAllocator:
@@ -74,7 +53,7 @@ class ServiceAllocator:
 
     def families(self, call: Call) -> list[str]:
         """Return the families that this cluster is configured for, the default one first."""
-        return [f"IPv{network.version}" for network in cluster_ranges(call.options)]
+        return [f"IPv{network.version}" for network in call.services.service_networks]
 
     def choose_ip(self, call: Call, family: str) -> str:
         """Return an address of a family that is free now; another request may still be quicker.
@@ -153,7 +132,7 @@ class ServiceAllocator:
         Raises:
             NotAllocated: the range is full.
         """
-        low, high = _port_range(call.options)
+        low, high = call.services.node_ports
         used = self._used_ports(call) | set(besides)
         for _ in range(_RANDOM_TRIES):
             port = self._random.randint(low, high)
@@ -172,7 +151,7 @@ class ServiceAllocator:
         Raises:
             NotAllocated: with the reason.
         """
-        low, high = _port_range(call.options)
+        low, high = call.services.node_ports
         if not low <= port <= high:
             raise NotAllocated(f"provided port is not in the valid range. The range of valid ports is {low}-{high}")
         if not call.dry_run and port in self._used_ports(call) and port in self._used_ports(call, fresh=True):
@@ -202,7 +181,7 @@ class ServiceAllocator:
         Raises:
             NotAllocated: the range is full.
         """
-        low, high = _port_range(call.options)
+        low, high = call.services.node_ports
         refused, found = set(besides), list[int]()
 
         def take(taken: set[int]) -> set[int]:
@@ -239,7 +218,7 @@ class ServiceAllocator:
 
     def _record(self, call: Call, change: Callable[[set[int]], set[int] | None]) -> None:
         """Change the ports that the record says are taken; without a record for this range, those of the services."""
-        low, high = _port_range(call.options)
+        low, high = call.services.node_ports
 
         def changed(record: Object | None) -> Object | None:
             taken = node_port_record.read_ports(record, low, high)
@@ -254,7 +233,7 @@ class ServiceAllocator:
         Raises:
             NotAllocated: another server has it, or had it a moment ago.
         """
-        low, high = _port_range(call.options)
+        low, high = call.services.node_ports
         if port not in taken:
             self._leaked.pop(port, None)
             return taken | {port} if low <= port <= high else None
@@ -277,7 +256,7 @@ class ServiceAllocator:
 
     def _networks(self, call: Call, family: str) -> list[Network]:
         """Return the ranges of a family: those of the flag, and of the ServiceCIDR objects."""
-        found = cluster_ranges(call.options)
+        found = list(call.services.service_networks)
         for item in call.objects.list(SERVICE_CIDRS):
             found += [ipaddress.ip_network(text) for text in (item.get("spec") or {}).get("cidrs") or ()]
         return list(dict.fromkeys(network for network in found if f"IPv{network.version}" == family))

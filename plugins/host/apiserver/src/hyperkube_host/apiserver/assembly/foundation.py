@@ -77,7 +77,6 @@ class Foundation:
             gates=self.options.gates,
             settings=self.plugin_settings.of(family, name, table),
             settings_of=self.plugin_settings.of,
-            options=self.options.values,
             client=None if is_storage else self.loopback,
             informers=None if is_storage else self.informers,
             authorizer=None if is_storage else PromisedAuthorizer(self.authorizer),

@@ -75,7 +75,7 @@ def _open(
 
     def context(family: str, name: str, table: Mapping[str, Any] | None = None) -> PluginContext:
         given = foundation.context(family, name, table)
-        return replace(given, settings=settings.of(family, name, table), options=values)
+        return replace(given, settings=settings.of(family, name, table))
 
     host = load_storage(foundation.options.storage.storage_backend, context)
     foundation.hosts.add(host)

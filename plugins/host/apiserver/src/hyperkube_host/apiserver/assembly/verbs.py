@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import ip_network
 from random import Random
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain
@@ -9,6 +10,7 @@ from hyperkube_host.apiserver.admission.plugins import load_admission
 from hyperkube_host.apiserver.assembly.access import Access
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
 from hyperkube_host.apiserver.assembly.model import Model
+from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.plugins import hooks
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.known_kinds import KnownKinds
@@ -17,6 +19,7 @@ from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.services import LeasePool, Services
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
 
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.machinery.codecs.protobuf import Protobuf
 
 
@@ -44,10 +47,21 @@ def build_services(foundation: Foundation, model: Model, access: Access, protobu
             leases=LeasePool(model.store, clock, options.storage.lease_reuse_duration_seconds),
             logger=LOGGER,
             options=options,
-            call_options={
-                **options.values,
-                "service-account-signer": access.signer,
-                "token-authenticator": access.authentication.review,
-            },
+            api=_api_services(options, access),
         )
+    )
+
+
+def _api_services(options: Options, access: Access) -> ApiServices:
+    accounts, cluster = options.service_accounts, options.control_plane
+    lowest, _, highest = cluster.service_node_port_range.partition("-")
+    return ApiServices(
+        allow_privileged=cluster.allow_privileged,
+        service_networks=tuple(ip_network(text) for text in cluster.service_cluster_ip_range.split(",")),
+        node_ports=(int(lowest), int(highest)),
+        event_seconds=int(options.storage.event_ttl),
+        service_account_issuers=accounts.service_account_issuer,
+        api_audiences=accounts.api_audiences,
+        token_signer=access.signer,
+        authenticate=access.authentication.review,
     )

@@ -173,7 +173,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Objec
 
 def _lease(services: Services, target: Target) -> int:
     lifetime = target.served.spec.ttl_seconds
-    return services.leases.lease(lifetime(services.call_options)) if lifetime is not None else 0
+    return services.leases.lease(lifetime(services.api)) if lifetime is not None else 0
 
 
 def _taken(services: Services, target: Target, name: str) -> AlreadyExists:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
-from typing import Any
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
 from hyperkube_host.apiserver.options import Options
@@ -19,6 +17,7 @@ from hyperkube_host.apiserver.serializer.decode import BodyDecoder
 
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation
 from hyperkube.hookspecs.api import Call, Objects
+from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authz import Authorizer
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
@@ -67,7 +66,7 @@ class Services:
     """The parts of one server that verbs use.
 
     Attributes:
-        call_options: what strategies and handlers get of the server: its flags, and what signs and reads tokens.
+        api: what strategies and handlers get of the server.
     """
 
     registry: Registry
@@ -82,7 +81,7 @@ class Services:
     leases: LeasePool
     logger: logging.Logger
     options: Options
-    call_options: Mapping[str, Any]
+    api: ApiServices
 
     def call(self, request: ApiRequest, target: Target, *, body: Object | None = None, verb: str = "") -> Call:
         """Return the request as strategies and handlers see it."""
@@ -100,7 +99,7 @@ class Services:
             objects=self.objects,
             clock=self.clock,
             authorizer=self.authorizer,
-            options=self.call_options,
+            services=self.api,
             gates=self.options.gates,
             warnings=request.warnings,
             audit_id=request.audit_id,

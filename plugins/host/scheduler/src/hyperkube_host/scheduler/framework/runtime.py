@@ -131,7 +131,6 @@ def new_framework(
             logger=logging.getLogger(f"hyperkube.scheduler.{name}"),
             gates=gates,
             settings=settings.of(FAMILY, name, provider.settings.get(name)),
-            options=options,
             client=client,
             informers=informers,
         )
