@@ -20,6 +20,14 @@ def test_times_are_written_in_whole_seconds_or_micros():
     assert format_micro_time(MOMENT) == "2030-02-03T04:05:06.000789Z"
 
 
+def test_early_years_have_four_digits():
+    early = datetime(7, 2, 3, 4, 5, 6, tzinfo=UTC)
+
+    assert format_time(early) == "0007-02-03T04:05:06Z"
+    assert format_micro_time(early) == "0007-02-03T04:05:06.000000Z"
+    assert parse_time(format_time(early)) == early
+
+
 def test_times_come_back():
     assert parse_micro_time(format_micro_time(MOMENT)) == MOMENT
     assert parse_time("2030-02-03T06:05:06.000789123+02:00") == MOMENT

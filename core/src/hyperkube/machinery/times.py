@@ -16,6 +16,7 @@ _LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICRO_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _GO_ORDER = (("2006", r"\d{4}"), ("-", "-"), ("01", r"\d{2}"), ("-", "-"), ("02", r"\d{2}"), ("T", "T"),
              ("15", r"\d{1,2}"), (":", ":"), ("04", r"\d{2}"), (":", ":"), ("05", r"\d{2}"))  # fmt: skip
+_SECONDS, _MICROSECONDS = len("2006-01-02T15:04:05"), len("2006-01-02T15:04:05.000000")
 _MINUTE, _HOUR, _DAY, _YEAR = 60, 3600, 86400, 365 * 86400
 
 
@@ -25,12 +26,12 @@ class TimeError(ValueError):
 
 def format_time(moment: datetime) -> str:
     """Write a ``metav1.Time``: whole seconds, UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{moment.astimezone(UTC).isoformat()[:_SECONDS]}Z"
 
 
 def format_micro_time(moment: datetime) -> str:
     """Write a ``metav1.MicroTime``: six digits of fraction, UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return f"{moment.astimezone(UTC).isoformat(timespec='microseconds')[:_MICROSECONDS]}Z"
 
 
 def parse_time(text: str) -> datetime:

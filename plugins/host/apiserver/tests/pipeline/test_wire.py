@@ -2,6 +2,7 @@
 
 import orjson
 import pytest
+from hyperkube_host.apiserver.rest import subresource
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
 
@@ -79,6 +80,52 @@ def test_applying_to_a_scale_conflicts_with_the_owner_of_the_replicas(server, de
     assert orjson.loads(refused.body)["details"]["causes"][0]["field"] == ".spec.replicas"
     assert orjson.loads(forced.body)["spec"] == {"replicas": 4}
     assert owners_of_replicas(deployment) == [("hpa", "scale")]
+
+
+@pytest.fixture
+def race(server, deployment, monkeypatch):
+    """Let another write come between the reads and the writes of requests, as often as told; return what to tell."""
+    times = []
+
+    def check_name(obj, name):
+        if times:
+            times.pop()
+            deployment.patch(DEPLOYMENTS, "d", {"metadata": {"annotations": {"left": str(len(times))}}}, "default")
+        subresource_check(obj, name)
+
+    subresource_check = subresource.check_name
+    monkeypatch.setattr(subresource, "check_name", check_name)
+    return times
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"),
+    [
+        pytest.param(MERGE, {"spec": {"replicas": 5}}, id="merge"),
+        pytest.param("application/json-patch+json", [{"op": "add", "path": "/spec/replicas", "value": 5}], id="json"),
+        pytest.param(APPLY, scale(5), id="apply"),
+    ],
+)
+def test_a_patch_of_a_scale_outlasts_other_writes(server, deployment, race, kind, patch):
+    race += range(7)
+
+    query = "fieldManager=scaler" + ("&force=true" if kind == APPLY else "")
+    answer = http(server, "PATCH", f"{DEPLOYMENT}/scale", patch, query=query, kind=kind)
+
+    assert answer.status == 200
+    assert race == []
+    assert deployment.get(DEPLOYMENTS, "d", "default")["spec"]["replicas"] == 5
+
+
+def test_a_patch_of_a_scale_that_names_a_version_wants_that_one(server, deployment, race):
+    version = deployment.get(DEPLOYMENTS, "d", "default")["metadata"]["resourceVersion"]
+    race += [0]
+    patch = {"metadata": {"resourceVersion": version}, "spec": {"replicas": 5}}
+
+    answer = http(server, "PATCH", f"{DEPLOYMENT}/scale", patch, kind=MERGE)
+
+    assert answer.status == 409
+    assert deployment.get(DEPLOYMENTS, "d", "default")["spec"]["replicas"] == 1
 
 
 def test_a_patch_with_a_key_twice_is_warned_of_or_refused(server, deployment):

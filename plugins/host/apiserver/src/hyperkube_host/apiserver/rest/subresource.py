@@ -17,8 +17,8 @@ from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_lib.structured_merge.managed_fields import Managed
 
 from hyperkube.hookspecs.api import Subresource, SubresourceHandler
-from hyperkube.machinery.errors import BadRequest, InternalError, MethodNotAllowed
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.errors import BadRequest, Conflict, InternalError, MethodNotAllowed
+from hyperkube.machinery.objects import Object, resource_version_of
 
 
 def create_virtual(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
@@ -111,11 +111,29 @@ def _current(services: Services, request: ApiRequest, target: Target, handler: S
 def _patch(
     services: Services, request: ApiRequest, target: Target, sub: Subresource, handler: SubresourceHandler
 ) -> ObjectResult:
+    """Patch what the subresource is now; a write that came between makes it read and patch anew."""
+    while True:
+        old = _current(services, request, target, handler)
+        if old is None:
+            old = unset_scale(services.objects.get(target.served.spec.resource, target.name, target.namespace), sub)
+        body, owners = _patched(services, request, target, sub, old)
+        try:
+            return _put(services, request, target, handler, body, "PatchOptions", owners)
+        except Conflict:
+            # A patch that names a version wants that one. Otherwise the conflict is with the version that was read
+            # above: it is one to retry if there is a newer one by now, and a refusal of its own kind if there is not.
+            now = services.objects.get(target.served.spec.resource, target.name, target.namespace)
+            version = resource_version_of(old)
+            if resource_version_of(body) != version or resource_version_of(now) == version:
+                raise
+
+
+def _patched(
+    services: Services, request: ApiRequest, target: Target, sub: Subresource, old: Object
+) -> tuple[Object, Managed | None]:
+    """Return what the patch makes of a subresource, and the owners of a Scale that is applied."""
     patch_type = type_of(request, target)
     codec = target.served.codec_of(sub)
-    old = _current(services, request, target, handler)
-    if old is None:
-        old = unset_scale(services.objects.get(target.served.spec.resource, target.name, target.namespace), sub)
     owners: Managed | None = None
     if patch_type == APPLY_PATCH:
         merged, owners = applied_scale(services, request, target, sub, old, read_applied(request, sub.kind))
@@ -124,4 +142,4 @@ def _patch(
         body = patched(services, request, target, codec, patch_type, read_patch(request, patch_type), old)
     body["kind"], body["apiVersion"] = sub.kind.kind, sub.kind.api_version
     check_name(body, target.name)
-    return _put(services, request, target, handler, body, "PatchOptions", owners)
+    return body, owners
