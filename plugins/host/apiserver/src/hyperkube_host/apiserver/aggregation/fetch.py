@@ -28,8 +28,10 @@ def fetch(
         connection.sock = (
             context.wrap_socket(plain, server_hostname=relay.server_name or relay.host) if relay.tls else plain
         )
-        connection.putrequest(method, relay.path)
-        for name, value in [*(headers or {}).items(), *relay.headers, ("Content-Length", str(len(body)))]:
+        sent = [*(headers or {}).items(), *relay.headers, ("Content-Length", str(len(body)))]
+        # Go's servers answer 400 to a request with two Host headers, and http.client writes one unless told.
+        connection.putrequest(method, relay.path, skip_host=any(name.lower() == "host" for name, _ in sent))
+        for name, value in sent:
             connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()

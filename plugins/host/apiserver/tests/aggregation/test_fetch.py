@@ -1,0 +1,49 @@
+"""Requests to other servers, as these see them."""
+
+import socket
+import threading
+
+import pytest
+from hyperkube_host.apiserver.aggregation.fetch import fetch
+from hyperkube_lib.serving.exchange import RelayUpgrade
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+
+
+@pytest.fixture
+def server():
+    """A server of one request; return its port and what it has received."""
+    received = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection:
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    head += connection.recv(65536)
+                received.extend(head.decode().split("\r\n"))
+                connection.sendall(ANSWER)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listener.getsockname()[1], received
+        thread.join(5)
+
+
+@pytest.mark.parametrize(
+    ("headers", "host"),
+    [
+        pytest.param({"Host": "metrics.kube-system.svc"}, "metrics.kube-system.svc", id="named"),
+        pytest.param({}, "127.0.0.1:{port}", id="not-named"),
+    ],
+)
+def test_a_request_names_one_host(server, headers, host):
+    port, received = server
+    relay = RelayUpgrade(host="127.0.0.1", port=port, path="/x", tls=False, headers=[("X-Remote-User", "u")])
+
+    answer = fetch(relay, headers=headers)
+
+    assert (answer.status, answer.body) == (200, b"ok")
+    assert [line for line in received if line.lower().startswith("host:")] == [f"Host: {host.format(port=port)}"]
+    assert "X-Remote-User: u" in received
