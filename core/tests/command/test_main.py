@@ -1,5 +1,6 @@
 """One command, many names."""
 
+import os
 import subprocess
 import sys
 
@@ -8,25 +9,76 @@ import pytest
 from hyperkube.command import main
 from hyperkube.machinery.errors import UsageError
 
+SOURCE = """
+import click
 
-def hyperkube(*args, cwd=None):
+from hyperkube.command.common_flags import GLOBAL
+from hyperkube.command.server_command import ServerCommand
+
+SERVER = ServerCommand("acme", "kube-acme", "Long text.", "kube-acme --v=2", GLOBAL, lambda _options: None)
+
+
+@click.command()
+def command():
+    "Greet."
+    click.echo("hello")
+"""
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Install a server and a subcommand of a third party; return the folder."""
+    folder = tmp_path / "site"
+    info = folder / "acme-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[hyperkube.server]\nkube-acme = acme_command:SERVER\n[hyperkube.command]\ngreet = acme_command:command\n"
+        "broken = acme_nowhere:command\n"
+    )
+    (folder / "acme_command.py").write_text(SOURCE)
+    monkeypatch.syspath_prepend(str(folder))
+    yield folder
+    sys.modules.pop("acme_command", None)
+
+
+def hyperkube(*args, path=""):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(path), os.environ.get("PYTHONPATH")]))}
     return subprocess.run(
-        [sys.executable, "-m", "hyperkube.command.main", *args], capture_output=True, text=True, check=False, cwd=cwd
+        [sys.executable, "-m", "hyperkube.command.main", *args],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
     )
 
 
-@pytest.mark.parametrize("name", ["kube-apiserver", "/usr/bin/kube-apiserver", "apiserver"])
-def test_a_servers_name_chooses_the_server(name, capsys):
+@pytest.mark.parametrize("name", ["kube-acme", "/usr/bin/kube-acme"])
+def test_a_servers_name_chooses_the_server(name, site, capsys):
     main.run(name, ["--version"])
 
     assert capsys.readouterr().out.startswith("Kubernetes v1.36")
 
 
-@pytest.mark.parametrize("word", ["kube-scheduler", "scheduler", "kubelet", "kube-proxy", "controller-manager"])
-def test_a_first_word_chooses_the_server(word, capsys):
+@pytest.mark.parametrize("word", ["kube-acme", "acme"])
+def test_a_first_word_chooses_the_server(word, site, capsys):
     main.run("hyperkube", [word, "--help"])
 
-    assert "Usage:" in capsys.readouterr().out
+    assert "Usage:\n  kube-acme" in capsys.readouterr().out
+
+
+def test_a_first_word_chooses_the_subcommand(site, capsys):
+    main.run("hyperkube", ["greet"])
+
+    assert capsys.readouterr().out == "hello\n"
+
+
+def test_help_lists_what_is_installed_also_what_cannot_be_loaded(site):
+    lines = [" ".join(line.split()) for line in main.usage().splitlines()]
+
+    assert "acme the same as kube-acme" in lines
+    assert "greet Greet." in lines
+    assert "broken (cannot be loaded: command 'broken' of acme: No module named 'acme_nowhere')" in lines
 
 
 def test_an_unknown_command_prints_usage_and_one_error_line():
@@ -41,22 +93,26 @@ def test_no_command_is_an_error_too():
     assert hyperkube().returncode == 1
 
 
-def test_an_unknown_flag_exits_1_with_one_line():
-    done = hyperkube("kube-apiserver", "--nosuch")
+def test_an_unknown_flag_exits_1_with_one_line(site):
+    done = hyperkube("kube-acme", "--nosuch", path=site)
 
     assert done.returncode == 1
-    assert done.stderr == "error: unknown flag: --nosuch (see kube-apiserver --help)\n"
+    assert done.stderr == "error: unknown flag: --nosuch (see kube-acme --help)\n"
 
 
-def test_links_are_made_for_all_five_servers(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_links_are_made_for_all_servers(site, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "links"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
 
     main.run("hyperkube", ["--make-symlinks"])
     main.run("hyperkube", ["--make_symlinks"])
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(entry.name for entry in main.servers().values())
+    links = sorted(path.name for path in folder.iterdir())
+    assert links == sorted(entry.name for entry in main.servers().values())
+    assert "kube-acme" in links
 
 
-def test_a_bad_option_of_a_command_is_a_users_mistake():
+def test_a_bad_option_of_a_command_is_a_users_mistake(site):
     with pytest.raises(UsageError, match="No such option"):
-        main.run("hyperkube", ["up", "--nosuch"])
+        main.run("hyperkube", ["greet", "--nosuch"])
