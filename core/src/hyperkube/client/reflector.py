@@ -183,6 +183,8 @@ class Informer:
 
     def stop(self) -> None:
         """End the watch and the thread; the cache stays readable; idempotent, from any thread."""
+        # First the flag, then the watch: a thread that opens a watch meanwhile looks at the flag once more before it
+        # waits for events, so that a watch is either closed here or never waited for.
         self._stopping.set()
         self._synced_or_stopped.set()
         if self._task is not None:
@@ -212,6 +214,8 @@ class Informer:
             continue_token = page.continue_token
             if not continue_token:
                 break
+        # The version is taken once the cache has the list: should a handler or projection fail before, the next
+        # attempt lists again instead of watching from a state that the cache does not have.
         self._replace(items)
         self._version = page.resource_version
         with self._delivery:
@@ -235,6 +239,7 @@ class Informer:
         with self._delivery:
             for old in self._cache.snapshot():
                 new = items.get(f"{namespace_of(old)}/{name_of(old)}")
+                # Deleted and made again between two lists: handlers hear of both, as a watch would have told them.
                 if new is None or uid_of(new) != uid_of(old):
                     self._remove(old)
             for new in items.values():
@@ -253,16 +258,16 @@ class Informer:
                 self._clock.wait(self._stopping, pause)
 
     def _step(self) -> float | None:
-        """Do what there is to do without waiting, and see to it that something rings when there is more."""
+        """Do what there is to do without waiting, and see to it that there is a next step when there is more."""
         if self._stopping.is_set():
             return None
         pause = self._attempt(self._list_and_look)
         if self._watch is not None:
             if self._taken.events:
                 return self._taken.seconds
-            self._ring_after(self._taken.seconds)
+            self._wake_after(self._taken.seconds)
         elif pause:
-            self._ring_after(pause)
+            self._wake_after(pause)
         else:
             return 0.0
         return None
@@ -272,6 +277,7 @@ class Informer:
         try:
             step()
         except (Expired, Gone):
+            # The history from that version on is compacted: only a new list can tell what was missed.
             self._version = ""
         except (ApiError, OSError) as error:
             self._failures += 1
@@ -305,7 +311,7 @@ class Informer:
         try:
             if watch is None:
                 watch = cast("QuietWatch", self._open())
-                watch.connect(self._ring)
+                watch.connect(self._wake)
             self._taken = watch.take()
             for event in self._taken.events:
                 if self._stopping.is_set():
@@ -341,19 +347,19 @@ class Informer:
         short = self._clock.monotonic() - self._watch_began < _SHORT_WATCH
         self._failures = self._failures + 1 if short and not self._heard and not self._stopping.is_set() else 0
 
-    def _ring(self) -> None:
+    def _wake(self) -> None:
         if self._task is not None:
             self._task.wake()
 
-    def _ring_after(self, seconds: float) -> None:
-        """Ring after so many of the cluster's seconds, if nothing rings before."""
+    def _wake_after(self, seconds: float) -> None:
+        """Ask for the next step after so many of the cluster's seconds, if nothing asks before."""
         now = self._clock.monotonic()
         if now < self._timer_due <= now + seconds:
             return
         if self._timer is not None:
             self._timer.cancel()
         self._timer_due = now + seconds
-        self._timer = self._clock.call_later(seconds, self._ring)
+        self._timer = self._clock.call_later(seconds, self._wake)
 
     def _apply(self, event: WatchEvent) -> None:
         self._heard = True
@@ -367,6 +373,7 @@ class Informer:
                     self._remove(obj)
                 else:
                     self._put(obj)
+        # After the cache and the handlers: a watch that begins here again repeats an event rather than skip one.
         self._version = version or self._version
 
     def _put(self, new: Object) -> None:

@@ -74,6 +74,9 @@ class WorkQueue(Generic[Key]):
         with self._condition:
             if self._shut_down or key in self._dirty:
                 return
+            # Invariant: `_dirty` holds the keys that still need a worker, `_processing` those that have one; `_ready`
+            # lists the dirty ones that are not being processed. A key that is added while a worker has it is only
+            # marked: two workers never have one key, and `done` offers it again, so that no change is missed.
             self._dirty.add(key)
             if self._meter is not None:
                 self._meter.added(key)
@@ -83,6 +86,8 @@ class WorkQueue(Generic[Key]):
     def _offer(self, key: Key) -> None:
         self._ready.append(key)
         self._condition.notify()
+        # A worker that was notified counts as waiting until it has the lock again: more keys than waiting workers
+        # means that one of them has no worker to come for it.
         if self._on_unserved is not None and len(self._ready) > self._waiting:
             self._on_unserved()
 
@@ -157,6 +162,8 @@ class WorkQueue(Generic[Key]):
                 patient = self._condition.wait(seconds)
                 self._waiting -= 1
             key = self._ready.popleft()
+            # No longer dirty before the work begins: what is added from here on is news that the worker may have
+            # missed, and brings the key back.
             self._dirty.discard(key)
             self._processing.add(key)
             if self._meter is not None:
@@ -176,6 +183,7 @@ class WorkQueue(Generic[Key]):
         """Take no more keys, drop the waiting ones and wake all who wait in `get`; idempotent."""
         with self._condition:
             self._shut_down = True
+            # Keys being processed stay so until their workers are `done`; without `_dirty` these do not come back.
             self._ready.clear()
             self._dirty.clear()
             if self._meter is not None:

@@ -178,6 +178,8 @@ class LeaderElector:
     def _keep(self) -> None:
         """Renew the lock until it is lost or given up."""
         while not self._clock.wait(self._ended, self._options.retry_period):
+            # Counted from before the request: the others count from when they see the renewal, which cannot be earlier,
+            # so that this one stops leading before another one may begin.
             sent = self._clock.monotonic()
             if self._try():
                 self._renewed = sent
@@ -188,7 +190,7 @@ class LeaderElector:
         return bool(self._observed) and self._observed["holderIdentity"] != self.identity
 
     def _try(self) -> bool:
-        """Take or renew the lock; False when somebody else holds it or the server does not answer in time."""
+        """Take or renew the lock; False when another one holds it or the server does not answer in time."""
         sent = self._clock.monotonic()
         try:
             return self._take() and self._clock.monotonic() - sent < self._options.renew_deadline
@@ -206,6 +208,8 @@ class LeaderElector:
             self._announce({}, record)
             return True
         old = _read(held)
+        # Clocks of different machines differ: what counts is for how long the record has not changed before one's own
+        # eyes, not the times that are written in it.
         if old != self._observed:
             self._observe(old)
         mine = old.get("holderIdentity") == self.identity
@@ -215,6 +219,8 @@ class LeaderElector:
         record["leaderTransitions"] = old.get("leaderTransitions", 0) + (0 if mine else 1)
         if mine:
             record["acquireTime"] = old["acquireTime"]
+        # The update carries the resourceVersion that was read: of several candidates the server lets one through, the
+        # others get a Conflict and read again.
         self._client.update(self._resource, _write(held, record), self._options.namespace)
         self._observe(record)
         if not mine:

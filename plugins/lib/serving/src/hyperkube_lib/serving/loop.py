@@ -111,6 +111,8 @@ class EdgeLoop:
         return self._date
 
     def _wake(self) -> None:
+        # Callers append first and look at `_woken` then; `_deliver` clears it first and takes what was appended then.
+        # Whichever comes first, no entry stays behind: at worst the loop is woken once too often.
         loop = self._loop
         if not self._woken and loop is not None:
             self._woken = True
@@ -122,7 +124,7 @@ class EdgeLoop:
     def _deliver(self) -> None:
         self._woken = False
         mail = self._mail
-        for _ in range(len(mail)):
+        for _ in range(len(mail)):  # not until it is empty: calls that post calls must not keep out the sockets
             call, args = mail.popleft()
             try:
                 call(*args)
@@ -141,6 +143,8 @@ class EdgeLoop:
                 stream.flush()
             except Exception:
                 self._logger.exception("a stream could not be flushed")
+        # The next round is put off by as long as this one took: events that come meanwhile are sent together, and at
+        # least half of the loop's time is left for everything else.
         spent = self._clock.monotonic() - begun
         if spent > SHORTEST_REST or rung:
             self._round_due = True
