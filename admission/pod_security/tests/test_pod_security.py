@@ -119,7 +119,7 @@ BASELINE_BREAKS = {
         pod(annotations={"container.apparmor.security.beta.kubernetes.io/c0": "unconfined"}),
         (
             "forbidden AppArmor profile (annotation must not set AppArmor profile type to "
-            r'"container.apparmor.security.beta.kubernetes.io/c0=\"unconfined\"")'
+            '"container.apparmor.security.beta.kubernetes.io/c0="unconfined"")'
         ),
     ),
 }

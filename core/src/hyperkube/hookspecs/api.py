@@ -203,6 +203,10 @@ class Strategy:
     def prepare_delete(self, call: Call, obj: Object) -> None:
         """Adjust an object, in place, that was just marked for deletion (deletionTimestamp and grace are set)."""
 
+    def deletion_warnings(self, call: Call) -> list[str]:
+        """Return texts for the client's ``Warning`` header; asked before the object is looked for."""
+        return []
+
     def before_delete(self, call: Call, obj: Object) -> None:
         """Refuse a deletion by raising an `ApiError`."""
 

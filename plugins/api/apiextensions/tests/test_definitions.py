@@ -156,10 +156,10 @@ BAD = [
     ),
     (crd(version(storage=False)), ['spec.versions: Invalid value: [{"Name":"v1","Served":true,"Storage":false,']),
     (crd(version(), version("v2")), ["spec.versions: Invalid value: ", "status.storedVersions: Invalid value: "]),
-    (crd(version(schema=None)), ["spec.versions[0].schema.openAPIV3Schema: Required value: schemas are required"]),
+    (crd(version(schema=None)), ["spec.versions[0].schema.openAPIV3Schema: Required value"]),
     (
         crd(version(), version("v2", storage=False, schema=None)),
-        ["spec.versions[1].schema.openAPIV3Schema: Required value: schemas are required"],
+        ["spec.versions[1].schema.openAPIV3Schema: Required value"],
     ),
     (
         crd(version(deprecationWarning="x")),

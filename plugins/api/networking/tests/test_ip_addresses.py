@@ -19,7 +19,7 @@ META = {"name": "a", "creationTimestamp": "2016-01-01T12:00:00Z"}
     ],
 )  # fmt: skip
 def test_an_address_row_shows_whose_it_is(parent, shown):
-    assert ip_address_cells({"metadata": META, "spec": {"parentRef": parent}}, NOW) == ["a", shown]
+    assert ip_address_cells({"metadata": META, "spec": {"parentRef": parent}}, NOW) == ["a", shown, "10y"]
 
 
 def messages(errors):

@@ -61,7 +61,7 @@ def texts(errors):
             {"validations": [{"expression": "true", "message": "a\rb", "messageExpression": " "}]},
             [
                 'spec.validations[0].messageExpression: Invalid value: " ": must be non-empty if specified',
-                'spec.validations[0].message: Invalid value: "a\\rb": message must not contain line breaks',
+                'spec.validations[0].message: Invalid value: "a\\rb": must not contain line breaks',
             ],
         ),
         (

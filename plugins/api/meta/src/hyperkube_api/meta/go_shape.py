@@ -106,9 +106,9 @@ def _value(field: KubeField, value: Any) -> Any:
     from hyperkube.machinery.schema.fields import List, Map, Struct
 
     if isinstance(field, List):
-        return [_value(field.items, item) for item in value] if value else None
+        return None if value is None else [_value(field.items, item) for item in value]
     if isinstance(field, Map):
-        return {key: _value(field.items, item) for key, item in sorted(value.items())} if value else None
+        return {key: _value(field.items, item) for key, item in sorted(value.items())} if value is not None else None
     if isinstance(field, Struct):
         return None if value is None and field.ptr else _struct(field.schema(), value)
     if value is not None or field.ptr:

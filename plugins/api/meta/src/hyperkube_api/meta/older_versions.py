@@ -193,6 +193,10 @@ class ConvertingStrategy(Strategy):
         """Do as the newer version does."""
         self._within(obj, lambda new: self._inner.prepare_delete(call, new))
 
+    def deletion_warnings(self, call: Call) -> list[str]:
+        """Warn as the newer version does."""
+        return self._inner.deletion_warnings(call)
+
     def before_delete(self, call: Call, obj: Object) -> None:
         """Ask the newer version."""
         self._inner.before_delete(call, self.newer(obj))

@@ -42,7 +42,7 @@ def validate_ingress_class(obj: Object) -> list[FieldError]:
 
 
 def _parameters(path: Path, parameters: Object) -> list[FieldError]:
-    errors = check_resource_reference(path, parameters)
+    errors = check_resource_reference(path, parameters, terse=True)
     scope, namespace = parameters.get("scope"), parameters.get("namespace")
     if scope is None:
         return [*errors, required(path.child("scope"))]

@@ -53,24 +53,25 @@ def validate_ip_address(obj: Object) -> list[FieldError]:
 
 
 def validate_ip_address_update(obj: Object, old: Object) -> list[FieldError]:
-    """Check that an address stayed with its owner."""
+    """Check as on creation, and that an address stayed with its owner."""
     now, before = (obj.get("spec") or {}).get("parentRef"), (old.get("spec") or {}).get("parentRef")
+    errors = validate_ip_address(obj)
     if now == before:
-        return []
+        return errors
     shown = None if now is None else go_shape("hyperkube_api.networking.v1:ParentReference", now)
-    return [invalid(_PARENT, shown, IMMUTABLE)]
+    return [*errors, invalid(_PARENT, shown, IMMUTABLE)]
 
 
 def ip_address_cells(obj: Object, now: datetime) -> list[Any]:
-    """Return the object that has the address."""
-    del now
+    """Return the object that has the address, and the age, for which Kubernetes declares no column."""
+    age = cells.age(obj, now)
     parent = cells.spec_of(obj).get("parentRef")
     if not parent:
-        return [cells.name(obj), cells.NONE]
+        return [cells.name(obj), cells.NONE, age]
     resource = parent.get("resource") or ""
     group = f".{parent['group']}" if parent.get("group") else ""
     namespace = f"/{parent['namespace']}" if parent.get("namespace") else ""
-    return [cells.name(obj), f"{(resource + group).lower()}{namespace}/{parent.get('name') or ''}"]
+    return [cells.name(obj), f"{(resource + group).lower()}{namespace}/{parent.get('name') or ''}", age]
 
 
 class IPAddressStrategy(Strategy):

@@ -95,7 +95,7 @@ def _validation(path: Path, item: Object, known: Expressions) -> list[FieldError
     if message and not message.strip():
         errors.append(invalid(path.child("message"), message, "message must be non-empty if specified"))
     elif {"\n", "\r"} & set(message.strip()):
-        errors.append(invalid(path.child("message"), message, "message must not contain line breaks"))
+        errors.append(invalid(path.child("message"), message, "must not contain line breaks"))
     reason = item.get("reason")
     if reason is not None and reason not in REASONS:
         errors.append(not_supported(path.child("reason"), reason, REASONS))
@@ -134,7 +134,7 @@ def _mutation(path: Path, item: Object, known: Expressions) -> list[FieldError]:
     if item.get(own) is None:
         errors.append(required(at, f"must be specified when patchType is {kind}"))
     elif not source.strip():
-        errors.append(required(at.child("expression"), "expression is not specified"))
+        errors.append(required(at.child("expression")))
     else:
         errors += known.patch(at.child("expression"), source, kind)
     for member in _PATCHES.values():

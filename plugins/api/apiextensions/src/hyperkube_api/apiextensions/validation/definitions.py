@@ -116,7 +116,7 @@ def _spec(
                 continue
             at = _SPEC.child("versions").index(index).child("schema", "openAPIV3Schema")
             if schemas_required:
-                yield required(at, "schemas are required")
+                yield required(at)
             elif version.get("served") and not spec.preserves_unknown_fields:
                 yield required(at, "because otherwise all fields are pruned")
     yield from _versions(spec, options, same)
@@ -157,7 +157,7 @@ def _versions(spec: Spec, options: SchemaOptions, same: frozenset[str]) -> Itera
         if fields and schema is not None:
             yield from selectable(at, fields, schema)
         elif fields:
-            text = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
+            text = "may only be set when `version.schema.openAPIV3Schema` is not included"
             yield invalid(at.child("selectableFields"), "", text)
     given = [version.get("name") for version in spec.versions]
     if len(set(given)) < len(given):

@@ -5,6 +5,8 @@ Source: kubernetes pkg/registry/apps/statefulset.
 
 from __future__ import annotations
 
+from typing import Any
+
 from hyperkube_api.apps.stateful_sets.defaults import default_stateful_set
 from hyperkube_api.apps.stateful_sets.validation import (
     validate_stateful_set,
@@ -33,6 +35,17 @@ class StatefulSetStrategy(WorkloadStrategy):
         """Fill in policies, template and claims."""
         default_stateful_set(obj)
 
+    def prepare_create(self, call: Call, obj: Object) -> None:
+        """Drop what is behind a gate that is off."""
+        super().prepare_create(call, obj)
+        _drop_max_unavailable(call, obj)
+
+    def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
+        """Drop what is behind a gate that is off and not in use."""
+        super().prepare_update(call, obj, old)
+        if _max_unavailable(old) is None:
+            _drop_max_unavailable(call, obj)
+
     def validate_name(self, name: str, *, prefix: bool) -> list[str]:
         """Check a DNS label: pods and host names are made from it."""
         return dns1123_label(name.rstrip("-") + "a" if prefix and name.endswith("-") else name)
@@ -57,3 +70,13 @@ class StatefulSetStrategy(WorkloadStrategy):
     def validate_status_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check the counts."""
         return validate_stateful_set_status(obj, old)
+
+
+def _max_unavailable(obj: Object) -> Any:
+    rolling = ((obj.get("spec") or {}).get("updateStrategy") or {}).get("rollingUpdate") or {}
+    return rolling.get("maxUnavailable")
+
+
+def _drop_max_unavailable(call: Call, obj: Object) -> None:
+    if _max_unavailable(obj) is not None and not call.gates.get("MaxUnavailableStatefulSet"):
+        del obj["spec"]["updateStrategy"]["rollingUpdate"]["maxUnavailable"]

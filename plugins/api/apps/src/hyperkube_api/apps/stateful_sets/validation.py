@@ -50,7 +50,7 @@ def validate_stateful_set(obj: Object, *, create: bool = True) -> list[FieldErro
         for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
             path = _SPEC.child("volumeClaimTemplates").index(index).child("spec")
             errors += validate_claim_spec(path, claim.get("spec") or {})
-    return errors + counts(_SPEC, spec, "revisionHistoryLimit")
+    return errors
 
 
 def _strategy(path: Path, strategy: Object) -> list[FieldError]:

@@ -73,12 +73,11 @@ class JobStrategy(StatusStrategy):
         """Check the counts and conditions."""
         return validate_job_status_update(obj, old)
 
-    def before_delete(self, call: Call, obj: Object) -> None:
+    def deletion_warnings(self, call: Call) -> list[str]:
         """Warn when the request does not say what shall become of the pods: they stay."""
         options = call.body or {}
         is_said = options.get("propagationPolicy") is not None or options.get("orphanDependents") is not None
-        if not is_said and _PODS_ARE_KEPT not in call.warnings:
-            call.warnings.append(_PODS_ARE_KEPT)
+        return [] if is_said else [_PODS_ARE_KEPT]
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of what is allowed but unwise in the name, the numbers and the template."""

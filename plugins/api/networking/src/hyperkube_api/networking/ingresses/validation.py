@@ -137,15 +137,15 @@ def _backend(path: Path, backend: Object) -> list[FieldError]:
     return errors
 
 
-def check_resource_reference(path: Path, reference: Object) -> list[FieldError]:
-    """Check a reference to an object by group, kind and name."""
+def check_resource_reference(path: Path, reference: Object, *, terse: bool = False) -> list[FieldError]:
+    """Check a reference to an object by group, kind and name; `terse` says no more than that a member is required."""
     errors: list[FieldError] = []
     if reference.get("apiGroup"):
         errors += by_rule(path.child("apiGroup"), reference["apiGroup"], names.dns1123_subdomain)
     for member in ("kind", "name"):
         value = reference.get(member) or ""
         if not value:
-            errors.append(required(path.child(member), f"{member} is required"))
+            errors.append(required(path.child(member), "" if terse else f"{member} is required"))
         else:
             errors += [invalid(path.child(member), value, text) for text in names.path_segment_name(value)]
     return errors

@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import metadata, stored
+from hyperkube_host.apiserver.rest.emptied import as_written
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.stored import Current
 from hyperkube_lib.structured_merge import managed_fields
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.errors import ApiError, Conflict, Invalid, NotFound, ServerTimeout
-from hyperkube.machinery.field import Path, invalid
+from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.storage.store import Compare, Delete, Put
@@ -42,6 +44,7 @@ class Change:
         unconditional: whether the new object may lack a resourceVersion although the resource demands one (patches).
         admit: whether admission plugins see the change.
         prepare: whether the strategy prepares and validates the new object; else it is stored as produced.
+        written: gives the document that the client wrote, from the current object; for refusals (see `emptied`).
         track: whether the change of ownership is tracked (server-side apply has done it itself).
     """
 
@@ -55,6 +58,7 @@ class Change:
     admit: bool = True
     prepare: bool = True
     track: bool = True
+    written: Callable[[Object], Any] | None = None
 
 
 def change(services: Services, write: Change, current: Current | None = None) -> ObjectResult:
@@ -102,7 +106,7 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
         new = admission.written()
         if write.prepare:
             new = _prepare(target, write.call, new, old)
-            _refuse_invalid(target, write.call, new, old)
+            _refuse_invalid(write, new, old)
         else:
             new = target.served.canonical_change(new, old)
         if write.admit:
@@ -164,6 +168,8 @@ def _prepare(target: Target, call: Call, new: Object, old: Object) -> Object:
     elif target.sub.name == "status":
         for name in [name for name in (*new, *old) if name not in {"kind", "apiVersion", "metadata", "status"}]:
             _restore(new, old, name)
+        if "metadata" in strategy.reset_fields.get("status", ()):
+            metadata.keep_for_status(new["metadata"], old["metadata"])
         _strategy(target).prepare_status_update(call, new, old)
     else:
         _strategy(target).prepare_update(call, new, old)
@@ -187,12 +193,20 @@ def _restore(new: Object, old: Object, name: str) -> None:
         new.pop(name, None)
 
 
-def _refuse_invalid(target: Target, call: Call, new: Object, old: Object) -> None:
+def _refuse_invalid(write: Change, new: Object, old: Object) -> None:
+    target, call = write.target, write.call
     strategy, served = _strategy(target), target.served
     is_status = target.sub is not None and target.sub.name == "status"
-    errors = metadata.validate_update(new, old, strategy=served.strategy, status=is_status)
     validate = strategy.validate_status_update if is_status else strategy.validate_update
-    errors += validate(call, new, old)
+
+    def check(obj: Object) -> list[FieldError]:
+        errors = metadata.validate_update(obj, old, strategy=served.strategy, status=is_status)
+        return errors + validate(call, obj, old)
+
+    errors = check(new)
+    written = write.written
+    if errors and written is not None:
+        errors = as_written(errors, new, lambda: written(old), check)
     if errors:
         kind = metadata.internal_kind(served.kind.group_kind, served.strategy)
         raise Invalid.about(kind, new["metadata"].get("name") or "", errors)

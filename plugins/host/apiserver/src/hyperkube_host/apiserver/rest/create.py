@@ -10,12 +10,14 @@ from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import metadata, stored
+from hyperkube_host.apiserver.rest.emptied import as_written
 from hyperkube_host.apiserver.rest.options import create_options
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.api import Call
 from hyperkube.machinery.errors import AlreadyExists, ApiError, BadRequest, Invalid
+from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object, is_being_deleted
 from hyperkube.machinery.random import generate_name, unique_id
@@ -92,7 +94,7 @@ def _attempt(
     try:
         served.default(obj)
         obj = prepare(services, target, call, admission.written())
-        _refuse_invalid(services, target, obj, call)
+        _refuse_invalid(services, request, target, obj, call)
         admission.object, admission.name = obj, obj["metadata"]["name"]
         if admit:
             services.admission.validate(admission)
@@ -122,11 +124,16 @@ def prepare(services: Services, target: Target, call: Call, obj: Object) -> Obje
     return served.canonical(obj)
 
 
-def _refuse_invalid(services: Services, target: Target, obj: Object, call: Call) -> None:
+def _refuse_invalid(services: Services, request: ApiRequest, target: Target, obj: Object, call: Call) -> None:
     served, strategy = target.served, target.served.strategy
-    errors = metadata.validate_create(obj, namespaced=served.spec.namespaced, strategy=strategy)
-    errors += strategy.validate(call, obj)
+
+    def check(new: Object) -> list[FieldError]:
+        errors = metadata.validate_create(new, namespaced=served.spec.namespaced, strategy=strategy)
+        return errors + strategy.validate(call, new)
+
+    errors = check(obj)
     if errors:
+        errors = as_written(errors, obj, lambda: services.decoder.written(request, served.kind, served.codec), check)
         kind = metadata.internal_kind(served.kind.group_kind, strategy)
         raise Invalid.about(
             GroupKind(kind.group, obj.get("kind") or kind.kind), obj["metadata"].get("name") or "", errors

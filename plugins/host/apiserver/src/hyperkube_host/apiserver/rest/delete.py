@@ -63,6 +63,7 @@ def delete_one(
         NotFound: there is no such object.
         Conflict: a precondition does not hold.
     """
+    call.warnings += [text for text in target.served.strategy.deletion_warnings(call) if text not in call.warnings]
     for _ in range(_ATTEMPTS):
         current = stored.read(services.store, target.served, target.namespace, target.name)
         if current is None:

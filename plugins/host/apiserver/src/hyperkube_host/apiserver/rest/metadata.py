@@ -206,6 +206,12 @@ def keep_system_fields(meta: Object, before: Object) -> None:
     meta.pop("selfLink", None)
 
 
+def keep_for_status(meta: Object, before: Object) -> None:
+    """Keep what a write to the status does not change where its strategy resets metadata, in place."""
+    for member in ("deletionTimestamp", "labels", "annotations", "finalizers", "ownerReferences"):
+        _restore(meta, before, member)
+
+
 def _restore(meta: Object, before: Object, member: str) -> None:
     value: Any = before.get(member)
     if value is None:

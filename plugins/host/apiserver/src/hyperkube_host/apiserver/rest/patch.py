@@ -60,7 +60,14 @@ def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResu
         return new
 
     write = Change(
-        request=request, target=target, call=call, produce=produce, options=options, keeps=True, unconditional=True
+        request=request,
+        target=target,
+        call=call,
+        produce=produce,
+        options=options,
+        keeps=True,
+        unconditional=True,
+        written=lambda old: _patched_document(served.codec, patch_type, content, served.blanks.shown(old)),
     )
     return change(services, write, current)
 
@@ -96,12 +103,8 @@ def patched(
     complaints = _duplicates(request, content)
     if patch_type == JSON_PATCH:
         complaints = [f"json patch {text}" for text in complaints] + _operation_complaints(content)
-        document = apply_json_patch(old, content)
-    elif patch_type == MERGE_PATCH:
-        document = apply_merge_patch(old, content)
-    else:
-        document = apply_strategic_patch(old, content, codec.type)
-        document["kind"], document["apiVersion"] = old["kind"], old["apiVersion"]  # those of a patch count for nothing
+    document = _patched_document(codec, patch_type, content, old)
+    _keep_reset_of_managers(document)
 
     def describe() -> str:
         if patch_type == STRATEGIC_PATCH:
@@ -114,6 +117,23 @@ def patched(
         words = converter_text if patch_type == STRATEGIC_PATCH else str
         return decode_patched(request, codec, document, complaints, describe, words)
     return decode_patched(request, codec, document, complaints, describe, ordered=lambda: loads(describe().encode()))
+
+
+def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) -> Any:
+    if patch_type == JSON_PATCH:
+        return apply_json_patch(old, content)
+    if patch_type == MERGE_PATCH:
+        return apply_merge_patch(old, content)
+    document = apply_strategic_patch(old, content, codec.type)
+    document["kind"], document["apiVersion"] = old["kind"], old["apiVersion"]  # those of a patch count for nothing
+    return document
+
+
+def _keep_reset_of_managers(document: Any) -> None:
+    """Write an empty list of managers, which resets them, as the one entry without content that decoding keeps."""
+    meta = document.get("metadata") if isinstance(document, dict) else None
+    if isinstance(meta, dict) and meta.get("managedFields") == []:
+        document["metadata"] = {**meta, "managedFields": [{}]}
 
 
 def _check_kind(services: Services, target: Target, document: Object, describe: Callable[[], str]) -> None:

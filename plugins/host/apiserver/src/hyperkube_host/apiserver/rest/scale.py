@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
-from hyperkube_host.apiserver.rest.change import Change, change
+from hyperkube_host.apiserver.rest.change import Change, change, uid_conflict
 from hyperkube_host.apiserver.rest.ownership import manager_of
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.structured_merge import field_sets, managed_fields
@@ -24,7 +24,7 @@ from hyperkube_lib.structured_merge.managed_fields import UPDATE, FieldScope, Ma
 
 from hyperkube.hookspecs.api import Subresource
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.objects import Object, metadata, uid_of
 
 if TYPE_CHECKING:
     from hyperkube.hookspecs.api import Items
@@ -60,6 +60,8 @@ def owners_in_scale(workload: Object, place: FieldSet, api_version: str) -> Mana
 def owners_in_workload(workload: Object, place: FieldSet, scaled: Managed) -> Managed:
     """Return the owners of a workload whose Scale has these owners now.
 
+    Owners that are new have no time.
+
     An entry that came from a plain update of the workload has lost its version on the way, so it loses the replicas
     too, to itself: Kubernetes then stores two entries of one owner, of which the next reader keeps the first.
     """
@@ -73,7 +75,7 @@ def owners_in_workload(workload: Object, place: FieldSet, scaled: Managed) -> Ma
     for owner, owned in scaled.items():
         if field_sets.intersection(owned.fields, _IN_SCALE):
             version = api_version if owner.operation == UPDATE else ""
-            result.setdefault(owner._replace(api_version=version), Owned(place, api_version, owned.time))
+            result.setdefault(owner._replace(api_version=version), Owned(place, api_version, None))
     return {owner: owned for owner, owned in result.items() if owned.fields}
 
 
@@ -133,7 +135,10 @@ class ScaledObjects:
         def produce(old: Object) -> Object:
             before = self._replicas(old)
             managed = owners_in_scale(old, self._place, self._scope.api_version)
+            uid = uid_of(old)
             new = change_object(old)
+            if uid_of(new) != uid:
+                raise uid_conflict(target, uid_of(new), uid)
             moved = self._moved(managed, before, self._replicas(new), services.clock.now())
             if moved is not None:
                 managed_fields.set_managed(new, owners_in_workload(new, self._place, moved))

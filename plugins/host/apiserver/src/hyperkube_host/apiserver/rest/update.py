@@ -35,7 +35,15 @@ def update(services: Services, request: ApiRequest, target: Target) -> ObjectRes
         """Return the body; it is decoded again for a further attempt, as the first one has changed it."""
         return bodies.pop() if bodies else _placed(services, request, target)
 
-    write = Change(request=request, target=target, call=call, produce=produce, options=options, keeps=True)
+    write = Change(
+        request=request,
+        target=target,
+        call=call,
+        produce=produce,
+        options=options,
+        keeps=True,
+        written=lambda _old: services.decoder.written(request, served.kind, served.codec),
+    )
     return change(services, write)
 
 

@@ -18,7 +18,7 @@ from hyperkube_host.apiserver.serializer.document import Document, as_warnings, 
 from hyperkube.machinery.codecs.json import JsonError, summary
 from hyperkube.machinery.codecs.protobuf import Protobuf, ProtobufError, open_envelope
 from hyperkube.machinery.codecs.yaml import YamlError
-from hyperkube.machinery.errors import BadRequest, RequestEntityTooLarge
+from hyperkube.machinery.errors import ApiError, BadRequest, RequestEntityTooLarge
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import CompiledSchema, DecodeError
@@ -95,6 +95,13 @@ class BodyDecoder:
         if request.audit_event is not None:
             request.audit_event.log_request_object(obj)
         return obj
+
+    def written(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Any:
+        """Return the body of a request once more as its client wrote it; none where it is no object (a patch)."""
+        try:
+            return self._parse(request, kind, codec).value
+        except ApiError:
+            return None
 
     def decode_shared(self, request: ApiRequest, kind: GroupVersionKind, codec: Codec) -> Object:
         """Return the body as an object of a kind that is registered in every group version (DeleteOptions).

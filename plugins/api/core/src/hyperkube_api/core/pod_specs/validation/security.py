@@ -16,7 +16,7 @@ from hyperkube.machinery.field import FieldError, Path, duplicate, forbidden, in
 from hyperkube.machinery.objects import Object
 
 PROFILE_TYPES = ("Localhost", "RuntimeDefault", "Unconfined")
-LABEL_CHANGES = ("Recursive",)
+LABEL_CHANGES = ("MountOption", "Recursive")
 """How a volume's SELinux labels may be changed as long as the gate SELinuxMount is off, as it is by default."""
 _SYSCTL_SHOWN = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 _SYSCTL = re.compile(_SYSCTL_SHOWN)

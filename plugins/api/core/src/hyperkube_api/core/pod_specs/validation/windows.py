@@ -120,7 +120,7 @@ def validate_system(path: Path, spec: Object) -> list[FieldError]:
         return []
     system = spec["os"].get("name")
     if not system:
-        return [required(path.child("os", "name"), "cannot be empty")]
+        return [required(path.child("os", "name"))]
     if system not in SYSTEMS:
         return [not_supported(path.child("os"), system, SYSTEMS)]
     return _not_on_windows(path, spec) if system == "windows" else _not_on_linux(path, spec)
