@@ -5,6 +5,8 @@ Source: kubernetes pkg/registry/core/event/strategy.go.
 
 from __future__ import annotations
 
+from typing import ClassVar, Literal
+
 from hyperkube_api.core.events.validation import validate_core_event, validate_new_event, validate_new_event_update
 
 from hyperkube.hookspecs.api import Call, Strategy
@@ -17,7 +19,7 @@ class EventStrategy(Strategy):
     """What happened to an object; kept for an hour or so."""
 
     plain_finalizers = True
-    metadata_checks = ()
+    metadata_checks: ClassVar[tuple[Literal["object", "change"], ...]] = ()
     allow_create_on_update = True
     default_gc = "Unsupported"
 

@@ -26,11 +26,11 @@ _LEGACY_UNSET = (
 
 def validate_core_event(event: Object) -> list[FieldError]:
     """Check a core event: its namespace fits what it is about; one with an event time is checked more strictly."""
-    return _legacy(event, event.get("involvedObject"), event.get("reportingComponent"), event.get("message"))
+    return _legacy(event, event.get("involvedObject"), "reportingComponent", event.get("message"))
 
 
-def _legacy(event: Object, about: Object | None, reporter: str | None, message: str | None) -> list[FieldError]:
-    """Check what both versions ask for; the paths are those of the core group."""
+def _legacy(event: Object, about: Object | None, reporter: str, message: str | None) -> list[FieldError]:
+    """Check what both versions ask for; the paths are the core group's, but for the member that names the reporter."""
     namespace, involved = namespace_of(event), (about or {}).get("namespace") or ""
     errors: list[FieldError] = []
     if not event.get("eventTime"):
@@ -40,12 +40,12 @@ def _legacy(event: Object, about: Object | None, reporter: str | None, message: 
     if not fits:
         errors.append(invalid(INVOLVED, involved, NO_MATCH))
     if event.get("eventTime"):
-        errors += _reported(event, reporter or "", message or "")
+        errors += _reported(event, reporter, message or "")
     return errors + [invalid(ROOT.child("namespace"), namespace, text) for text in names.dns1123_subdomain(namespace)]
 
 
-def _reported(event: Object, reporter: str, message: str) -> list[FieldError]:
-    at = ROOT.child("reportingController")
+def _reported(event: Object, member_of_reporter: str, message: str) -> list[FieldError]:
+    at, reporter = ROOT.child(member_of_reporter), event.get(member_of_reporter) or ""
     errors = [] if reporter else [required(at)]
     errors += [invalid(at, reporter, text) for text in names.qualified_name(reporter)]
     for member in ("reportingInstance", "action", "reason"):
@@ -63,7 +63,7 @@ def _limited(member: str, value: str, limit: int) -> list[FieldError]:
 
 
 def _strict_legacy(event: Object) -> list[FieldError]:
-    return _legacy(event, event.get("regarding"), event.get("reportingController"), event.get("note"))
+    return _legacy(event, event.get("regarding"), "reportingController", event.get("note"))
 
 
 def validate_new_event(event: Object) -> list[FieldError]:
