@@ -128,6 +128,24 @@ def test_a_patch_of_a_scale_that_names_a_version_wants_that_one(server, deployme
     assert deployment.get(DEPLOYMENTS, "d", "default")["spec"]["replicas"] == 1
 
 
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+
+@pytest.mark.parametrize(
+    ("accept", "status"),
+    [pytest.param(TABLE, 406, id="only"), pytest.param(f"{TABLE},application/json", 201, id="or-json")],
+)
+def test_reviews_are_not_shown_as_tables(server, accept, status):
+    body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}
+    body["spec"] = {"resourceAttributes": {"verb": "list", "resource": "pods"}}
+
+    answer = http(server, "POST", REVIEWS, body, accept=accept)
+
+    assert answer.status == status
+    assert orjson.loads(answer.body)["kind"] == ("Status" if status == 406 else "SelfSubjectAccessReview")
+
+
 def test_a_patch_with_a_key_twice_is_warned_of_or_refused(server, deployment):
     body = b'{"metadata": {"labels": {"x": "1", "x": "2"}}}'
 

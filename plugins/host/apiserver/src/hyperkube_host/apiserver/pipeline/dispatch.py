@@ -14,7 +14,7 @@ from hyperkube_host.apiserver.request.results import Result
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest import create, delete, delete_collection, patch, read, subresource, update
 from hyperkube_host.apiserver.rest.services import Services
-from hyperkube_host.apiserver.serializer.negotiation import negotiate_custom
+from hyperkube_host.apiserver.serializer.negotiation import negotiate_custom, negotiate_review
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound, not_allowed, not_found
 
 from hyperkube.machinery.errors import MethodNotAllowed, NotFound
@@ -70,7 +70,7 @@ def serve(services: Services, request: ApiRequest, target: Target) -> Result:
     if target.sub is not None:
         _warn(request, target)
         return _part(services, request, target)
-    if served.storage is None and served.spec.read is None:
+    if served.is_virtual:
         return _virtual(services, request, target, on_item=on_item)
     if info.verb not in served.spec.verbs or (on_item and info.verb not in {*_ITEM_VERBS, "watch"}):
         raise not_allowed()
@@ -92,6 +92,7 @@ def _virtual(services: Services, request: ApiRequest, target: Target, *, on_item
         raise not_found()
     if request.info.verb != "create":
         raise not_allowed()
+    negotiate_review(request.headers.get("accept", ""))
     return subresource.create_virtual(services, request, target)
 
 

@@ -204,6 +204,11 @@ class ServedResource:
     def __repr__(self) -> str:
         return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"
 
+    @property
+    def is_virtual(self) -> bool:
+        """Whether objects are only created, as questions that the answer completes: reviews and bindings."""
+        return self.storage is None and self.spec.read is None
+
     @cached_property
     def codec(self) -> Codec:
         """The codec of the resource's own kind."""

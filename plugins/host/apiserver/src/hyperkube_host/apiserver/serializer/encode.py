@@ -88,6 +88,8 @@ class Encoder:
             return result.answer
         if wanted.media_type == PROTOBUF and result.served is not None and result.served.custom:
             wanted = negotiation.negotiate_custom(request.headers.get("accept", ""), transforms=True)
+        if wanted.kind == "Table" and result.served is not None and result.served.is_virtual:
+            wanted = negotiation.negotiate_review(request.headers.get("accept", ""))
         if isinstance(result, OpenedWatch):
             return self._watch(request, result, wanted)
         if isinstance(result, ListPage):

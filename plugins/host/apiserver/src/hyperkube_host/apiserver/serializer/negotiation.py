@@ -100,13 +100,14 @@ def with_details(error: ApiError) -> ApiError:
 
 
 @lru_cache(maxsize=512)
-def negotiate(accept: str, *, transforms: bool = False, binary: bool = False) -> Format:
+def negotiate(accept: str, *, transforms: bool = False, binary: bool = False, tables: bool = True) -> Format:
     """Return the format of an answer.
 
     Args:
         accept: the Accept header; empty accepts everything.
         transforms: whether tables and partial objects may be asked for.
         binary: whether protobuf can be written.
+        tables: whether, where such forms may be asked for, the resource can be shown as a table.
 
     Raises:
         NotAcceptable: nothing that is accepted can be written.
@@ -121,8 +122,8 @@ def negotiate(accept: str, *, transforms: bool = False, binary: bool = False) ->
         kind = params.get("as", "")
         if asks_for_a_kind(clause) and not (transforms and _is_known(kind, params)):
             continue
-        if kind == "Table" and media_type == PROTOBUF:
-            continue  # tables have no such form
+        if kind == "Table" and (media_type == PROTOBUF or not tables):
+            continue  # tables have no such form, or the resource has none
         return Format(media_type, kind, params.get("v", "v1") if kind else "", params.get("stream") == "watch")
     raise NotAcceptable(f"only the following media types are accepted: {', '.join(ALL)}")
 
@@ -141,6 +142,15 @@ def negotiate_custom(accept: str, *, transforms: bool) -> Format:
     wanted = negotiate(accept, transforms=transforms, binary=True)
     is_message = wanted.media_type == PROTOBUF and not wanted.kind
     return negotiate(accept, transforms=transforms) if is_message else wanted
+
+
+def negotiate_review(accept: str) -> Format:
+    """Return the format of an answer with an object that is not stored: it cannot be shown as a table.
+
+    Raises:
+        NotAcceptable: nothing that is accepted can be written.
+    """
+    return negotiate(accept, transforms=True, binary=True, tables=False)
 
 
 def _is_known(kind: str, params: dict[str, str]) -> bool:
