@@ -81,7 +81,7 @@ def known_command(words):
 
 def flags_of(word):
     if word in servers():
-        table = server_command(word).flags
+        table = server_command(word).all_flags()
         return {f"--{name}" for flag in table for name in (flag.name, *flag.aliases)}
     import click
 

@@ -1,14 +1,28 @@
-"""Every flag of every server has help, a readable default, and one meaning."""
+"""Every flag of every server and plugin has help, a readable default and one meaning, and the plugin that has it reads it."""
 
 from __future__ import annotations
+
+import ast
+from dataclasses import MISSING, fields
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 from hyperkube.command.main import server_command, servers
+from hyperkube.plugin.flags import KINDS, plugin_flags, setting_of
 
 SERVERS = tuple(servers())
 COMMANDS = {word: server_command(word) for word in SERVERS}
-FLAGS = [pytest.param(flag, id=f"{word}/{flag.name}") for word, command in COMMANDS.items() for flag in command.flags]
+FLAGS = [
+    pytest.param(flag, id=f"{word}/{flag.name}") for word, command in COMMANDS.items() for flag in command.all_flags()
+]
+PLUGINS = [
+    pytest.param(command, plugin, id=f"{word}/{plugin.family}.{plugin.name}")
+    for word, command in COMMANDS.items()
+    for plugin in plugin_flags(command.name, command.families)
+]
 
 
 @pytest.mark.parametrize("flag", FLAGS)
@@ -20,11 +34,70 @@ def test_it_has_help_in_the_houses_style(flag):
 
 @pytest.mark.parametrize("flag", FLAGS)
 def test_its_default_can_be_read(flag):
-    flag.kind.convert(flag.default)
+    assert flag.kind in KINDS.values()
+    assert flag.default_value == flag.kind.convert(flag.default_value)
 
 
 @pytest.mark.parametrize("word", SERVERS)
 def test_no_spelling_means_two_things(word):
-    spellings = [name for flag in COMMANDS[word].flags for name in (flag.name, *flag.aliases)]
+    spellings = [name for flag in COMMANDS[word].all_flags() for name in (flag.name, *flag.aliases)]
 
     assert sorted(spellings) == sorted(set(spellings))
+
+
+@pytest.mark.parametrize(("command", "plugin"), PLUGINS)
+def test_what_a_plugin_uses_is_a_flag_of_some_server(command, plugin):
+    known = {flag.name for other in COMMANDS.values() for flag in other.flags}
+
+    assert {*plugin.uses, *plugin.enabled_by} <= known
+
+
+@pytest.mark.parametrize(("command", "plugin"), PLUGINS)
+def test_a_plugin_reads_the_flags_it_has(command, plugin):
+    has = {flag.setting for flag in plugin.flags if not flag.idle} | {setting_of(name) for name in plugin.uses}
+
+    assert has <= settings_read(plugin.entry.module)
+
+
+@pytest.mark.parametrize(("command", "plugin"), PLUGINS)
+def test_the_default_of_a_setting_is_that_of_its_flag(command, plugin):
+    defaults = {
+        field.name: field.default if field.default is not MISSING else field.default_factory()
+        for shape in shapes(plugin.entry.module)
+        for field in fields(shape)
+        if field.default is not MISSING or field.default_factory is not MISSING
+    }
+
+    for flag in plugin.flags:
+        if not flag.idle and flag.setting in defaults:
+            assert defaults[flag.setting] == flag.default_value, flag.name
+
+
+@cache
+def trees(module: str) -> tuple[tuple[str, ast.Module], ...]:
+    """Return the modules of a plugin, each with its name."""
+    place = Path(import_module(module).__file__)
+    files = sorted(place.parent.glob("*.py")) if place.name == "__init__.py" else [place]
+    names = [module if file == place else f"{module}.{file.stem}" for file in files]
+    return tuple((name, ast.parse(file.read_text())) for name, file in zip(names, files, strict=True))
+
+
+def shapes(module: str) -> list[type]:
+    """Return the dataclasses that a plugin's modules pass to ``self.settings``."""
+    return [
+        getattr(import_module(name), node.args[0].id)
+        for name, tree in trees(module)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.settings"
+    ]
+
+
+def settings_read(module: str) -> set[str]:
+    """Return the keys of a plugin's settings: of its dataclasses, or taken out of the plain table."""
+    taken = {
+        node.args[0].value
+        for _, tree in trees(module)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "table.pop"
+    }
+    return taken | {field.name for shape in shapes(module) for field in fields(shape)}

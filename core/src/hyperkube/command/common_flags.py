@@ -17,7 +17,7 @@ GLOBAL = section(
         Flag("vmodule", STRING, "", "log levels per file pattern"),
     ),
     Flag("feature-gates", GATES, "", "feature=true|false pairs, comma-separated"),
-    Flag("plugin-config", STRING, "", "YAML file with one table of settings per plugin (admission.NAME: …)"),
+    Flag("plugin-config", STRING, "", "YAML or TOML file with a table of settings per plugin, named FAMILY.NAME"),
 )
 
 DEBUGGING = section(
