@@ -6,6 +6,7 @@ import pytest
 from hyperkube_host.controller_manager import manager as module
 from hyperkube_host.controller_manager.endpoint import manager_endpoints, measured
 from hyperkube_host.controller_manager.manager import ControllerManager
+from hyperkube_host.controller_manager.options import ControllerManagerOptions
 from hyperkube_lib.serving.component import ComponentHandler
 from hyperkube_lib.serving.exchange import HttpRequest
 from prometheus_client.parser import text_string_to_metric_families
@@ -54,10 +55,12 @@ def manage(monkeypatch, entries):
             module, "installed", lambda _family: entries(*(name for name in names if name not in DATA), **chosen)
         )
         client = FakeClient(SystemClock())
-        manager = ControllerManager(client_for=lambda _user: client, options=options)
+        manager = ControllerManager(
+            client_for=lambda _user: client, options=ControllerManagerOptions.in_process(options)
+        )
         manager.start()
         started.append(manager)
-        handler = ComponentHandler(manager_endpoints(manager, options))
+        handler = ComponentHandler(manager_endpoints(manager, ControllerManagerOptions.in_process(options)))
 
         def ask(path, query=""):
             answer = handler.handle(HttpRequest(method="GET", path=path, query_string=query))
@@ -150,7 +153,7 @@ def test_a_cluster_in_one_process_shows_the_same_metrics(monkeypatch, entries):
         lambda family, names, specs, context: PluginHost(family, specs, [("job", Looking(context("job")))]),
     )
     client = FakeClient(SystemClock())
-    manager = ControllerManager(client_for=lambda _user: client, options={})
+    manager = ControllerManager(client_for=lambda _user: client, options=ControllerManagerOptions.in_process({}))
     manager.start()
 
     try:

@@ -6,6 +6,7 @@ import time
 import pytest
 from hyperkube_host.controller_manager import manager as module
 from hyperkube_host.controller_manager.manager import ControllerManager
+from hyperkube_host.controller_manager.options import ControllerManagerOptions
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.client.reconcile import ReconcileLoop
@@ -66,7 +67,7 @@ def build(world, users=None, **options):
             users.append(user.name)
         return world
 
-    return ControllerManager(client_for=client_for, options=options)
+    return ControllerManager(client_for=client_for, options=ControllerManagerOptions.in_process(options))
 
 
 def pod(name):

@@ -12,6 +12,7 @@ from hyperkube_command.local_cluster.arguments import (
 )
 from hyperkube_host.apiserver.command import COMMAND as API_SERVER
 from hyperkube_host.controller_manager import command as controller_manager
+from hyperkube_host.controller_manager.options import ControllerManagerOptions
 from hyperkube_host.kubelet import command as kubelet
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.proxy import command as proxy
@@ -19,7 +20,6 @@ from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube_host.scheduler import command as scheduler
 
 from hyperkube.command.lifecycle import Lifecycle
-from hyperkube.command.server_command import as_options
 from hyperkube.machinery.users import LOOPBACK, component, node
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     loop = EdgeLoop()
     life.start("the network loop", loop)
     api = listeners.start(life, complete(values["apiserver"]), loop, ending_seconds=ENDING_SECONDS)
-    manager = controller_manager.start(life, as_options(values["controller-manager"]), api.client)
+    manager = controller_manager.start(life, ControllerManagerOptions.of(values["controller-manager"]), api.client)
     api.paths.offer(controlling.METRICS_PATH, lambda _request: controlling.measured(manager))
     decides = scheduler.start(
         life, SchedulerOptions.of(values["scheduler"]), api.client(component("system:kube-scheduler"))

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from hyperkube_host.controller_manager.flags import FAMILIES, FLAGS, NAME
+from hyperkube_host.controller_manager.options import ControllerManagerOptions
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
-from hyperkube.command.server_command import Options, ServerCommand, as_options
+from hyperkube.command.server_command import ServerCommand, as_options
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin.flags import FlagValues, typed
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def start(
     life: Lifecycle,
-    options: Options,
+    options: ControllerManagerOptions,
     client_for: Callable[[UserInfo], Client],
     on_lost: Callable[[], None] | None = None,
 ) -> ControllerManager:
@@ -36,7 +37,7 @@ def start(
     return manager
 
 
-def handler(manager: ControllerManager, options: Options, counts: RequestCounts) -> Handler:
+def handler(manager: ControllerManager, options: ControllerManagerOptions, counts: RequestCounts) -> Handler:
     """Return the handler of all that the manager serves; `counts` has its requests to the API server."""
     from hyperkube_host.controller_manager.endpoint import manager_endpoints
     from hyperkube_lib.serving.component import ComponentHandler
@@ -45,29 +46,29 @@ def handler(manager: ControllerManager, options: Options, counts: RequestCounts)
     from hyperkube.machinery.clock import SystemClock
 
     endpoints = manager_endpoints(manager, options, [counts])
-    flagz = typed(COMMAND.all_flags(), options)
-    zpages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options["feature-gates"])
+    flagz = typed(COMMAND.all_flags(), options.values)
+    zpages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options.gates)
     return ComponentHandler(endpoints, zpages)
 
 
 def run(values: FlagValues) -> None:
     """Run the controllers until a signal, or until the leader's lease is lost."""
-    options = as_options(values)
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.secure_port import serve_secure
 
     from hyperkube.client.request_counts import RequestCounts
     from hyperkube.command.remote import remote_clients
 
+    options = ControllerManagerOptions.of(values)
     counts = RequestCounts()
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         with start_up():
-            manager = start(life, options, remote_clients(options, COMMAND.name, counts), ends(stopped, lost))
+            manager = start(life, options, remote_clients(values, COMMAND.name, counts), ends(stopped, lost))
             served = handler(manager, options, counts)
-            serve_secure(life, options, COMMAND.name, served)
-            if options["port"]:
-                life.start("the HTTP port", Edge(served, host=options["address"], port=options["port"]))
+            serve_secure(life, as_options(values), COMMAND.name, served)
+            if values["port"]:
+                life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
         stopped.wait()
     if lost.is_set():
         raise UsageError("leaderelection lost")

@@ -9,8 +9,8 @@ Sources: kubernetes ``cmd/kube-controller-manager/app/controllermanager.go`` (Ru
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from hyperkube_lib.serving.component import metrics_text
 from hyperkube_lib.serving.component_metrics import Collector, Leadership, Release, registry_of
@@ -18,6 +18,7 @@ from hyperkube_lib.serving.endpoints import ServerEndpoints
 
 if TYPE_CHECKING:
     from hyperkube_host.controller_manager.manager import ControllerManager
+    from hyperkube_host.controller_manager.options import ControllerManagerOptions
     from hyperkube_lib.serving.exchange import Response
     from hyperkube_lib.serving.health import Check
     from prometheus_client import CollectorRegistry
@@ -61,7 +62,7 @@ def measured(manager: ControllerManager) -> Response:
 
 
 def manager_endpoints(
-    manager: ControllerManager, options: Mapping[str, Any], collectors: Sequence[Collector] = ()
+    manager: ControllerManager, options: ControllerManagerOptions, collectors: Sequence[Collector] = ()
 ) -> ServerEndpoints:
     """Return health, metrics and configuration of a controller manager, as kube-controller-manager serves them."""
 
@@ -71,10 +72,10 @@ def manager_endpoints(
     endpoints = ServerEndpoints(
         configz={CONFIGURATION: manager.configuration},
         metrics=registry(manager, collectors),
-        profiling=bool(options.get("profiling", True)),
+        profiling=options.profiling,
         set_verbosity=_set_verbosity,
     )
-    if options.get("leader-elect"):
+    if options.election is not None:
         endpoints.healthz.add("leaderElection", manager.election_failure)
         endpoints.readyz.add("leaderElection", manager.election_failure)
     endpoints.readyz.add("informer-sync", lambda: "" if manager.ready() else "controllers have not seen the world yet")

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
 from hyperkube_host.controller_manager.flags import FAMILIES, FLAGS, NAME
-from hyperkube_lib.leader_election import LeaderElector, election_options, make_identity
+from hyperkube_host.controller_manager.options import ControllerManagerOptions
+from hyperkube_lib.leader_election import LeaderElector, make_identity
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -54,7 +55,7 @@ class ControllerManager:
         self,
         *,
         client_for: Callable[[UserInfo], Client],
-        options: Mapping[str, Any],
+        options: ControllerManagerOptions,
         clock: Clock | None = None,
         metrics: CollectorRegistry | None = None,
         on_lost: Callable[[], None] | None = None,
@@ -63,8 +64,7 @@ class ControllerManager:
 
         Args:
             client_for: makes a client that acts as the given user.
-            options: Kubernetes' flags by name; read are ``controllers``, ``leader-elect…`` and
-                ``feature-gates``, and each controller finds its own in its context.
+            options: which controllers, whether they need the lock, and the flags of plugins.
             clock: the cluster's time.
             metrics: the host's registry.
             on_lost: called when leadership was lost: the process should end.
@@ -74,7 +74,7 @@ class ControllerManager:
         """
         self._client_for = client_for
         self._options = options
-        self._settings = PluginSettings(NAME, FAMILIES, options, FLAGS)
+        self._settings = PluginSettings(NAME, FAMILIES, options.values, FLAGS)
         self._clock = clock or SystemClock()
         self._metrics = metrics
         self._on_lost = on_lost
@@ -90,7 +90,7 @@ class ControllerManager:
         """What is known of the installed controllers."""
         self.queues = QueueMeters({alias: each.queue for alias, each in self.descriptors.items()})
         """What the controllers' queues count."""
-        self.names = chosen(self.descriptors, list(options.get("controllers") or ["*"]))
+        self.names = chosen(self.descriptors, options.controllers)
 
     def start(self) -> None:
         """Run the controllers now or, with ``leader-elect``, once the lock is held; returns at once.
@@ -98,14 +98,14 @@ class ControllerManager:
         Raises:
             PluginLoadFailed: a controller could not be imported or built (without leader election).
         """
-        if not self._options.get("leader-elect"):
+        if self._options.election is None:
             self._run()
             return
         recorder = EventRecorder(self._client, self._clock, LOCK_NAME)
         self._elector = LeaderElector(
             self._client,
             self._clock,
-            election_options(self._options, LOCK_NAME),
+            self._options.election,
             identity=make_identity(),
             on_started=self._run,
             on_stopped=self._stepped_down,
@@ -149,8 +149,7 @@ class ControllerManager:
 
     def configuration(self) -> dict[str, Any]:
         """Return what ``/configz`` shows: the options and which controllers are enabled."""
-        shown = {name: value for name, value in self._options.items() if name != "given"}
-        return {"options": shown, "controllers": self.names}
+        return {"options": dict(self._options.values), "controllers": self.names}
 
     def leads(self) -> Mapping[str, bool]:
         """Return by its lock's name whether this process leads; empty without leader election."""
@@ -166,7 +165,7 @@ class ControllerManager:
             name=name,
             clock=self._clock,
             logger=logging.getLogger(f"hyperkube.controller.{name}"),
-            gates=self._options.get("feature-gates") or {},
+            gates=self._options.gates,
             settings=self._settings.of("controller", name),
             settings_of=self._settings.of,
             client=self._client_of(name),

@@ -207,8 +207,10 @@ class ControlPlane:
 
     def _start_controllers(self, options: Options) -> None:
         from hyperkube_host.controller_manager.manager import ControllerManager
+        from hyperkube_host.controller_manager.options import ControllerManagerOptions
 
-        manager = ControllerManager(client_for=self.server.client, options=options, clock=self.clock)
+        wanted = ControllerManagerOptions.in_process(options)
+        manager = ControllerManager(client_for=self.server.client, options=wanted, clock=self.clock)
         self._closers.append(manager.close)
         manager.start()
         # Not `ready`: a controller of a custom resource waits for a definition that the test may yet create.
