@@ -1,5 +1,5 @@
 import pytest
-from hyperkube_host.apiserver.rest.metadata import internal_kind, validate_create, validate_update
+from hyperkube_host.apiserver.rest.metadata import internal_kind, keep_for_status, validate_create, validate_update
 
 from hyperkube.hookspecs.api import Strategy
 from hyperkube.machinery.groups import GroupKind
@@ -122,3 +122,11 @@ def test_a_refusal_names_the_internal_group():
 
     assert internal_kind(kind, Strategy()) == kind
     assert internal_kind(kind, Internal()) == GroupKind("", "Event")
+
+
+def test_a_write_to_the_status_keeps_metadata_where_the_strategy_resets_it():
+    meta = {"name": "a", "labels": {"a": "new"}, "finalizers": ["x/y"]}
+
+    keep_for_status(meta, {"name": "a", "labels": {"a": "old"}})
+
+    assert meta == {"name": "a", "labels": {"a": "old"}}

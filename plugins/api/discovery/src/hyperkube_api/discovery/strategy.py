@@ -39,7 +39,8 @@ class EndpointSliceStrategy(Strategy):
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of addresses that are names, or not canonical in a slice of another author than the controllers."""
-        named = ["spec.addressType: FQDN endpoints are deprecated"] if obj.get("addressType") == "FQDN" else []
+        is_new_name = old is None and obj.get("addressType") == "FQDN"
+        named = ["spec.addressType: FQDN endpoints are deprecated"] if is_new_name else []
         if labels_of(obj).get(_MANAGED_BY) in _CONTROLLERS:
             return named
         at = ROOT.child("endpoints")

@@ -27,8 +27,10 @@ class DaemonSetStrategy(WorkloadStrategy):
     _warns_of_names = False
 
     def default(self, obj: Object) -> None:
-        """Fill in the update strategy and the template."""
+        """Fill in the update strategy and the template, and the generation that every daemon set shows."""
         default_daemon_set(obj)
+        if TEMPLATE_GENERATION not in (obj["metadata"].get("annotations") or {}):
+            _set_template_generation(obj, 0)
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Set the first generation of the template."""
