@@ -145,7 +145,7 @@ def test_endless_work_is_cut():
         (
             {"rule": "true", "fieldPath": ".x"},
             "fieldPath",
-            'Invalid value: ".x": fieldPath must be a valid path',
+            'Invalid value: ".x": must be a valid path',
         ),
         (
             {"rule": "true", "reason": "X"},

@@ -110,20 +110,20 @@ BAD = [
     # Defaults.
     (
         a({**STR, "default": 1}),
-        [f'{A}.default: Invalid value: "integer": {A}.default in body must be of type string: "integer"'],
+        [f'{A}.default: Invalid value: "integer":  in body must be of type string: "integer"'],
     ),
     (a({**of(b=INT), "default": {"c": 1}}), [f'{A}.default: Invalid value: {{"c":1}}: must not have unknown fields']),
     (
         a({**of(b=INT), "default": {"b": "x"}}),
-        [f'{A}.default.b: Invalid value: "string": {A}.default.b in body must be of type integer: "string"'],
+        [f'{A}.default.b: Invalid value: "string": b in body must be of type integer: "string"'],
     ),
     (
         a({**INT, "minimum": 3, "default": 1}),
-        [f"{A}.default: Invalid value: 1: {A}.default in body should be greater than or equal to 3"],
+        [f"{A}.default: Invalid value: 1:  in body should be greater than or equal to 3"],
     ),
     (
         a({"type": "array", "items": {**STR, "default": 1}}),
-        [f'{A}.items.default: Invalid value: "integer": {A}.items.default in body must be of type string: "integer"'],
+        [f'{A}.items.default: Invalid value: "integer":  in body must be of type string: "integer"'],
     ),
     (
         a({**OBJ, EMBEDDED: True, PRESERVE: True, "default": {"kind": "Pod"}}),

@@ -102,3 +102,60 @@ def test_a_format_is_known_for_a_type(form, kind, known):
 
 def test_a_format_of_text_is_not_asked_of_numbers():
     assert validate(5, {"type": "integer", "format": "uuid"}, Path("p")) == []
+
+
+CHECKED = '<nil>: Invalid value: "": Checked value must be of type {} with format {} in p'
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "expected"),
+    [
+        (
+            {"type": "integer", "format": "int32"},
+            1.5,
+            [
+                'p: Invalid value: "float64": p in body must be of type int32: "float64"',
+                CHECKED.format("integer", "int32"),
+            ],
+        ),
+        (
+            {"type": "integer", "format": "int64"},
+            2**63,
+            [
+                'p: Invalid value: "float64": p in body must be of type int64: "float64"',
+                CHECKED.format("integer", "int64"),
+            ],
+        ),
+        ({"type": "integer", "format": "int32"}, 2**31, [CHECKED.format("integer", "int32")]),
+        ({"type": "number", "format": "float"}, 1e39, [CHECKED.format("number", "float")]),
+        ({"type": "number", "format": "float"}, 1.5, []),
+        (
+            {"type": "string", "allOf": [{"pattern": "^a"}, {"maxLength": 3}]},
+            "bbbb",
+            [
+                "p: Invalid value: \"bbbb\": p in body should match '^a'",
+                "p: Too long: may not be more than 3 bytes",
+                '<nil>: Invalid value: "": "p" must validate all the schemas (allOf)',
+            ],
+        ),
+    ],
+    ids=["fraction", "beyond int64", "beyond int32", "beyond float", "float", "allOf"],
+)
+def test_numbers_of_formats_and_combinations_are_told_in_full(schema, value, expected):
+    assert [str(error) for error in validate(value, schema, Path("p"))] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "fit"),
+    [
+        ("a", True),
+        ("a.bc", True),
+        ("x-1.example.com", True),
+        ("a.b", False),
+        ("A.B", False),
+        ("x" * 64, False),
+        ("-a", False),
+    ],
+)
+def test_a_hostname_ends_with_two_letters_and_has_short_labels(value, fit):
+    assert fits("hostname", value) is fit

@@ -142,8 +142,8 @@ def test_every_version_shows_what_another_one_wrote(gauges):
     assert made["apiVersion"], made["spec"] == ("example.com/v1", {"low": 1, "high": 5, "unit": "m"})
     assert client.get(OLD, "g", "default")["spec"] == {"range": "1-5"}
     assert [obj["spec"] for obj in client.list(NEW, "default").items] == [
-        {"low": 1, "high": 5, "unit": "m"},
-        {"low": 2, "high": 3, "unit": "m"},
+        {"low": 1, "high": 5},
+        {"low": 2, "high": 3},
     ]
     assert {obj["apiVersion"] for obj in client.list(NEW, "default").items} == {"example.com/v1"}
 
@@ -219,7 +219,7 @@ def test_a_watch_shows_the_version_that_is_watched(gauges):
     event = orjson.loads(eventually(drained).splitlines()[0])
     answer.source.close()
     assert (event["type"], event["object"]["apiVersion"]) == ("ADDED", "example.com/v1")
-    assert event["object"]["spec"] == {"low": 1, "high": 5, "unit": "m"}
+    assert event["object"]["spec"] == {"low": 1, "high": 5}
 
 
 def test_a_watch_of_what_cannot_be_converted_ends_with_the_reason(gauges, converter):
@@ -397,7 +397,7 @@ def test_a_new_storage_version_takes_over_with_the_next_write(gauges, converter)
     crd = client.update(CUSTOM_RESOURCE_DEFINITIONS, {**crd, "spec": spec})
     eventually(lambda: server.registry.get(NEW).is_stored and server.registry.get(NEW).spec.to_storage is None)
 
-    assert client.get(NEW, "g", "default")["spec"] == {"low": 1, "high": 5, "unit": "m"}
+    assert client.get(NEW, "g", "default")["spec"] == {"low": 1, "high": 5}
     client.update(NEW, client.get(NEW, "g", "default"))
 
     stored = orjson.loads(server.registry.get(NEW).stored().cache.get("default", "g").body)
@@ -413,7 +413,7 @@ def test_the_strategy_none_changes_nothing_but_the_name(converter):
         new = client.get(NEW, "g", "default")
         client.delete(CUSTOM_RESOURCE_DEFINITIONS, "gauges.example.com")
 
-    assert (new["apiVersion"], new["spec"]) == ("example.com/v1", {"unit": "m"})
+    assert (new["apiVersion"], new["spec"]) == ("example.com/v1", {})
     assert converter.asked == []
 
 
@@ -431,7 +431,7 @@ def test_tables_and_partial_objects_are_of_the_version_that_is_asked_for(gauges)
     )
 
     assert shown["kind"] == "Table"
-    assert shown["rows"][0]["object"]["spec"] == {"low": 1, "high": 5, "unit": "m"}
+    assert shown["rows"][0]["object"]["spec"] == {"low": 1, "high": 5}
 
 
 def test_a_memory_forgets_what_was_used_least():

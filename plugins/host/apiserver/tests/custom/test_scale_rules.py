@@ -29,7 +29,7 @@ NO_TEXT = ".status.selector accessor error: 1 is of the type int64, expected str
         pytest.param(
             {"spec": "y"},
             [
-                ".spec.n: Invalid value: 0: .spec accessor error: y is of the type string, expected map[string]interface {}"
+                ".spec.n: Invalid value: 0: .spec.n accessor error: y is of the type string, expected map[string]interface{}"
             ],
             id="on the way",
         ),

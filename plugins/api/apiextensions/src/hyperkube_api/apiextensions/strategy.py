@@ -66,8 +66,9 @@ class CustomResourceDefinitionStrategy(StatusStrategy):
 
     def prepare_create(self, call: Call, obj: Object) -> None:
         """Start without accepted names, and with the storage version among the stored ones."""
-        stored = [version["name"] for version in obj["spec"].get("versions") or [] if version.get("storage")]
-        obj["status"] = {"storedVersions": stored}
+        versions = obj["spec"].get("versions") or []
+        stored = next((version["name"] for version in versions if version.get("storage")), None)
+        obj["status"] = {"storedVersions": [stored] if stored is not None else None}
 
     def prepare_update(self, call: Call, obj: Object, old: Object) -> None:
         """Add the storage version to the stored ones: from now on objects are written in it."""

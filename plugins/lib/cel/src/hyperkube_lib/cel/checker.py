@@ -193,6 +193,7 @@ class _Checker(Visitor[Type]):
     def call(self, node: Call) -> Type:
         """Return the type of a call."""
         if node.function == "_?._":
+            self.type_of(node.arguments[1])  # the name, which has a cost of its own
             found = self._field(
                 node.offset, self.type_of(node.arguments[0]), str(getattr(node.arguments[1], "value", ""))
             )

@@ -26,7 +26,8 @@ _CARD = re.compile(
 )
 _DATE = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
 _MAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+")
-_HOST = re.compile(r"(?i)([a-z0-9]([-a-z0-9]*[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\.?")
+_HOST = re.compile(r"([^\W_](-?[^\W_]){0,62})|(([^\W_]([^\W_-]|-){0,62}(?<!-)\.)+[^\W\d_]{2,63})")
+_LONGEST_HOST, _LONGEST_LABEL = 255, 63
 _MAC = re.compile(r"(?i)([0-9a-f]{2}[:-]){5}[0-9a-f]{2}")
 _WORDS = re.compile(
     r"(\d+(\.\d+)?)\s*(ns|nanoseconds?|us|µs|microseconds?|ms|milliseconds?|s|seconds?|m|minutes?|h|hours?|d|days?|w|weeks?)"
@@ -83,6 +84,16 @@ def _is_duration(value: str) -> bool:
     return True
 
 
+def _is_hostname(value: str) -> bool:
+    """Tell whether a text is a name of labels; of several, the last one is of two letters at least."""
+    labels = value.split(".")
+    return (
+        _HOST.fullmatch(value) is not None
+        and len(value.encode()) <= _LONGEST_HOST
+        and all(len(label.encode()) <= _LONGEST_LABEL for label in labels)
+    )
+
+
 def _is_uri(value: str) -> bool:
     parts = urlsplit(value)
     return bool(parts.scheme and (parts.netloc or parts.path))
@@ -129,7 +140,7 @@ _FORMATS: dict[str, Callable[[str], object]] = {
     "duration": _is_duration,
     "email": _MAIL.fullmatch,
     "hexcolor": re.compile("#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})").fullmatch,
-    "hostname": _HOST.fullmatch,
+    "hostname": _is_hostname,
     "ipv4": _is_address(IPv4Address),
     "ipv6": _is_address(IPv6Address),
     "isbn": lambda value: _is_isbn10(value) or _is_isbn13(value),

@@ -64,7 +64,9 @@ def _prune_members(
             _prune(value[name], properties[name], where, unknown, metadata)
         elif isinstance(values, dict):
             _prune(value[name], values, where, unknown, metadata)
-        elif not values and not schema.get(KEEPS):
+        elif values and not schema.get(KEEPS):  # any value, of which nothing is declared
+            _prune(value[name], {}, where, unknown, metadata)
+        elif not schema.get(KEEPS):
             del value[name]
             unknown.append(f'unknown field "{where}"')
 

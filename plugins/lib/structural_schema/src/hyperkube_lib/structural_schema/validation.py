@@ -18,6 +18,12 @@ from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, 
 JsonSchema = Mapping[str, Any]
 _INT_OR_STRING = "x-kubernetes-int-or-string"
 _RULES = "x-kubernetes-validations"
+_FLOAT_MAX = 3.4028234663852886e38
+_LIMITS: Mapping[str, tuple[float, float]] = {
+    "int32": (-(2**31), 2**31 - 1),
+    "int64": (-(2**63), 2**63 - 1),
+    "float": (-_FLOAT_MAX, _FLOAT_MAX),
+}
 _TYPE = frozenset({"apiVersion", "kind"})
 
 
@@ -34,6 +40,11 @@ def type_of(value: Any) -> str:
     if isinstance(value, float):
         return "integer" if value.is_integer() else "number"
     return "array" if isinstance(value, list) else "object"
+
+
+def _is_float64(value: Any) -> bool:
+    """Tell whether Go reads a number as a float: one with a fraction, or beyond 64 bits."""
+    return isinstance(value, float) or (isinstance(value, int) and value > _LIMITS["int64"][1])
 
 
 def validate(
@@ -57,7 +68,7 @@ def _validate(value: Any, schema: JsonSchema, path: Path, shown: str, former: Fo
         return []
     wrong = _type_error(value, schema, path, shown)
     if wrong is not None:
-        return [wrong]
+        return [wrong, *_format_errors(value, schema, shown)]
     errors = _enum(value, schema, path)
     check = _CHECKS.get(type_of(value))
     if check is not None:
@@ -71,6 +82,9 @@ def _validate(value: Any, schema: JsonSchema, path: Path, shown: str, former: Fo
 
 def _type_error(value: Any, schema: JsonSchema, path: Path, shown: str) -> FieldError | None:
     wanted, actual = schema.get("type"), type_of(value)
+    if wanted == "integer" and schema.get("format") in _LIMITS and _is_float64(value):
+        form = schema["format"]
+        return type_invalid(path, "float64", f'{shown} in body must be of type {form}: "float64"')
     if schema.get(_INT_OR_STRING):
         if actual in {"integer", "string"} and not (isinstance(value, float)):
             return None
@@ -114,11 +128,20 @@ def _number(value: float, schema: JsonSchema, path: Path, shown: str) -> list[Fi
         errors.append(invalid(path, value, f"{shown} in body should be {text} {bottom}"))
     if step and not math.isclose(value / step, round(value / step), abs_tol=1e-9):
         errors.append(invalid(path, value, f"{shown} in body should be a multiple of {step}"))
-    form = schema.get("format")
-    if form in {"int32", "int64"} and not -(2 ** (int(form[3:]) - 1)) <= value < 2 ** (int(form[3:]) - 1):
-        text = f"Checked value must be of type integer with format {form} in {shown}"
-        errors.append(invalid(Path(""), "", text))
-    return errors
+    return errors + _format_errors(value, schema, shown)
+
+
+def _format_errors(value: Any, schema: JsonSchema, shown: str) -> list[FieldError]:
+    """Return whether a number is one that its format cannot hold."""
+    form, kind = schema.get("format"), schema.get("type")
+    if isinstance(value, bool) or not isinstance(value, int | float) or form not in _LIMITS:
+        return []
+    whole = isinstance(value, int) or value.is_integer()
+    least, most = _LIMITS[form]
+    if least <= value <= most and (whole or kind != "integer"):
+        return []
+    wanted = "integer" if form.startswith("int") else "number"
+    return [invalid(Path(""), "", f"Checked value must be of type {wanted} with format {form} in {shown}")]
 
 
 def _array(value: list[Any], schema: JsonSchema, path: Path, shown: str, former: Former | None) -> list[FieldError]:
@@ -162,8 +185,10 @@ def _object(
 
 def _combinations(value: Any, schema: JsonSchema, path: Path, shown: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    for inner in schema.get("allOf") or ():
-        errors += validate(value, inner, path, shown)
+    failing = [found for inner in schema.get("allOf") or () if (found := validate(value, inner, path, shown))]
+    if failing:
+        errors += [error for found in failing for error in found]
+        errors.append(invalid(Path(""), "", f'"{shown}" must validate all the schemas (allOf)'))
     one_of = schema.get("oneOf")
     if one_of:
         results = [validate(value, inner, path, shown) for inner in one_of]

@@ -22,9 +22,9 @@ Path = tuple[str, ...]
 
 
 def is_atomic(info: TypeInfo | None, value: Any) -> bool:
-    """Tell whether a value is owned as a whole."""
+    """Tell whether a value is owned as a whole; where anything is kept, each member has its own owners."""
     if isinstance(value, dict):
-        if info is None:
+        if info is None or (info.form == "untyped" and info.preserves_unknown):
             return False
         return info.map_type == "atomic" or info.struct_type == "atomic" or not (info.is_map or info.is_struct)
     if isinstance(value, list):

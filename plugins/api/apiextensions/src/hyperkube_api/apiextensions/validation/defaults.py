@@ -75,7 +75,7 @@ def _check(path: Path, schema: Object, location: Location, *, pruned: bool, in_m
 def _outside(path: Path, default: Any, schema: Object, *, pruned: bool) -> Iterator[FieldError]:
     if pruned and _pruned(default, schema) != default:
         yield invalid(path, default, "must not have unknown fields")
-    yield from embedded_errors(path, default, schema, _meta().decode) or validate(default, schema, path)
+    yield from embedded_errors(path, default, schema, _meta().decode) or validate(default, schema, path, "")
 
 
 def _inside_metadata(path: Path, default: Any, schema: Object, location: Location) -> Iterator[FieldError]:

@@ -228,7 +228,7 @@ def _is_established(obj: Object) -> bool:
 
 
 def _stored_versions(obj: Object) -> Iterator[FieldError]:
-    stored = (obj.get("status") or {}).get("storedVersions") or []
+    stored = (obj.get("status") or {}).get("storedVersions")
     path = _STATUS.child("storedVersions")
     if not stored:
         yield invalid(path, stored, "must have at least one stored version")

@@ -55,7 +55,7 @@ def check_form(path: Path, rule: Object, schema: Object) -> list[FieldError]:
     elif message and not message.strip():
         errors.append(invalid(path.child("message"), message, "message must be non-empty if specified"))
     elif _BREAKS & set(message.strip()):
-        errors.append(invalid(path.child("message"), message, "message must not contain line breaks"))
+        errors.append(invalid(path.child("message"), message, "must not contain line breaks"))
     elif _BREAKS & set(text) and not message.strip():
         errors.append(required(path.child("message"), "message must be specified if rule contains line breaks"))
     expression = str(rule.get("messageExpression") or "")
@@ -73,11 +73,11 @@ def _field_path(path: Path, text: str, schema: Object) -> list[FieldError]:
     if text and not text.strip():
         errors.append(invalid(path, text, "fieldPath must be non-empty if specified"))
     if _BREAKS & set(text):
-        errors.append(invalid(path, text, "fieldPath must not contain line breaks"))
+        errors.append(invalid(path, text, "must not contain line breaks"))
     try:
         follow(text, schema)
     except NotAFieldPath:
-        errors.append(invalid(path, text, "fieldPath must be a valid path"))
+        errors.append(invalid(path, text, "must be a valid path"))
     return errors
 
 

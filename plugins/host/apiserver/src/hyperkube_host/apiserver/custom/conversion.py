@@ -134,7 +134,7 @@ def _identity(obj: Object) -> tuple[str, str]:
 
 
 class FromStorage:
-    """Brings stored objects into one version: converted where they have another, pruned and defaulted by its schema."""
+    """Brings stored objects into one version, pruned by its schema; the defaults are those of the stored version."""
 
     def __init__(self, convert: Convert, codecs: Mapping[str, CustomCodec], kind: GroupVersionKind) -> None:
         self._convert = convert
@@ -165,16 +165,17 @@ class FromStorage:
 
     def _known(self, obj: Object) -> Object | None:
         if obj.get("apiVersion") == self._wanted:
-            return self._finished(obj)
+            return self._codec.shaped(obj)
         return self._memory.get(obj) if self._convert.waits else None
 
     def _as_stored(self, obj: Object) -> Object:
         """Return an object as its own version shows it: with the defaults that came after it was stored."""
         codec = self._codecs.get(obj.get("apiVersion", ""))
-        return codec.shaped(obj) if codec is not None and self._convert.waits else obj
+        return codec.shaped(obj) if codec is not None else obj
 
     def _finished(self, obj: Object) -> Object:
-        return self._codec.shaped(obj)
+        """Return a converted object without what its new version does not declare; that version adds no defaults."""
+        return self._codec.pruned(obj)
 
 
 class ToStorage:
@@ -185,10 +186,9 @@ class ToStorage:
         self._codec = codec
 
     def __call__(self, obj: Object) -> Object:
-        """Return an object in the storage version.
+        """Return an object in the storage version, with the defaults that every read would fill in.
 
         Raises:
             ApiError: it cannot be converted.
         """
-        converted = self._convert([obj], self._codec.kind.api_version)[0]
-        return self._codec.decode(converted, report=False)[0]
+        return self._codec.shaped(self._convert([obj], self._codec.kind.api_version)[0])

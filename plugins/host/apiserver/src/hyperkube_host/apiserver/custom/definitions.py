@@ -14,6 +14,7 @@ from hyperkube_host.apiserver.custom.json_path import first
 from hyperkube_host.apiserver.custom.scale import scale_handler
 from hyperkube_host.apiserver.custom.strategy import CustomStrategy
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
+from hyperkube_host.apiserver.resources.registry import version_key
 from hyperkube_lib.structural_schema.validation import has_rules
 from hyperkube_lib.webhooks.caller import Caller
 
@@ -128,14 +129,20 @@ def _resource(
         cells=cells_of(columns) if columns else None,
         fields={path.lstrip("."): _reader(path) for path in selectable},
         subresources=_subresources(kind, parts),
-        deprecated=_deprecation(kind, version),
+        deprecated=_deprecation(crd, kind, version),
     )
 
 
-def _deprecation(kind: GroupVersionKind, version: Object) -> str:
+def _deprecation(crd: Object, kind: GroupVersionKind, version: Object) -> str:
+    """Return the warning of a deprecated version: its own, or one that names the newest version to use instead."""
     if not version.get("deprecated"):
         return ""
-    return str(version.get("deprecationWarning") or f"{kind.group}/{kind.version} {kind.kind} is deprecated")
+    if version.get("deprecationWarning"):
+        return str(version["deprecationWarning"])
+    usable = [one["name"] for one in crd["spec"]["versions"] if one.get("served") and not one.get("deprecated")]
+    newest = min((kind.version, *usable), key=version_key)
+    text = f"{kind.group}/{kind.version} {kind.kind} is deprecated"
+    return text if newest == kind.version else f"{text}; use {kind.group}/{newest} {kind.kind}"
 
 
 def _reader(path: str) -> Callable[[Object], str]:

@@ -47,9 +47,9 @@ def _read(obj: Object, path: str, wanted: type) -> tuple[Any, str]:
     """Return the value at a path (None: there is none) and why it cannot be had as the wanted type, or nothing."""
     value: Any = obj
     names = path.removeprefix(".").split(".")
-    for place, name in enumerate(names):
+    for name in names:
         if not isinstance(value, dict):
-            return None, _wrong(names[:place], value, "map[string]interface {}")
+            return None, _wrong(names, value, "map[string]interface{}")
         if name not in value:
             return None, ""
         value = value[name]

@@ -109,7 +109,7 @@ class CustomStrategy(Strategy):
             return []
         before = (old or {}).get("metadata", {}).get("finalizers") or ()
         new = sorted(set(obj["metadata"].get("finalizers") or ()) - set(before))
-        text = "prefer a domain-qualified finalizer name including a path (/)"
+        text = "prefer a domain-qualified finalizer name"
         return [
             f'metadata.finalizers: "{name}": {text} to avoid accidental conflicts with other finalizer writers'
             for name in new

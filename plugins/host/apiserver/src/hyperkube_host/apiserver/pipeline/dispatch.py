@@ -12,6 +12,7 @@ from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_host.apiserver.request.results import Result
 from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.rest import create, delete, delete_collection, patch, read, subresource, update
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.negotiation import negotiate_custom, negotiate_review
@@ -40,10 +41,8 @@ def locate(registry: Registry, info: RequestInfo) -> Target:
         if version.custom:
             raise PathNotFound
         raise not_found()
-    if info.in_namespace and not served.spec.namespaced:
-        raise not_found()
-    if served.spec.namespaced and not info.in_namespace and len(info.parts) > 1:
-        raise not_found()
+    if not _is_in_scope(served, info):
+        raise PathNotFound if version.custom else not_found()
     target = Target(served, info.namespace if served.spec.namespaced else "", info.name)
     if not info.subresource:
         return target
@@ -53,6 +52,18 @@ def locate(registry: Registry, info: RequestInfo) -> Target:
     if sub is None or (len(info.parts) > 3 and not sub.connect):
         raise not_found()
     return Target(served, target.namespace, target.name, sub)
+
+
+def _is_in_scope(served: ServedResource, info: RequestInfo) -> bool:
+    """Tell whether a resource is at a path at all: what is not in its scope is not.
+
+    Collections go across all namespaces: of built-in resources with every method, of custom ones to read them.
+    """
+    if info.in_namespace == served.spec.namespaced:
+        return True
+    if info.in_namespace or len(info.parts) > 1:
+        return False
+    return not served.custom or info.verb in {"list", "watch"}
 
 
 def serve(services: Services, request: ApiRequest, target: Target) -> Result:

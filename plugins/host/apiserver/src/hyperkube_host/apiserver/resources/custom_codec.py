@@ -6,6 +6,7 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/{pruning,defau
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -22,6 +23,7 @@ from hyperkube.machinery.schema.strict import Members
 JsonSchema = Mapping[str, Any]
 _METADATA = "hyperkube_api.meta.v1:ObjectMeta"
 """Named as text, like every schema."""
+_INT64_MAX, _UINT64_END = 2**63 - 1, 2**64
 _EXACT = 1e21  # from here on Go writes an exponent
 
 
@@ -71,13 +73,21 @@ class CustomCodec:
             unknown += prune(obj, self.json_schema, self._meta.decode, root=True)
         return obj, sorted(unknown, key=_path_of) if report else []
 
+    def pruned(self, obj: Object) -> Object:
+        """Return an object without what the schema does not declare; the argument stays as it is.
+
+        Raises:
+            DecodeError: its metadata have a wrong type.
+        """
+        return self.decode(copy_object(obj), report=False)[0]
+
     def shaped(self, obj: Object) -> Object:
         """Return a stored object as the schema wants it now; the argument stays as it is.
 
         Raises:
             DecodeError: its metadata have a wrong type.
         """
-        pruned, _ = self.decode(copy_object(obj), report=False)
+        pruned = self.pruned(obj)
         self.default(pruned)
         return pruned
 
@@ -118,7 +128,10 @@ class CustomCodec:
 
 
 def _go_numbers(value: Any) -> Any:
-    """Return JSON as Go writes it back: a whole number has no fraction."""
+    """Return JSON as Go writes it back: a whole number has no fraction, one beyond 64 bits the digits of a float."""
+    if isinstance(value, int) and value > _INT64_MAX:
+        written = int(Decimal(repr(float(value))))
+        return written if written < _UINT64_END else float(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT:
         return int(value)
     if isinstance(value, list):

@@ -15,6 +15,7 @@ from hyperkube_host.apiserver.resources.served import Codec
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.document import Document, as_warnings, read_json, read_yaml
 
+from hyperkube.machinery.codecs import json
 from hyperkube.machinery.codecs.json import JsonError, summary
 from hyperkube.machinery.codecs.protobuf import Protobuf, ProtobufError, open_envelope
 from hyperkube.machinery.codecs.yaml import YamlError
@@ -167,6 +168,8 @@ class BodyDecoder:
     ) -> Object:
         """Return a parsed document as an object of `kind`; see `decode`."""
         actual = self._actual_kind(request, document, kind)
+        if request.body and not isinstance(codec, CompiledSchema):
+            _insist_on_kind(request, document, kind)
         if actual in also:
             actual = kind
         if not isinstance(codec, CompiledSchema):
@@ -198,6 +201,13 @@ class BodyDecoder:
         except ValueError as error:
             raise unrecognized(kind, str(error), request.body) from error
         return GroupVersionKind(version.group, version.version, name or kind.kind)
+
+
+def _insist_on_kind(request: ApiRequest, document: Document, kind: GroupVersionKind) -> None:
+    """Refuse a custom object that does not say what it is."""
+    if not document.kind()[1]:
+        text = request.body.decode("utf-8", "replace") if not document.is_yaml else json.dumps(document.value).decode()
+        raise unrecognized(kind, f"Object 'Kind' is missing in '{text}'", request.body)
 
 
 def _check_custom(actual: GroupVersionKind, kind: GroupVersionKind) -> None:
