@@ -19,7 +19,6 @@ LONGEST = 400
 """Lines of a file; a longer one is two ideas. Tables of API types and generated stubs excepted."""
 LONGEST_FUNCTION = 60
 LONG_FILES_LEFT = {
-    "core/src/hyperkube/hookspecs/api.py",
     "plugins/lib/serving/src/hyperkube_lib/serving/protocol.py",
 }
 LONG_FUNCTIONS_LEFT = {

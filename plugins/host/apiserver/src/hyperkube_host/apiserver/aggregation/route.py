@@ -16,7 +16,7 @@ from hyperkube_host.apiserver.options import AggregationOptions
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
-from hyperkube.hookspecs.api import Objects
+from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.kinds.resources import ENDPOINT_SLICES, SERVICES
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, labels_of

@@ -27,7 +27,7 @@ from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, uid_of
 
 if TYPE_CHECKING:
-    from hyperkube.hookspecs.api import Items
+    from hyperkube.hookspecs.stored_objects import Items
 
 UNSET = -(2**31)
 """The replicas of a Scale that has none yet: what a patch that leaves them so would write."""

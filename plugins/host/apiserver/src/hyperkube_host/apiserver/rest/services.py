@@ -16,9 +16,10 @@ from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder
 
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation
-from hyperkube.hookspecs.api import Call, Objects
+from hyperkube.hookspecs.api import Call
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authz import Authorizer
+from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import LeaseNotFound, Store
