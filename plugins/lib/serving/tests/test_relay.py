@@ -8,7 +8,7 @@ import time
 
 import orjson
 import pytest
-from hyperkube_lib.serving.exchange import ExecUpgrade, RelayUpgrade, Response, StreamResponse
+from hyperkube_lib.serving.exchange import ExecUpgrade, Passed, RelayUpgrade, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.wire import plain
 
@@ -302,3 +302,29 @@ def test_a_far_certificate_that_is_not_trusted_is_refused(toy, edge, new_toy, st
     status, _, body = client.answer()
     assert status == 503
     assert b"certificate verify failed" in body
+
+
+@pytest.mark.parametrize(("method", "body"), [("GET", b"<FAR ANSWER>"), ("HEAD", b"")])
+def test_an_answer_can_be_rewritten_on_its_way(toy, edge, new_toy, start, connect, method, body):
+    far = new_toy()
+    far_edge = start(far)
+    far.routes["/page"] = lambda _: Response(headers=[("X-Far", "1"), ("X-Kept", "2")], body=b"far answer")
+
+    def rewrite(piece):
+        return b"<" + piece.upper() if piece else b">"
+
+    def answered(headers):
+        return Passed([pair for pair in headers if pair[0].lower() != "x-far"], rewrite)
+
+    toy.long_running.add("/page")
+    toy.routes["/page"] = lambda _: RelayUpgrade(
+        host="127.0.0.1", port=far_edge.port, path="/page", tls=False, answered=answered
+    )
+    client = connect(edge)
+
+    for _ in range(2):
+        client.get("/page", method=method)
+        status, headers = client.head()
+        received = b"".join(iter(client.chunk, b"")) if method == "GET" else b""
+
+        assert (status, headers.get("x-far"), headers["x-kept"], received) == (200, None, "2", body)

@@ -149,6 +149,20 @@ class PortForwardUpgrade:
     serve: Callable[[PortStreams], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """What of another server's answer is passed back to the client.
+
+    Attributes:
+        headers: its headers.
+        body: makes of each piece of the body what is passed on, and of an empty one at the end what was held back;
+            None passes the body as it is. Called on the edge's thread: must not block.
+    """
+
+    headers: list[tuple[str, str]]
+    body: Callable[[bytes], bytes] | None = None
+
+
 @dataclass(slots=True, kw_only=True)
 class RelayUpgrade:
     """Pass the client's request on to another server and then relay bytes both ways (exec via the kubelet, proxies).
@@ -181,6 +195,8 @@ class RelayUpgrade:
 
     Called on the edge's thread: must not block.
     """
+    answered: Callable[[list[tuple[str, str]]], Passed] | None = None
+    """Says, by a plain answer's headers, what of it is passed on; None passes all on. Called on the edge's thread."""
 
 
 Answer: TypeAlias = Response | StreamResponse | ExecUpgrade | PortForwardUpgrade | RelayUpgrade

@@ -12,7 +12,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import httptools
@@ -63,6 +63,7 @@ class Relay(asyncio.Protocol):
         self._started = False
         self._over = False
         self._refused: bytearray | None = None
+        self._rewrite: Callable[[bytes], bytes] | None = None
         self._client: Upgraded | None = None
         self._writable = True
         self._held = 0
@@ -166,10 +167,20 @@ class Relay(asyncio.Protocol):
         if status >= 400 and self._target.refusal is not None:
             self._refused = bytearray()
         else:
-            kept = [pair for pair in self._headers if pair[0].lower() not in _HOP_BY_HOP | {"content-length", "date"}]
-            self._connection.open_body(self._incoming, status, kept, length=0 if status == 204 else self._length)
+            self._open_body(status, empty=empty)
         if empty:
             self._complete(broken=False)
+
+    def _open_body(self, status: int, *, empty: bool) -> None:
+        """Pass the head on; a body that is rewritten has another length than the server said."""
+        kept = [pair for pair in self._headers if pair[0].lower() not in _HOP_BY_HOP | {"content-length", "date"}]
+        length = 0 if status == 204 else self._length
+        if self._target.answered is not None:
+            passed = self._target.answered(kept)
+            kept = passed.headers
+            if passed.body is not None and not empty:
+                self._rewrite, length = passed.body, None
+        self._connection.open_body(self._incoming, status, kept, length=length)
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body."""
@@ -178,8 +189,15 @@ class Relay(asyncio.Protocol):
         if self._refused is not None:
             self._refused += body[: REFUSAL_BOUND - len(self._refused)]
             return
-        self._connection.send_chunks((body,))
+        self._pass(body)
         self._balance(self._connection.writable)
+
+    def _pass(self, body: bytes) -> None:
+        """Send a piece of the body, or the end of one that is rewritten."""
+        if self._rewrite is not None:
+            body = self._rewrite(body)
+        if body:
+            self._connection.send_chunks((body,))
 
     def on_message_complete(self) -> None:
         """The answer is whole."""
@@ -318,6 +336,8 @@ class Relay(asyncio.Protocol):
             answer = self._target.refusal(self._parser.get_status_code(), bytes(self._refused))
             self._connection.refuse_upgrade(self._incoming, answer)
         else:
+            if self._rewrite is not None and not broken:
+                self._pass(b"")
             self._connection.end_body(broken=broken)
 
     def _fail(self, reason: str) -> None:

@@ -9,15 +9,17 @@ from __future__ import annotations
 from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.connect.kubelets import relay_to
+from hyperkube_host.apiserver.connect.proxied import Prefix
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.rest.services import Services
-from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
+from hyperkube_lib.serving.exchange import Answer, RelayUpgrade, Response
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, PODS, SERVICES
 from hyperkube.machinery.errors import BadRequest, NotFound, ServiceUnavailable
 from hyperkube.machinery.objects import Object, labels_of
 
 _SCHEMES = frozenset({"", "http", "https"})
+_SAFE = "/:@!$&'()*+,;=~"
 _SERVICE_LABEL = "kubernetes.io/service-name"
 
 
@@ -39,11 +41,25 @@ def split_name(name: str) -> tuple[str, str, str]:
 
 
 def _path(request: ApiRequest) -> str:
-    tail = "/" + quote(request.info.rest, safe="/:@!$&'()*+,;=~")
+    tail = "/" + quote(request.info.rest, safe=_SAFE)
     if request.path.endswith("/") and not tail.endswith("/"):
         tail += "/"
+    return tail + _query(request)
+
+
+def _query(request: ApiRequest) -> str:
     query = urlencode([(name, value) for name, values in request.query.items() for value in values])
-    return f"{tail}?{query}" if query else tail
+    return f"?{query}" if query else ""
+
+
+def _redirect(request: ApiRequest) -> Response | None:
+    """Return the answer to a request for a proxy without a slash at its end: relative links need one."""
+    if request.info.rest or request.path.endswith("/") or request.method not in {"GET", "HEAD"}:
+        return None
+    if "upgrade" in request.headers:
+        return None
+    location = quote(request.path, safe=_SAFE) + "/" + _query(request)
+    return Response(status=301, headers=[("Location", location)])
 
 
 def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
@@ -51,14 +67,28 @@ def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
     resource = target.served.spec.resource
     if resource == NODES:
         _, name, _ = split_name(target.name)
-        return relay_to(services.objects.get(NODES, name), _path(request), services.options.kubelets)
-    if resource == PODS:
-        return _pod(services, request, target)
-    return _service(services, request, target)
+        answer: Answer = relay_to(services.objects.get(NODES, name), _path(request), services.options.kubelets)
+    elif resource == PODS:
+        answer = _pod(services, request, target)
+    else:
+        answer = _service(services, request, target)
+    return _redirect(request) or answer
 
 
 def _relay(host: str, port: int, request: ApiRequest, *, tls: bool) -> RelayUpgrade:
-    return RelayUpgrade(host=host, port=port, path=_path(request), tls=tls)
+    path = _path(request)
+    prefix = _before(request)
+    own = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    links = Prefix(prefix, frozenset({own, request.headers.get("host", "")} - {""}))
+    uri = quote(prefix, safe=_SAFE) + path.partition("?")[0]
+    headers = [("X-Forwarded-Uri", uri)]
+    return RelayUpgrade(host=host, port=port, path=path, tls=tls, headers=headers, answered=links.answered)
+
+
+def _before(request: ApiRequest) -> str:
+    """Return the path of the proxy itself, without what the request asks for behind it."""
+    path = request.path.removesuffix("/")
+    return path.removesuffix(f"/{request.info.rest}") if request.info.rest else path
 
 
 def _pod(services: Services, request: ApiRequest, target: Target) -> Answer:

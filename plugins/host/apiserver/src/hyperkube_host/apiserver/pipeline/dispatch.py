@@ -75,6 +75,8 @@ def serve(services: Services, request: ApiRequest, target: Target) -> Result:
     info, served = request.info, target.served
     if served.custom:  # what cannot be answered is not done
         negotiate_custom(request.headers.get("accept", ""), transforms=True)
+    if target.sub is not None and target.sub.connect and target.sub.name == "proxy":
+        return connect(services, request, target, target.sub)  # any method is the proxied server's to answer
     if request.method not in _METHODS or not info.verb:
         raise not_allowed()
     on_item = len(info.parts) > 1
