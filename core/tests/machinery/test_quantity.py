@@ -104,10 +104,3 @@ def test_a_huge_exponent_costs_nothing():
 def test_whole_numbers_are_told_from_fractions():
     assert parse("2000m").is_integer()
     assert not parse("2500m").is_integer()
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"), [("1000000000000000000000", "1"), ("25000000000000000000000", "25"), ("1e21", "1e21")]
-)
-def test_past_exa_the_power_is_lost_as_in_kubernetes(text, shown):
-    assert canonical(text) == shown

@@ -188,9 +188,9 @@ def _decimal_text(mantissa: int, scale: int, form: Format) -> str:
     mantissa, scale = _without_tens(mantissa, scale)
     surplus = scale % 3
     mantissa, scale = mantissa * _ten(surplus), scale - surplus
-    if form == "DecimalExponent":
+    if form == "DecimalExponent" or scale not in _DECIMAL_SUFFIX:  # past exa there is no letter left
         return f"{mantissa}e{scale}" if scale else str(mantissa)
-    return f"{mantissa}{_DECIMAL_SUFFIX.get(scale, '')}"  # past exa there is no letter: Kubernetes writes none
+    return f"{mantissa}{_DECIMAL_SUFFIX[scale]}"
 
 
 def _suffix(suffix: str) -> tuple[Format, int]:
