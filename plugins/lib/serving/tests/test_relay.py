@@ -328,3 +328,56 @@ def test_an_answer_can_be_rewritten_on_its_way(toy, edge, new_toy, start, connec
         received = b"".join(iter(client.chunk, b"")) if method == "GET" else b""
 
         assert (status, headers.get("x-far"), headers["x-kept"], received) == (200, None, "2", body)
+
+
+def offer_messages(toy, far_edge):
+    toy.long_running.add("/log")
+    toy.routes["/log"] = lambda _: RelayUpgrade(
+        host="127.0.0.1", port=far_edge.port, path="/log", tls=False, refusal=lambda code, body: plain(code, body.decode()),
+        websocket_protocols=("binary.k8s.io", "base64.binary.k8s.io"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("protocols", "message"),
+    [
+        pytest.param([], b"line\xff\n", id="none-offered"),
+        pytest.param(["binary.k8s.io"], b"line\xff\n", id="binary"),
+        pytest.param(["base64.binary.k8s.io"], "bGluZf8K", id="base64"),
+    ],
+)
+def test_a_plain_answer_comes_as_messages(toy, edge, new_toy, start, ws, source, protocols, message):
+    far = new_toy()
+    far.routes["/log"] = lambda _: StreamResponse(source=source)
+    offer_messages(toy, start(far))
+
+    client = ws(edge, "/log", *protocols)
+    assert client.getsubprotocol() == (protocols[0] if protocols else None)
+    assert client.recv() in {"", b""}
+    source.put(b"line\xff\n")
+    assert client.recv() == message
+    source.end()
+    assert client.recv() == ""
+
+    assert not any(name.startswith(("sec-websocket-", "upgrade")) for name in far.seen[0].headers)
+
+
+def test_the_far_source_is_closed_when_a_reader_of_messages_goes_away(toy, edge, new_toy, start, ws, source):
+    far = new_toy()
+    far.routes["/log"] = lambda _: StreamResponse(source=source)
+    offer_messages(toy, start(far))
+    client = ws(edge, "/log")
+    client.recv()
+
+    client.shutdown()
+
+    assert source.closed.wait(30)
+
+
+def test_a_refusal_is_no_message(toy, edge, new_toy, start, ws):
+    far = new_toy()
+    far.routes["/log"] = lambda _: plain(404, "no such container")
+    offer_messages(toy, start(far))
+
+    with pytest.raises(Exception, match="404"):
+        ws(edge, "/log")

@@ -11,14 +11,24 @@ from hyperkube_lib.serving.exchange import Response
 from hyperkube_lib.serving.service import Incoming, Service
 
 
-class Connection(Protocol):
-    """The HTTP connection, as far as it matters here."""
-
-    service: Service
+class BodySink(Protocol):
+    """What takes the body of an answer: an HTTP connection, or WebSocket messages."""
 
     @property
     def writable(self) -> bool:
         """False while the client is behind."""
+
+    def send_chunks(self, chunks: Sequence[bytes]) -> None:
+        """Send a piece of the body."""
+
+    def end_body(self, *, broken: bool) -> None:
+        """End the body."""
+
+
+class Connection(BodySink, Protocol):
+    """The HTTP connection, as far as it matters here."""
+
+    service: Service
 
     def release(self, successor: asyncio.Protocol) -> tuple[asyncio.Transport, bytes]:
         """Give the transport to `successor`; returns it with what the client has sent ahead."""
@@ -28,12 +38,6 @@ class Connection(Protocol):
 
     def open_body(self, incoming: Incoming, status: int, headers: list[tuple[str, str]], *, length: int | None) -> bool:
         """Begin an answer whose body comes in pieces."""
-
-    def send_chunks(self, chunks: Sequence[bytes]) -> None:
-        """Send a piece of the body."""
-
-    def end_body(self, *, broken: bool) -> None:
-        """End the body."""
 
     def refuse_upgrade(self, incoming: Incoming, answer: Response) -> None:
         """Answer plainly instead."""

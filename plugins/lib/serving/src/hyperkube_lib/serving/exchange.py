@@ -197,6 +197,9 @@ class RelayUpgrade:
     """
     answered: Callable[[list[tuple[str, str]]], Passed] | None = None
     """Says, by a plain answer's headers, what of it is passed on; None passes all on. Called on the edge's thread."""
+    websocket_protocols: tuple[str, ...] = ()
+    """Sub-protocols under which a WebSocket client takes a plain answer's body, as binary messages, or as base64 text
+    where the protocol's name begins so. The other server is asked without an upgrade then."""
 
 
 Answer: TypeAlias = Response | StreamResponse | ExecUpgrade | PortForwardUpgrade | RelayUpgrade

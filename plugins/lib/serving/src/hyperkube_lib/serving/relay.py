@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import httptools
 from hyperkube_lib.serving.bandwidth import BandwidthLimit
-from hyperkube_lib.serving.connection import Connection
+from hyperkube_lib.serving.connection import BodySink, Connection
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
 from hyperkube_lib.serving.service import Incoming
 from hyperkube_lib.serving.upgraded import Upgraded
@@ -40,17 +40,32 @@ _NOT_FORWARDED = _HOP_BY_HOP | {"host", "authorization", "content-length", "expe
 _SPENT = "impersonate-"
 """Headers that have had their effect here: the other server must not act on them as well."""
 
-
-def relay(connection: Connection, incoming: Incoming, target: RelayUpgrade) -> None:
-    """Begin to relay; the connection gets the answer, or a refusal that says why there is none."""
-    Relay(connection, incoming, target).start()
+_HANDSHAKE = "sec-websocket-"
 
 
 class Relay(asyncio.Protocol):
     """The connection to the other server, and between it and the client."""
 
-    def __init__(self, connection: Connection, incoming: Incoming, target: RelayUpgrade) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        incoming: Incoming,
+        target: RelayUpgrade,
+        messages: Callable[[Relay], BodySink] | None = None,
+    ) -> None:
+        """Relay a request.
+
+        Args:
+            connection: the client's.
+            incoming: its request.
+            target: where to.
+            messages: upgrades the client's connection once there is a plain answer, and returns what takes its body;
+                None where the upgrade that the client asks for, if any, is the other server's to agree to.
+        """
         self._connection = connection
+        self._sink: BodySink = connection
+        self._messages = messages
+        self._upgrades = bool(incoming.upgrade) and messages is None
         self._service = connection.service
         self._incoming = incoming
         self._target = target
@@ -180,7 +195,10 @@ class Relay(asyncio.Protocol):
             kept = passed.headers
             if passed.body is not None and not empty:
                 self._rewrite, length = passed.body, None
-        self._connection.open_body(self._incoming, status, kept, length=length)
+        if self._messages is not None:
+            self._sink = self._messages(self)
+        else:
+            self._connection.open_body(self._incoming, status, kept, length=length)
 
     def on_body(self, body: bytes) -> None:
         """A piece of the body."""
@@ -190,14 +208,14 @@ class Relay(asyncio.Protocol):
             self._refused += body[: REFUSAL_BOUND - len(self._refused)]
             return
         self._pass(body)
-        self._balance(self._connection.writable)
+        self._balance(self._sink.writable)
 
     def _pass(self, body: bytes) -> None:
         """Send a piece of the body, or the end of one that is rewritten."""
         if self._rewrite is not None:
             body = self._rewrite(body)
         if body:
-            self._connection.send_chunks((body,))
+            self._sink.send_chunks((body,))
 
     def on_message_complete(self) -> None:
         """The answer is whole."""
@@ -243,6 +261,7 @@ class Relay(asyncio.Protocol):
         request, target = self._incoming.request, self._target
         replaced = {name.lower() for name, _ in target.headers}
         drop = _NOT_FORWARDED | replaced
+        withheld = (_SPENT, *target.withheld) if self._messages is None else (_SPENT, _HANDSHAKE, *target.withheld)
         lines = [f"{request.method} {target.path} HTTP/1.1"]
         if "host" not in replaced:
             host = f"[{target.host}]" if ":" in target.host else target.host
@@ -250,7 +269,7 @@ class Relay(asyncio.Protocol):
         lines += [
             f"{name}: {_without_token(name, value)}"
             for name, value in request.headers.items()
-            if name not in drop and not name.startswith((_SPENT, *target.withheld))
+            if name not in drop and not name.startswith(withheld)
         ]
         versions = request.headers.get("x-stream-protocol-version", "")
         lines += [f"X-Stream-Protocol-Version: {name.strip()}" for name in versions.split(",") if name.strip()]
@@ -263,7 +282,7 @@ class Relay(asyncio.Protocol):
 
     def _framing(self, request: HttpRequest) -> list[str]:
         lines = []
-        if self._incoming.upgrade:
+        if self._upgrades:
             lines += ["Connection: Upgrade", f"Upgrade: {request.headers['upgrade']}"]
         else:
             lines.append("Connection: close")
@@ -338,7 +357,7 @@ class Relay(asyncio.Protocol):
         else:
             if self._rewrite is not None and not broken:
                 self._pass(b"")
-            self._connection.end_body(broken=broken)
+            self._sink.end_body(broken=broken)
 
     def _fail(self, reason: str) -> None:
         if self._over:
@@ -347,10 +366,10 @@ class Relay(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
         if self._started:
-            self._connection.end_body(broken=True)
+            self._sink.end_body(broken=True)
             return
         answer: Response
-        if self._incoming.upgrade:
+        if self._upgrades:
             answer = refusal(InternalError(f"error dialing backend: {reason}"))
         else:
             answer = refusal(ServiceUnavailable(f"error trying to reach service: {reason}"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hyperkube_lib.serving.body_writer import BodyWriter
 from hyperkube_lib.serving.connection import Connection
 from hyperkube_lib.serving.exchange import (
@@ -29,30 +31,34 @@ def take_over(
     answer: StreamResponse | ExecUpgrade | PortForwardUpgrade | RelayUpgrade,
 ) -> None:
     """Upgrade the connection as the answer says and the client can, or refuse."""
-    if isinstance(answer, RelayUpgrade):
-        from hyperkube_lib.serving.relay import relay  # needed for aggregated APIs and nodes only
+    websocket = incoming.upgrade == "websocket"
+    if isinstance(answer, RelayUpgrade) and not (websocket and answer.websocket_protocols):
+        from hyperkube_lib.serving.relay import Relay  # needed for aggregated APIs and nodes only
 
-        relay(connection, incoming, answer)
-    elif incoming.upgrade == "websocket":
-        refused = _over_websocket(connection, incoming.request, answer)
+        Relay(connection, incoming, answer).start()
+    elif websocket:
+        refused = _over_websocket(connection, incoming, answer)
         if refused is not None:
             if isinstance(answer, StreamResponse):
                 answer.source.close()
             connection.refuse_upgrade(incoming, refused)
-    elif incoming.upgrade == "spdy/3.1" and not isinstance(answer, StreamResponse):
+    elif incoming.upgrade == "spdy/3.1" and isinstance(answer, ExecUpgrade | PortForwardUpgrade):
         _over_spdy(connection, incoming, answer)
     else:
         connection.refuse_upgrade(incoming, refusal(BadRequest("Upgrade request required")))
 
 
 def _over_websocket(
-    connection: Connection, request: HttpRequest, answer: StreamResponse | ExecUpgrade | PortForwardUpgrade
+    connection: Connection,
+    incoming: Incoming,
+    answer: StreamResponse | ExecUpgrade | PortForwardUpgrade | RelayUpgrade,
 ) -> Response | None:
     from hyperkube_lib.serving import websocket
     from hyperkube_lib.serving.websocket_forward import FORWARD_PROTOCOLS
 
+    request = incoming.request
     known: tuple[str, ...]
-    if isinstance(answer, StreamResponse):
+    if isinstance(answer, StreamResponse | RelayUpgrade):
         known = answer.websocket_protocols
     elif isinstance(answer, ExecUpgrade):
         known = websocket.CHANNELS
@@ -66,7 +72,9 @@ def _over_websocket(
         offered = websocket.offered_protocols(request)
         return plain(403, f"none of the sub-protocols {offered!r} is known here, use one of {list(known)!r}")
     if isinstance(answer, StreamResponse):
-        _watch(connection, greeting, answer, binary="binary" in protocol)
+        _watch(connection, greeting, answer, text=None if "binary" in protocol else websocket.as_text)
+    elif isinstance(answer, RelayUpgrade):
+        _relayed_body(connection, incoming, greeting, answer, text="base64" in protocol)
     elif isinstance(answer, ExecUpgrade):
         _exec(connection, greeting, answer, protocol)
     elif protocol == TUNNEL_PROTOCOL:
@@ -76,12 +84,31 @@ def _over_websocket(
     return None
 
 
-def _watch(connection: Connection, greeting: bytes, answer: StreamResponse, *, binary: bool) -> None:
+def _relayed_body(
+    connection: Connection, incoming: Incoming, greeting: bytes, answer: RelayUpgrade, *, text: bool
+) -> None:
+    from hyperkube_lib.serving.relay import Relay
+    from hyperkube_lib.serving.websocket import WebSocket, WebSocketBody, as_base64
+
+    def messages(relay: Relay) -> WebSocketBody:
+        socket = WebSocket(connection.service)
+        body = WebSocketBody(socket, text=as_base64 if text else None)
+        body.writer, socket.caught_up = relay, relay.resume
+        _begin(connection, socket, greeting)
+        body.send_chunks((b"",))  # tells the client that the stream has begun
+        return body
+
+    Relay(connection, incoming, answer, messages).start()
+
+
+def _watch(
+    connection: Connection, greeting: bytes, answer: StreamResponse, *, text: Callable[[bytes], str] | None
+) -> None:
     from hyperkube_lib.serving.websocket import WebSocket, WebSocketBody
 
     service = connection.service
     socket = WebSocket(service)
-    body = WebSocketBody(socket, binary=binary)
+    body = WebSocketBody(socket, text=text)
     writer = BodyWriter(answer.source, body, loop=service.loop, logger=service.logger)
     body.writer = writer
     socket.caught_up = writer.resume

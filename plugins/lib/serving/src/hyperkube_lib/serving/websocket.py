@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -209,12 +209,23 @@ class WebSocketChannels:
             inbox.end()
 
 
-class WebSocketBody:
-    """The sink for a growing body that a client takes as WebSocket messages, one per chunk (watches)."""
+def as_text(data: bytes) -> str:
+    """Return a chunk of a body that is text."""
+    return data.decode("utf-8", "replace")
 
-    def __init__(self, socket: WebSocket, *, binary: bool) -> None:
+
+def as_base64(data: bytes) -> str:
+    """Return any chunk as text."""
+    return base64.b64encode(data).decode()
+
+
+class WebSocketBody:
+    """The sink for a growing body that a client takes as WebSocket messages, one per chunk (watches, logs)."""
+
+    def __init__(self, socket: WebSocket, *, text: Callable[[bytes], str] | None = None) -> None:
+        """Send binary messages, or text where `text` makes it of a chunk."""
         self._socket = socket
-        self._binary = binary
+        self._text = text
         self.writer: Any = None
         socket.listener = self
 
@@ -226,10 +237,10 @@ class WebSocketBody:
     def send_chunks(self, chunks: Sequence[bytes]) -> None:
         """Send each chunk as a message."""
         for data in chunks:
-            if self._binary:
+            if self._text is None:
                 self._socket.send(data)
             else:
-                self._socket.send_text(data.decode("utf-8", "replace"))
+                self._socket.send_text(self._text(data))
 
     def end_body(self, *, broken: bool) -> None:
         """Close; a broken body without a closing handshake."""

@@ -13,7 +13,7 @@ from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest.options import integer
 from hyperkube_host.apiserver.rest.services import Services
-from hyperkube_lib.serving.exchange import Answer, Response
+from hyperkube_lib.serving.exchange import Answer, Passed, Response
 
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
@@ -22,6 +22,7 @@ from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object
 
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
+_LOG_PROTOCOLS = ("binary.k8s.io", "base64.binary.k8s.io")
 _LOG_NUMBERS = ("sinceSeconds", "tailLines", "limitBytes")
 
 
@@ -38,7 +39,14 @@ def log(services: Services, request: ApiRequest, target: Target) -> Answer:
     query = {name: request.param(name) for name in (*_LOG_NUMBERS, "sinceTime", "stream") if request.param(name)}
     query |= {name: "true" for name in ("follow", "previous", "timestamps") if flag(request.query, name)}
     path = f"/containerLogs/{quote(target.namespace)}/{quote(target.name)}/{quote(container)}?{urlencode(query)}"
-    return relay_to(node, path.rstrip("?"), services.options.kubelets, refusal=as_status)
+    way = relay_to(node, path.rstrip("?"), services.options.kubelets, refusal=as_status)
+    way.answered, way.websocket_protocols = _as_text, _LOG_PROTOCOLS
+    return way
+
+
+def _as_text(headers: list[tuple[str, str]]) -> Passed:
+    """Return the headers of a kubelet's answer; whatever it says, a log is plain text."""
+    return Passed([("Content-Type", "text/plain"), *(pair for pair in headers if pair[0].lower() != "content-type")])
 
 
 def _log_errors(request: ApiRequest) -> list[FieldError]:
