@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Protocol, Self
 
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.plugin.loader import one_look
 
 _log = logging.getLogger("hyperkube.lifecycle")
 
@@ -154,12 +155,14 @@ def start_up() -> Iterator[None]:
     """Let the garbage collector rest while a server starts, and afterwards leave alone what is there by then.
 
     Modules, schemas and caches are made to stay: looking through them again and again takes a sixth of a start, and
-    each full collection later on would touch, and so unshare, their memory for nothing.
+    each full collection later on would touch, and so unshare, their memory for nothing. What is installed is looked
+    at once: a start asks dozens of times.
     """
     was_on = gc.isenabled()
     gc.disable()
     try:
-        yield
+        with one_look():
+            yield
     finally:
         gc.freeze()
         if was_on:

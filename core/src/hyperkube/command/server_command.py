@@ -28,6 +28,7 @@ from hyperkube.plugin.flags import (
     read_value,
     unknown_flag,
 )
+from hyperkube.plugin.loader import one_look
 
 Options = dict[str, Any]
 
@@ -67,9 +68,11 @@ class ServerCommand:
         Raises:
             UsageError: an unknown flag, a bad value, or whatever the server finds wrong with its options.
         """
-        options = self.parse(args)
-        if options["help"]:
-            print(self.help())
+        with one_look():
+            options = self.parse(args)
+            shown = self.help() if options["help"] else ""
+        if shown:
+            print(shown)
             return
         if options["version"]:
             print(version_line())
