@@ -14,25 +14,12 @@ from typing import cast
 
 import httptools
 from hyperkube_lib.serving.body_writer import Body, BodyWriter
-from hyperkube_lib.serving.exchange import (
-    Answer,
-    Response,
-    StreamResponse,
-)
+from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
+from hyperkube_lib.serving.framing import Framing, framing_of
 from hyperkube_lib.serving.reader import BODYLESS, RequestReader
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube_lib.serving.tls import peer_chain
-from hyperkube_lib.serving.wire import (
-    CONTINUE,
-    LAST_CHUNK,
-    BadHeader,
-    chunk,
-    complete,
-    head,
-    late,
-    plain,
-    refusal,
-)
+from hyperkube_lib.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, late, plain, refusal
 
 from hyperkube.machinery.errors import InternalError
 
@@ -55,7 +42,7 @@ class Connection(RequestReader):
         self._waiting: deque[Incoming] = deque()
         self._out: list[bytes] | None = None
         self._body_source: Body | None = None
-        self._framing = _CHUNKED
+        self._framing = Framing.CHUNKED
         self._early = bytearray()
         self._stall = (0, 0.0)
         self.writable = True
@@ -66,8 +53,6 @@ class Connection(RequestReader):
         if self._body_source is not None:
             return STREAM
         return IDLE if self._current is None and not self._waiting else BUSY
-
-    # what the transport tells us
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client has connected, and its TLS handshake is done."""
@@ -139,8 +124,6 @@ class Connection(RequestReader):
             self._transport.write(out[0] if len(out) == 1 else b"".join(out))
         if self._incoming is None and self._head_bytes > self.service.limits.max_head:
             self._refuse(plain(431, "431 Request Header Fields Too Large"))
-
-    # requests
 
     def _invite(self) -> None:
         if not self._waiting and self._current is None:
@@ -249,22 +232,12 @@ class Connection(RequestReader):
             headers: of the answer, without those that frame the body.
             length: of the whole body if it is known; otherwise it is sent in chunks, or to HTTP/1.0 until the close.
         """
-        if (
-            self.service.draining
-            or incoming.upgrade
-            or (incoming.body_stream is not None and not incoming.body_stream.finished)
-        ):
+        body_is_read = incoming.body_stream is None or incoming.body_stream.finished
+        self._framing, field = framing_of(length, http_1_0=incoming.http_1_0)
+        if self.service.draining or incoming.upgrade or not body_is_read or self._framing is Framing.UNTIL_CLOSE:
             incoming.keep_alive = False
-        if length is not None:
-            framing = f"Content-Length: {length}\r\n"
-            self._framing = _LENGTH
-        elif incoming.http_1_0:
-            framing, self._framing = "", _UNTIL_CLOSE
-            incoming.keep_alive = False
-        else:
-            framing, self._framing = "Transfer-Encoding: chunked\r\n", _CHUNKED
         try:
-            first = head(status, headers, close=not incoming.keep_alive, extra=framing)
+            first = head(status, headers, close=not incoming.keep_alive, extra=field)
         except BadHeader as error:
             self._respond(incoming, refusal(InternalError.because(error)))
             self._finish(incoming)
@@ -275,7 +248,7 @@ class Connection(RequestReader):
     def send_chunks(self, chunks: Sequence[bytes]) -> None:
         """Send a piece of the body that grows."""
         if self._transport is not None:
-            self._write(chunk(chunks) if self._framing is _CHUNKED else b"".join(chunks))
+            self._write(chunk(chunks) if self._framing is Framing.CHUNKED else b"".join(chunks))
 
     def end_body(self, *, broken: bool) -> None:
         """End the body that grew: properly, or so that the client sees it broke off."""
@@ -286,7 +259,7 @@ class Connection(RequestReader):
         if broken:
             self._transport.close()
             return
-        if self._framing is _CHUNKED and incoming.request.method != "HEAD":
+        if self._framing is Framing.CHUNKED and incoming.request.method != "HEAD":
             self._write(LAST_CHUNK)
         self._finish(incoming)
 
@@ -318,8 +291,6 @@ class Connection(RequestReader):
             self._transport.write(b"".join(self._out))
             self._out = []
         self._transport.close()
-
-    # refusals of the edge's own
 
     def _refuse(self, answer: Response) -> None:
         """Refuse what is being read, then close: what follows cannot be told apart from more of it."""
@@ -378,7 +349,7 @@ class Connection(RequestReader):
             self._body_source.stop()
             if self._current is not None:
                 self._current.keep_alive = False
-            self.end_body(broken=self._framing is _LENGTH)
+            self.end_body(broken=self._framing is Framing.LENGTH)
         elif self._current is None:
             self._close()
 
@@ -386,8 +357,6 @@ class Connection(RequestReader):
         """Close without sending what still waits."""
         if self._transport is not None:
             self._transport.abort()
-
-    # upgrades
 
     def _hold(self, data: bytes) -> None:
         """Keep what the client sends ahead of the answer to its upgrade request."""
@@ -425,6 +394,3 @@ class Connection(RequestReader):
         self._body_source = None
         self._respond(incoming, answer)
         self._finish(incoming)
-
-
-_CHUNKED, _LENGTH, _UNTIL_CLOSE = "chunked", "length", "until close"
