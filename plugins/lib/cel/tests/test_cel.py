@@ -58,7 +58,7 @@ def environment():
         ("semver('1.2.3').isLessThan(semver('1.10.0'))", True),
         ("format.dns1123Label().validate('ok').hasValue()", False),
         ("{'a': 1}.transformMap(k, v, v + 1)", {"a": 2}),
-        ("cel.bind(x, 2, x * x)", 4),
+        ("optional.of(2).optMap(x, x * x).value()", 4),
         ("sets.contains([1, 2], [2])", True),
         ("dyn(1) == 1.0", True),
         ("b'abc' == bytes('abc')", True),

@@ -52,7 +52,7 @@ TRUE = [
     # Quantities.
     "isQuantity('20') && isQuantity('1.5Gi') && isQuantity('-1m') && !isQuantity('10Ki1')",
     "quantity('12Mi') == quantity('12Mi') && quantity('1000k') == quantity('1M') && quantity('1') != quantity('2')",
-    "quantity('12Mi').sign() == 1 && quantity('0').sign() == 0 && quantity('-1').sign() == -1",
+    "sign(quantity('12Mi')) == 1 && sign(quantity('0')) == 0 && sign(quantity('-1')) == -1",
     "quantity('50Mi').isGreaterThan(quantity('50M')) && quantity('50M').isLessThan(quantity('50Mi'))",
     "quantity('200M').compareTo(quantity('0.2G')) == 0 && quantity('1').compareTo(quantity('2')) == -1",
     "quantity('50k').add(quantity('20')) == quantity('50020') && quantity('50k').add(20) == quantity('50020')",
@@ -107,10 +107,13 @@ TRUE = [
     "optional.unwrap([optional.of(1), optional.none()]) == [1] && [optional.of(1)].unwrapOpt() == [1]",
     # Text.
     "'%s and %d'.format(['a', 1]) == 'a and 1' && '%.2f'.format([1.0]) == '1.00' && '%x'.format([255]) == 'ff'",
-    "'%b %o %X %e'.format([5, 8, 255, 1.0]) == '101 10 FF 1.000000e+00' && '%s'.format([[1, 'a']]) == '[1, a]'",
-    "strings.quote('a\"b') == '\"a\\\\\"b\"' && 'abc'.reverse() == 'cba'",
+    "'%b %o %X %e'.format([5, 8, 255, 1.0]) == '101 10 FF 1.000000\u00d710\u2070\u2070'",
+    "'%s'.format([[1, 'a']]) == '[1, \"a\"]' && '%s'.format([{'k': true}]) == '{\"k\":true}'",
+    "strings.quote('a\"b') == '\"a\\\\\"b\"'",
     # Bindings.
-    "cel.bind(x, 'a', x + x) == 'aa'",
+    "optional.of('a').optMap(x, x + x).value() == 'aa'",
+    "'%.2e %.1f'.format([0.0012, 1234567.0]) == '1.20\u00d710\u207b\u2070\u00b3 1,234,567.0'",
+    "string(-0.0) == '-0' && string(0.0) == '0'",
 ]
 
 
@@ -125,8 +128,8 @@ def test_a_function_gives(environment, source):
         ("none.min() == 1", "min called on empty list"),
         ("none.max() == 1", "max called on empty list"),
         ("url('https://a:b:c/').getHost() == ''", "URL parse error during conversion from string"),
-        ("quantity('10Ki1').sign() == 0", "unable to parse quantity's suffix"),
-        ("quantity('x').sign() == 0", "quantities must match the regular expression"),
+        ("sign(quantity('10Ki1')) == 0", "unable to parse quantity's suffix"),
+        ("sign(quantity('x')) == 0", "quantities must match the regular expression"),
         ("quantity('50m').asInteger() == 0", "cannot convert value to integer"),
         ("ip('not-an-ip').family() == 4", "IP Address"),
         ("cidr('x').prefixLength() == 1", "parse error during conversion from string"),
@@ -163,3 +166,34 @@ def test_a_function_refuses_a_type(environment, source, text):
 def test_a_pattern_that_is_written_out_is_checked_at_once(environment, source):
     with pytest.raises(NotInstantiated, match="program instantiation failed: error parsing regexp: unexpected \\)"):
         environment.compile(source)
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("ip('v').family() == 4", 'IP Address "v" parse error during conversion from string: ParseAddr("v")'),
+        (
+            "cidr('v').prefixLength() == 1",
+            "from string: network address parse error during conversion from string: netip",
+        ),
+        ("url('%').getHost() == ''", 'parse "%": invalid URI for request'),
+        ("url('::').getHost() == ''", 'parse "::": missing protocol scheme'),
+        ("url('').getHost() == ''", 'parse "": empty url'),
+    ],
+)
+def test_a_text_that_cannot_be_read_is_quoted(environment, expression, text):
+    with pytest.raises(EvaluationError) as refused:
+        environment.compile(expression).evaluate(NAMES)
+
+    assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "expression", ["cel.bind(x, 1, x)", "'abc'.reverse()", "quantity('1').sign()", "quantity(5).sign()", "[1].map(x)"]
+)
+def test_what_kubernetes_does_not_offer_does_not_compile(environment, expression):
+    with pytest.raises(CompilationFailed) as refused:
+        environment.compile(expression)
+
+    offsets = [issue.offset for issue in refused.value.issues]
+    assert offsets == sorted(offsets)

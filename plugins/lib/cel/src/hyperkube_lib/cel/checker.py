@@ -213,10 +213,11 @@ class _Checker(Visitor[Type]):
     def _resolve(self, node: Call, name: str, given: Sequence[Type], *, method: bool) -> Type:
         if not self._functions.knows(name):
             return self._undeclared(node.offset, name)
-        if ERROR in given:
+        overloads = self._functions.of(name, method=method)
+        if ERROR in given and overloads:
             return ERROR
         result: Type | None = None
-        for overload in self._functions.of(name, method=method):
+        for overload in overloads:
             found = self._apply(overload, given)
             if found is None:
                 continue

@@ -42,12 +42,12 @@ class CompilationFailed(CelError):
     """The expression cannot be compiled.
 
     Attributes:
-        issues: what is wrong, in order of discovery.
+        issues: what is wrong, in the order of the source.
     """
 
     def __init__(self, source: str, issues: Sequence[Issue]) -> None:
-        super().__init__("\n".join(issue.shown(source) for issue in issues))
-        self.issues = tuple(issues)
+        self.issues = tuple(sorted(issues, key=lambda issue: issue.offset))
+        super().__init__("\n".join(issue.shown(source) for issue in self.issues))
 
 
 class NotInstantiated(CompilationFailed):

@@ -22,9 +22,6 @@ def expand(call: Call, report: Report) -> Node:
         if call.function == "has" and count == 1:
             return _has(call, report)
         return call
-    if isinstance(call.target, Ident) and call.target.name == "cel" and call.function == "bind" and count == 3:
-        name = _variable(call.arguments[0], report, "cel.bind() variable names must be simple identifiers")
-        return Bind(call.offset, name, call.arguments[1], call.arguments[2])
     if call.function in {"optMap", "optFlatMap"} and count == 2:
         name = _variable(call.arguments[0], report, f"{call.function}() variable name must be a simple identifier")
         flat = call.function == "optFlatMap"

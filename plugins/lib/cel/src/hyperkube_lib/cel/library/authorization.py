@@ -10,8 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from hyperkube_lib.cel.errors import EvaluationError
 from hyperkube_lib.cel.functions import Library
 from hyperkube_lib.cel.values import Opaque
+
+from hyperkube.machinery.names import dns1123_label, dns1123_subdomain
 
 AUTHORIZATION = Library()
 _CHECK_COST = 350_000
@@ -112,6 +115,10 @@ _step("labelSelector", "ResourceCheck, string -> ResourceCheck", ResourceCheck, 
 @AUTHORIZATION.method("serviceAccount", "Authorizer, string, string -> Authorizer")
 def service_account(value: AuthorizerValue, namespace: str, name: str) -> AuthorizerValue:
     """Ask for a service account in place of the user."""
+    if dns1123_subdomain(name):
+        raise EvaluationError("Invalid service account name")
+    if dns1123_label(namespace):
+        raise EvaluationError("Invalid service account namespace")
     return value.asking(AuthorizerValue, service_account=(namespace, name))
 
 

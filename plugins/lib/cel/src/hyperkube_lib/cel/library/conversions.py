@@ -124,7 +124,7 @@ def show_double(value: float) -> str:
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     if value.is_integer() and abs(value) < 1e21:
-        return str(int(value))
+        return str(int(value)) if value or math.copysign(1, value) > 0 else "-0"
     return re.sub(r"e([+-])(\d)$", r"e\g<1>0\2", repr(value))
 
 

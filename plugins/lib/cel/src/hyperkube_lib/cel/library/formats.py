@@ -14,7 +14,7 @@ from typing import Any
 from hyperkube_lib.cel.errors import EvaluationError
 from hyperkube_lib.cel.functions import Library
 from hyperkube_lib.cel.library.conversions import to_timestamp
-from hyperkube_lib.cel.library.network import is_url
+from hyperkube_lib.cel.library.network import is_url, url_problem
 from hyperkube_lib.cel.values import NONE, Opaque, Optional
 
 from hyperkube.machinery import names
@@ -43,7 +43,7 @@ def _prefix(rule: Callable[[str], list[str]]) -> Check:
 
 
 def _uri(text: str) -> list[str]:
-    return [] if is_url(text) else ["invalid URI"]
+    return [] if is_url(text) else [url_problem(text)]
 
 
 def _uuid(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``"…%s…".format([…])``. Source: cel-go ``ext/formatting_v2.go``."""
+"""``"…%s…".format([…])``. Source: cel-go ``ext/formatting.go``, which writes numbers as English has them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from hyperkube_lib.cel.errors import EvaluationError
 from hyperkube_lib.cel.library.conversions import show_double, show_duration, show_timestamp
 from hyperkube_lib.cel.values import TypeValue, UInt, kind_of
 
+from hyperkube.machinery.field import quote
+
 _DEFAULT_PRECISION = 6
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
 
 def format_text(text: str, values: list[Any]) -> str:
@@ -84,7 +87,12 @@ def _decimal(verb: str, value: Any, digits: int) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         kind = "fixed-point" if verb == "f" else "scientific"
         raise _wrong(f"{kind} clause can only be used on doubles", value)
-    return f"{float(value):.{digits}{verb}}" if math.isfinite(value) else show_double(float(value))
+    if not math.isfinite(value):
+        return show_double(float(value))
+    if verb == "f":
+        return f"{float(value):,.{digits}f}"
+    mantissa, exponent = f"{float(value):.{digits}e}".split("e")
+    return f"{mantissa}\u00d710{exponent.removeprefix('+').translate(_SUPERSCRIPTS)}"
 
 
 def _hexadecimal(verb: str, value: Any) -> str:
@@ -114,12 +122,17 @@ _SHOWN: dict[type, Callable[[Any], str]] = {
 }
 
 
+def _inside(value: Any) -> str:
+    """Return a value as a list or a map shows it: texts are quoted there."""
+    return quote(value) if isinstance(value, str) else show(value)
+
+
 def show(value: Any) -> str:
     """Return a value as ``%s`` prints it."""
     if isinstance(value, list):
-        return "[" + ", ".join(show(item) for item in value) + "]"
+        return "[" + ", ".join(_inside(item) for item in value) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(sorted(f"{show(key)}: {show(item)}" for key, item in value.items())) + "}"
+        return "{" + ", ".join(sorted(f"{_inside(key)}:{_inside(item)}" for key, item in value.items())) + "}"
     shown = _SHOWN.get(type(value))
     if shown is None:
         known = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"

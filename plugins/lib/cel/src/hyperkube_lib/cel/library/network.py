@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import ipaddress
 from typing import Any, TypeAlias
-from urllib.parse import SplitResult, parse_qs, quote, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import quote as escape
 
 from hyperkube_lib.cel.errors import EvaluationError
 from hyperkube_lib.cel.functions import Library
 from hyperkube_lib.cel.values import Opaque
+
+from hyperkube.machinery.field import quote
 
 NETWORK = Library()
 _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -154,7 +157,8 @@ def cidr(text: str) -> CidrValue:
     try:
         return _cidr(text)
     except EvaluationError as error:
-        raise EvaluationError(f"network address parse error during conversion from string: {error}") from None
+        text = "network address parse error during conversion from string: "
+        raise EvaluationError(f"{text}{text}{error}") from None  # Kubernetes says it twice
 
 
 @NETWORK.method("containsIP", "CIDR, IP -> bool", "CIDR, string -> bool")
@@ -214,8 +218,19 @@ class UrlValue(Opaque):
 _CONTROLS = frozenset({*range(0x20), 0x7F})
 
 
+def url_problem(text: str, why: str = "invalid URI for request") -> str:
+    """Return what Go says of a text that is no URL; source: Go ``net/url`` (ParseRequestURI)."""
+    if any(ord(character) in _CONTROLS for character in text):
+        why = "net/url: invalid control character in URL"
+    elif not text:
+        why = "empty url"
+    elif text.startswith(":"):
+        why = "missing protocol scheme"
+    return f"parse {quote(text)}: {why}"
+
+
 def _url(text: str) -> UrlValue:
-    wrong = f"URL parse error during conversion from string: parse {quote(text)}: invalid URI for request"
+    wrong = f"URL parse error during conversion from string: {url_problem(text)}"
     try:
         parts = urlsplit(text)
         parts.port  # noqa: B018  reading it checks it
@@ -280,7 +295,7 @@ def get_port(value: UrlValue) -> str:
 def get_escaped_path(value: UrlValue) -> str:
     """Return the path with what needs it percent-encoded."""
     path = value.parts.path
-    return path if path == quote(unquote(path), safe="/:@!$&'()*+,;=~") else quote(path, safe="/:@!$&'()*+,;=~%")
+    return path if path == escape(unquote(path), safe="/:@!$&'()*+,;=~") else escape(path, safe="/:@!$&'()*+,;=~%")
 
 
 @NETWORK.method("getQuery", "URL -> map(string, list(string))")

@@ -50,7 +50,7 @@ def quantity(text: str) -> QuantityValue:
         raise EvaluationError(str(error)) from None
 
 
-@QUANTITIES.method("sign", "Quantity -> int")
+@QUANTITIES.function("sign", "Quantity -> int")
 def sign(value: QuantityValue) -> int:
     """Return -1, 0 or 1."""
     return value.quantity.sign

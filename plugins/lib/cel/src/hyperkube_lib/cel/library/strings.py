@@ -197,12 +197,6 @@ def trim(text: str) -> str:
     return text.strip(_SPACE)
 
 
-@STRINGS.method("reverse", "string -> string")
-def reverse(text: str) -> str:
-    """Return a text backwards."""
-    return text[::-1]
-
-
 @STRINGS.method("join", "list(string) -> string", "list(string), string -> string")
 def join(items: list[str], separator: str = "") -> str:
     """Return texts as one."""
