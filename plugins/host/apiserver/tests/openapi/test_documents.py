@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hyperkube_host.apiserver.openapi import OpenApi, gnostic_v3
+from hyperkube_host.apiserver.openapi import OpenApi, documents, gnostic_v3
 from hyperkube_host.apiserver.openapi.gnostic import encode_document
 from hyperkube_lib.structural_schema.structural_type import StructuralType
 
@@ -202,6 +202,47 @@ def test_version_2_has_definitions_in_its_own_words(openapi):
     post = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments"]["post"]
     assert post["parameters"][0]["schema"] == {"$ref": "#/definitions/io.k8s.api.apps.v1.Deployment"}
     assert "components" not in openapi.v2().body.decode()
+
+
+def test_only_what_changed_is_built_anew_for_version_2(openapi, served, monkeypatch):
+    before = json.loads(openapi.v2().body)
+    built = []
+    build = documents.part_of
+    monkeypatch.setattr(documents, "part_of", lambda document: built.append(1) or build(document))
+    schema = StructuralType({"type": "object", "properties": {"spec": {"type": "object"}}})
+
+    served.append(resource("more.example.com", "v1", "gadgets", "Gadget", schema))
+    openapi.invalidate()
+    grown = json.loads(openapi.v2().body)
+    served.pop()
+    openapi.invalidate()
+
+    assert len(built) == 1
+    added = {name for name in grown["definitions"] if name not in before["definitions"]}
+    assert added == {"com.example.more.v1.Gadget", "com.example.more.v1.GadgetList"}
+    assert {kind["group"] for kind in delete_options(grown)} - {kind["group"] for kind in delete_options(before)} == {
+        "more.example.com"
+    }
+    assert json.loads(openapi.v2().body) == before
+    assert len(built) == 1
+
+
+def delete_options(document):
+    name = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions"
+    return document["definitions"][name]["x-kubernetes-group-version-kind"]
+
+
+def test_version_2_says_nothing_of_a_kind_that_may_have_any_fields(served):
+    preserving = {"type": "object", "description": "Any.", "x-kubernetes-preserve-unknown-fields": True}
+    served.append(resource("more.example.com", "v1", "gadgets", "Gadget", StructuralType(preserving)))
+    openapi = OpenApi(lambda: served, version="v1.36.2")
+
+    assert json.loads(openapi.v2().body)["definitions"]["com.example.more.v1.Gadget"] == {
+        "type": "object",
+        "x-kubernetes-group-version-kind": [{"group": "more.example.com", "kind": "Gadget", "version": "v1"}],
+    }
+    shown = read(openapi, "apis/more.example.com/v1")["components"]["schemas"]["com.example.more.v1.Gadget"]
+    assert "metadata" in shown["properties"]
 
 
 def test_version_3_as_protobuf_has_its_parts_under_their_numbers():

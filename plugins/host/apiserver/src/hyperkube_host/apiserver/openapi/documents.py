@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,7 +16,7 @@ from hyperkube_host.apiserver.openapi import custom
 from hyperkube_host.apiserver.openapi.definitions import Definitions
 from hyperkube_host.apiserver.openapi.described import NoDescriptions, Remembered, describe, describe_custom
 from hyperkube_host.apiserver.openapi.operations import Operations, camel_group, resource_list, tag
-from hyperkube_host.apiserver.openapi.v2 import to_v2
+from hyperkube_host.apiserver.openapi.v2 import Part, assembled, part_of
 
 from hyperkube.hookspecs.api import ResourceSpec
 from hyperkube.hookspecs.descriptions import Descriptions
@@ -77,6 +77,8 @@ class OpenApi:
         self._specs: dict[tuple[str, str], list[ResourceSpec]] | None = None
         self._documents: dict[str, Document] = {}
         self._v2: Document | None = None
+        self._common: Remembered | None = None
+        self._v2_parts: dict[str, tuple[str, Part]] = {}
 
     def invalidate(self) -> None:
         """Look at the resources anew; documents of what did not change stay."""
@@ -123,11 +125,20 @@ class OpenApi:
         with self._lock:
             if self._v2 is None:
                 versions = [path for path in sorted(self._paths()) if self._key(path) in self._by_version()]
-                descriptions = Remembered(self._descriptions())
-                built = to_v2([self._build(path, descriptions) for path in versions], self._version)
-                body = orjson.dumps(built)
+                body = assembled(self._parts(versions), self._version)
                 self._v2 = Document(body, hashlib.sha512(body).hexdigest().upper())
             return self._v2
+
+    def _parts(self, versions: Sequence[str]) -> list[Part]:
+        """Return the parts of group versions; only those that have changed are made anew."""
+        digests = {path: self._digest(path) for path in versions}
+        known = {path: part for path, part in self._v2_parts.items() if digests.get(path) == part[0]}
+        descriptions = Remembered(self._descriptions())
+        for path, digest in digests.items():
+            if path not in known:
+                known[path] = (digest, part_of(self._build(path, descriptions)))
+        self._v2_parts = known
+        return [known[path][1] for path in versions]
 
     def _key(self, path: str) -> tuple[str, str] | None:
         parts = path.split("/")
@@ -154,7 +165,10 @@ class OpenApi:
             for spec in specs
             if not isinstance(spec.schema, str)
         }
-        if plurals:
+        if plurals:  # these come and go: what all have in common is looked up once
+            if self._common is None:
+                self._common = Remembered(self._descriptions())
+            descriptions = self._common
             describe_custom(document, plurals, descriptions)
         return describe(document, descriptions)
 

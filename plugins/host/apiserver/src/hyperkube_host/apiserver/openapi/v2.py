@@ -6,7 +6,9 @@ Version 2 knows no defaults here, refers to definitions elsewhere, and writes bo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
+
+import orjson
 
 from hyperkube.machinery.objects import Object
 
@@ -15,47 +17,91 @@ _SPECIAL: dict[str, Object] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": {"type": "string"},
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {"type": "string", "format": "int-or-string"},
 }
+_KINDS = "x-kubernetes-group-version-kind"
 _NOT_IN_V2 = frozenset({"default", "nullable", "oneOf", "anyOf", "not", "allOf"})
 
 
-def to_v2(documents: Iterable[Object], version: str) -> Object:
-    """Return the document that says what `documents` of version 3 say together."""
-    paths: Object = {}
-    definitions: Object = {}
-    for document in documents:
-        for name, body in document["components"]["schemas"].items():
-            known = definitions.get(name)
-            if known is None:
-                definitions[name] = _special(name, body) or _schema(body)
-            else:
-                _merge_kinds(known, body)
-        paths |= {path: _path(item) for path, item in document["paths"].items()}
-    return {
-        "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": version},
-        "paths": dict(sorted(paths.items())),
-        "definitions": dict(sorted(definitions.items())),
-        "securityDefinitions": {
-            "BearerToken": {
-                "description": "Bearer Token authentication",
-                "type": "apiKey",
-                "name": "authorization",
-                "in": "header",
-            }
-        },
-        "security": [{"BearerToken": []}],
-    }
+class Part(NamedTuple):
+    """What one group version adds to the document, written already.
+
+    Attributes:
+        paths: path → its JSON.
+        definitions: name → its JSON.
+        kinds: name → the group versions and kinds of which that definition says that it is one.
+    """
+
+    paths: Mapping[str, bytes]
+    definitions: Mapping[str, bytes]
+    kinds: Mapping[str, list[Object]]
+
+
+def part_of(document: Object) -> Part:
+    """Return what a document of version 3 says, as version 2 writes it."""
+    schemas = document["components"]["schemas"]
+    return Part(
+        {path: orjson.dumps(_path(item)) for path, item in document["paths"].items()},
+        {name: orjson.dumps(_definition(name, body)) for name, body in schemas.items()},
+        {name: list(body[_KINDS]) for name, body in schemas.items() if _KINDS in body},
+    )
+
+
+def assembled(parts: Iterable[Part], version: str) -> bytes:
+    """Return the JSON of the document of these parts.
+
+    Several define the same types: the first one's words count, and the kinds of all.
+    """
+    paths: dict[str, bytes] = {}
+    definitions: dict[str, bytes] = {}
+    kinds: dict[str, list[Object]] = {}
+    for part in parts:
+        paths |= part.paths
+        for name, body in part.definitions.items():
+            definitions.setdefault(name, body)
+        for name, found in part.kinds.items():
+            known = kinds.setdefault(name, [])
+            known += [kind for kind in found if kind not in known]
+    shown = {name: _with_kinds(body, kinds.get(name)) for name, body in sorted(definitions.items())}
+    return orjson.dumps(
+        {
+            "swagger": "2.0",
+            "info": {"title": "Kubernetes", "version": version},
+            "paths": {path: orjson.Fragment(body) for path, body in sorted(paths.items())},
+            "definitions": {name: orjson.Fragment(body) for name, body in shown.items()},
+            "securityDefinitions": {
+                "BearerToken": {
+                    "description": "Bearer Token authentication",
+                    "type": "apiKey",
+                    "name": "authorization",
+                    "in": "header",
+                }
+            },
+            "security": [{"BearerToken": []}],
+        }
+    )
+
+
+def _with_kinds(body: bytes, kinds: list[Object] | None) -> bytes:
+    """Return a definition that is of all these kinds; most are of one, or of none."""
+    if not kinds or len(kinds) == 1:
+        return body
+    definition = orjson.loads(body)
+    return orjson.dumps({**definition, _KINDS: kinds}) if _KINDS in definition else body
+
+
+def _definition(name: str, body: Object) -> Object:
+    """Return a definition as version 2 writes it.
+
+    Of a custom kind that may have any fields nothing is said: kubectl would refuse all fields but those that are named.
+    """
+    if body.get("x-kubernetes-preserve-unknown-fields") and _KINDS in body:
+        return {"type": "object", _KINDS: body[_KINDS]}
+    shown: Object = _special(name, body) or _schema(body)
+    return shown
 
 
 def _special(name: str, body: Object) -> Object | None:
     special = _SPECIAL.get(name)
     return None if special is None else {"description": body.get("description", ""), **special}
-
-
-def _merge_kinds(known: Object, body: Object) -> None:
-    """Collect the group versions of a definition that occurs in several documents."""
-    kinds: list[Object] = known.get("x-kubernetes-group-version-kind", [])
-    kinds += [kind for kind in body.get("x-kubernetes-group-version-kind", ()) if kind not in kinds]
 
 
 def _schema(value: Any) -> Any:
