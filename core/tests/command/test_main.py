@@ -8,6 +8,7 @@ import pytest
 
 from hyperkube.command import main
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin import loader
 
 SOURCE = """
 import click
@@ -58,6 +59,17 @@ def test_a_servers_name_chooses_the_server(name, site, capsys):
     main.run(name, ["--version"])
 
     assert capsys.readouterr().out.startswith("Kubernetes v1.36")
+
+
+def test_a_command_looks_at_the_import_path_once(site, monkeypatch, capsys):
+    looks = []
+    monkeypatch.setattr(loader, "_changed_at", lambda folder: looks.append(folder) or 0)
+    monkeypatch.setattr(sys, "argv", ["hyperkube", "acme", "--help"])
+
+    main.main()
+
+    assert "Usage:" in capsys.readouterr().out
+    assert len(looks) == len(sys.path)
 
 
 @pytest.mark.parametrize("word", ["kube-acme", "acme"])

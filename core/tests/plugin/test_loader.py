@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import dataclass
-from types import SimpleNamespace
+from importlib.metadata import PathDistribution
 
 import pytest
 
@@ -109,13 +109,18 @@ def test_a_name_given_twice_is_a_conflict():
         load("admission", ["A", "A"], specs, lambda name: PluginContext(name=name))
 
 
-def test_two_distributions_of_one_name_are_a_conflict(monkeypatch):
-    offering = [SimpleNamespace(name=name, entry_points=[], read_text=lambda _: None) for name in ("one", "two")]
-    for each in offering:
-        each.entry_points.append(
-            SimpleNamespace(name="A", value=f"{each.name}:A", group="hyperkube.admission", dist=each)
-        )
-    monkeypatch.setattr("hyperkube.plugin.loader.distributions", lambda: offering)
+def offering(folder, distribution, name):
+    """Put metadata in a folder: a distribution that offers an admission plugin."""
+    info = folder / f"{distribution}-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {distribution}\nVersion: 1.0\n\nName: not-this-one\n")
+    (info / "entry_points.txt").write_text(f"[hyperkube.admission]\n{name} = {distribution}:{name}\n")
+    return PathDistribution(info)
+
+
+def test_two_distributions_of_one_name_are_a_conflict(monkeypatch, tmp_path):
+    both = [offering(tmp_path, distribution, "A") for distribution in ("one", "two")]
+    monkeypatch.setattr("hyperkube.plugin.loader.distributions", lambda: both)
     monkeypatch.syspath_prepend("/changes-the-state-of-the-path")
 
     with pytest.raises(PluginConflict, match="offered twice, by one and two"):
@@ -216,6 +221,24 @@ def test_within_one_look_the_path_is_read_once(monkeypatch):
     installed("admission")
 
     assert (once, inside, len(looks)) == (len(sys.path), len(sys.path), 2 * len(sys.path))
+
+
+def test_the_metadata_of_a_distribution_are_read_for_its_name_once(monkeypatch, tmp_path):
+    reads = []
+
+    class Counted(PathDistribution):
+        def read_text(self, filename):
+            reads.append(filename)
+            return super().read_text(filename)
+
+    offering(tmp_path, "acme", "A")
+    monkeypatch.setattr(loader, "distributions", lambda: [Counted(tmp_path / "acme-1.0.dist-info")])
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    names = [loader.distribution_of(installed("admission")["A"]) for _ in range(3)]
+
+    assert names == ["acme"] * 3
+    assert sorted(reads) == ["METADATA", "entry_points.txt"]
 
 
 def test_a_hook_of_the_instance_itself_is_called_for_that_instance_alone():

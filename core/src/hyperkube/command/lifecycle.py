@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Protocol, Self
 
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.plugin.loader import one_look
 
 _log = logging.getLogger("hyperkube.lifecycle")
@@ -158,15 +159,11 @@ def start_up() -> Iterator[None]:
     each full collection later on would touch, and so unshare, their memory for nothing. What is installed is looked
     at once: a start asks dozens of times.
     """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        with one_look():
+    with collector_paused(), one_look():
+        try:
             yield
-    finally:
-        gc.freeze()
-        if was_on:
-            gc.enable()
+        finally:
+            gc.freeze()
 
 
 def end_with_parent() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.loader import PluginLoadFailed, installed, load_entry
+from hyperkube.plugin.loader import PluginLoadFailed, installed, load_entry, one_look
 
 if TYPE_CHECKING:
     import click
@@ -193,7 +193,8 @@ def make_symlinks(program: Path, folder: Path) -> None:
 def main() -> None:
     """Run the command line of this process and exit with 0, or 1 after a user's mistake."""
     try:
-        run(sys.argv[0], sys.argv[1:])
+        with one_look():  # a command works with what is installed as it begins
+            run(sys.argv[0], sys.argv[1:])
     except UsageError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

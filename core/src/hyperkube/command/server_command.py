@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hyperkube.command.lifecycle import end_with_parent
+from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.release import GIT_VERSION
 from hyperkube.plugin.flags import (
@@ -68,7 +69,7 @@ class ServerCommand:
         Raises:
             UsageError: an unknown flag, a bad value, or whatever the server finds wrong with its options.
         """
-        with one_look():
+        with collector_paused(), one_look():
             options = self.parse(args)
             shown = self.help() if options["help"] else ""
         if shown:

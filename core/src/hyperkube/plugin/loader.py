@@ -24,6 +24,7 @@ import pluggy
 
 from hyperkube.hookspecs import HOOK_API
 from hyperkube.hookspecs.base import Plugin, PluginContext
+from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.machinery.errors import UsageError
 
 PROJECT = "hyperkube"
@@ -151,6 +152,7 @@ def _scan(_state: SeenPath) -> dict[str, tuple[EntryPoint, ...]]:
     return {group: tuple(entries) for group, entries in found.items()}
 
 
+@lru_cache(maxsize=1024)
 def _name_of(distribution: Distribution) -> str:
     """Return the name; `Distribution.name` parses the whole metadata for it, README and all, each time."""
     head = f"\n{distribution.read_text('METADATA') or ''}".partition("\n\n")[0]
@@ -159,7 +161,7 @@ def _name_of(distribution: Distribution) -> str:
 
 def distribution_of(entry: EntryPoint) -> str:
     """Return the name of the distribution that brings an entry point; its value if that is not known."""
-    return entry.dist.name if entry.dist is not None else entry.value
+    return _name_of(entry.dist) if entry.dist is not None else entry.value
 
 
 _HookOptions: TypeAlias = "pluggy.HookimplOpts | None"
@@ -353,7 +355,8 @@ def load_entry(family: str, entry: EntryPoint) -> Any:
     """
     check_hook_api(family, entry)
     try:
-        return entry.load()
+        with collector_paused():
+            return entry.load()
     except UsageError:
         raise
     except Exception as error:
@@ -379,10 +382,11 @@ def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
     def fail(_manager: object, entry: EntryPoint, error: BaseException) -> None:
         raise PluginLoadFailed(f"{family} plugin {entry.name!r} of {distribution_of(entry)}: {error}") from error
 
-    manager: Any = Chosen(
-        namespace=f"{PROJECT}.{family}",
-        names=list(names),
-        name_order=True,
-        on_load_failure_callback=fail,
-    )
+    with collector_paused():
+        manager: Any = Chosen(
+            namespace=f"{PROJECT}.{family}",
+            names=list(names),
+            name_order=True,
+            on_load_failure_callback=fail,
+        )
     return {extension.name: extension.plugin for extension in manager}

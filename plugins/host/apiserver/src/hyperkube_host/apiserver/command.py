@@ -11,12 +11,12 @@ from hyperkube.plugin.flags import FlagValues
 
 def run(values: FlagValues) -> None:
     """Serve until a signal."""
-    # Imported once there is something to serve: help and version need none of it.
-    from hyperkube_host.apiserver.completion import complete
-    from hyperkube_host.apiserver.listeners import start
-
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
+            # Imported once there is something to serve: help and version need none of it.
+            from hyperkube_host.apiserver.completion import complete
+            from hyperkube_host.apiserver.listeners import start
+
             start(life, complete(values))
         stopped.wait()
 

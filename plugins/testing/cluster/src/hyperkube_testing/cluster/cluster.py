@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hyperkube_testing.cluster.cluster_snapshot import ClusterSnapshot
-from hyperkube_testing.cluster.collector import collector_paused
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import NODES, SERVICE_ACCOUNTS
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, PRIVILEGED_GROUP, UserInfo, component, node
 from hyperkube.plugin.flags import FlagValues

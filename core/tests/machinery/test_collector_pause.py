@@ -1,7 +1,8 @@
 import gc
 
 import pytest
-from hyperkube_testing.cluster.collector import CollectorPause
+
+from hyperkube.machinery.collector_pause import CollectorPause
 
 
 @pytest.fixture(autouse=True)

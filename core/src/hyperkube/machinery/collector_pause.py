@@ -1,4 +1,4 @@
-"""Let the garbage collector rest while a cluster is built.
+"""Let the garbage collector rest while modules are imported or a server is built.
 
 All that is made in that time is there to stay, so looking through it finds nothing; with many clusters in one process
 that looking costs several times as much as building them.
