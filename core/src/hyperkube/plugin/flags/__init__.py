@@ -1,7 +1,7 @@
 """What a flag is (`Flag`), how it is read (`Kind`), which ones plugins bring (`plugin_flags`), and `FlagValues`."""
 
 from hyperkube.plugin.flags.files import PluginFlags, merged, plugin_flags, setting_of
-from hyperkube.plugin.flags.flag import Flag, by_name, insecure_to_ignore, section, typed, unbuilt
+from hyperkube.plugin.flags.flag import Flag, by_name, section, typed, unbuilt
 from hyperkube.plugin.flags.kinds import (
     ADDRESS,
     ADDS_UP,
@@ -41,7 +41,6 @@ __all__ = [
     "Kind",
     "PluginFlags",
     "by_name",
-    "insecure_to_ignore",
     "merged",
     "plugin_flags",
     "read_value",

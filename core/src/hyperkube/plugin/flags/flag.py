@@ -67,11 +67,6 @@ def unbuilt(*flags: Flag) -> tuple[Flag, ...]:
     return tuple(replace(flag, accepted=True) for flag in flags)
 
 
-def insecure_to_ignore(*flags: Flag) -> tuple[Flag, ...]:
-    """Return the flags marked as security options that are refused until they are built."""
-    return tuple(replace(flag, refused=True) for flag in flags)
-
-
 def by_name(flags: Iterable[Flag]) -> dict[str, Flag]:
     """Index flags by name and alias."""
     return {name: flag for flag in flags for name in (flag.name, *flag.aliases)}

@@ -20,12 +20,6 @@ from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 
-def _listed(value: object) -> tuple[str, ...]:
-    """Return an option's list, however it was given."""
-    parts = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Sequence) else []
-    return tuple(str(part) for part in parts if part)
-
-
 def _first(headers: Mapping[str, str], names: Sequence[str]) -> str:
     return next((headers[name] for name in names if headers.get(name)), "")
 

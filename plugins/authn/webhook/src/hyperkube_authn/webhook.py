@@ -24,19 +24,10 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
-_FILE = "authentication-token-webhook-config-file"
-_VERSION = "authentication-token-webhook-version"
-_TTL = "authentication-token-webhook-cache-ttl"
-_TTL_SECONDS = 120.0
 _CACHE_MAX = 4096
 
 Answer = Authenticated | None
 Key = tuple[bytes, tuple[str, ...]]
-
-
-def _listed(value: Any) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else list(value or ())
-    return tuple(str(part) for part in parts if part)
 
 
 def user_of(shown: Mapping[str, Any]) -> UserInfo:

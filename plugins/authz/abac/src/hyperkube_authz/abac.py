@@ -21,7 +21,6 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
-_OPTION = "authorization-policy-file"
 _VERSION = "abac.authorization.kubernetes.io/v1beta1"
 _ALLOWED = Decision("allow")
 _NO_MATCH = Decision("no opinion", "No policy matched.")

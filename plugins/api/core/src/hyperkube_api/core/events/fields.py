@@ -13,7 +13,6 @@ from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.machinery.objects import Object
 
 REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
-DEFAULT_TTL_SECONDS = 3600
 
 
 def core_event_fields() -> dict[str, Callable[[Object], str]]:
