@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import urllib.error
@@ -15,10 +16,24 @@ from hyperkube_testing.peers.ports import free_port
 from hyperkube.machinery.clock import SystemClock
 
 sys.path.append(str(Path(__file__).parents[1] / "repo"))
-from solo import UV, requirements  # type: ignore[import-not-found]
 from workspace import distributions  # type: ignore[import-not-found]
 
 READY_SECONDS = 20
+UV = str(Path(sys.executable).with_name("uv"))
+
+
+def closure(wanted, members):
+    """Return the members of the workspace that these need, with themselves."""
+    by_name = {member.name: member for member in members}
+    found = {member.name: member for member in wanted}
+    pending = list(found.values())
+    while pending:
+        for requirement in pending.pop().project.get("dependencies", []):
+            needed = by_name.get(re.split(r"[\[=<>~; ]", requirement)[0])
+            if needed is not None and needed.name not in found:
+                found[needed.name] = needed
+                pending.append(needed)
+    return found.values()
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +45,7 @@ def small(tmp_path_factory):
         for member in members
         if member.name in {"hyperkube-host-apiserver", "hyperkube-storage-sqlite"} or member.family == "api"
     ]
-    closure = {needed.name: needed for member in wanted for needed in [member, *requirements(member, members)]}
+    folders = [str(member.folder) for member in closure(wanted, members)]
     folder = tmp_path_factory.mktemp("small")
     python = folder / "venv" / "bin" / "python"
     for command in (
@@ -42,7 +57,7 @@ def small(tmp_path_factory):
             "--quiet",
             "--python",
             str(python),
-            *(str(member.folder) for member in closure.values()),
+            *folders,
         ],
     ):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
