@@ -5,7 +5,7 @@ import json
 from hyperkube_controller.resourcequota import Resourcequota
 
 from hyperkube.client.client import RawResponse
-from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, PODS, RESOURCE_QUOTAS
+from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, PERSISTENT_VOLUME_CLAIMS, PODS, RESOURCE_QUOTAS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -76,3 +76,51 @@ def test_any_resource_can_be_counted():
     rig.client.seed(RESOURCE_QUOTAS, quota(**{"count/deployments__apps": "3"}))
 
     assert used(rig) == {"count/deployments.apps": "1"}
+
+
+def claim(current):
+    spec = {"volumeAttributesClassName": current, "resources": {"requests": {"storage": "1Gi"}}}
+    status = {"currentVolumeAttributesClassName": current}
+    meta = {"name": "c", "namespace": "d"}
+    return {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": status}
+
+
+def test_a_claim_that_leaves_the_scope_gives_back_at_once():
+    rig = ControllerRig(Resourcequota)
+    scoped = quota(persistentvolumeclaims="5")
+    expression = {"scopeName": "VolumeAttributesClass", "operator": "In", "values": ["gold"]}
+    scoped["spec"]["scopeSelector"] = {"matchExpressions": [expression]}
+    rig.client.seed(RESOURCE_QUOTAS, scoped)
+    rig.client.seed(PERSISTENT_VOLUME_CLAIMS, claim("gold"))
+    assert used(rig) == {"persistentvolumeclaims": "1"}
+
+    rig.client.patch(PERSISTENT_VOLUME_CLAIMS, "c", {"spec": {"volumeAttributesClassName": "silver"}}, "d")
+    left = {"status": {"currentVolumeAttributesClassName": "silver"}}
+    rig.client.patch(PERSISTENT_VOLUME_CLAIMS, "c", left, "d", subresource="status")
+
+    assert used(rig) == {"persistentvolumeclaims": "0"}
+
+
+def test_a_pod_that_gets_a_deadline_changes_its_scope():
+    rig = ControllerRig(Resourcequota)
+    scoped = quota(pods="5")
+    scoped["spec"]["scopes"] = ["NotTerminating"]
+    rig.client.seed(RESOURCE_QUOTAS, scoped)
+    rig.client.seed(PODS, pod("a"))
+    assert used(rig) == {"pods": "1"}
+
+    rig.client.patch(PODS, "a", {"spec": {"activeDeadlineSeconds": 5}}, "d")
+
+    assert used(rig) == {"pods": "0"}
+
+
+def test_a_count_that_missed_a_new_object_is_mended_soon():
+    rig = ControllerRig(Resourcequota)
+    rig.client.seed(PODS, pod("a"))
+    rig.client.seed(RESOURCE_QUOTAS, quota(pods="5"))
+    assert used(rig) == {"pods": "1"}
+
+    rig.client.seed(PODS, pod("charged"))
+    rig.advance(6)
+
+    assert used(rig) == {"pods": "2"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import partial
 
 from hyperkube_lib import quota as quotas
 
@@ -20,7 +21,6 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import resource_lists
-from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import (
     CONFIG_MAPS,
     PERSISTENT_VOLUME_CLAIMS,
@@ -38,7 +38,7 @@ from hyperkube.plugin import Plugin
 _WHOLE = (PODS, SERVICES, PERSISTENT_VOLUME_CLAIMS)
 _BARE = (CONFIG_MAPS, SECRETS, REPLICATION_CONTROLLERS, RESOURCE_QUOTAS)
 _KNOWN = {resource.group_resource: resource for resource in (*_WHOLE, *_BARE)}
-RESYNC_SECONDS = 300.0
+CHECK_SECONDS, RESYNC_SECONDS = 5.0, 300.0
 
 
 def metadata_only(obj: Object) -> Object:
@@ -57,18 +57,24 @@ def decide(quota: Object, objects: Mapping[GroupResource, Iterable[Object]], now
         now: tells which pods have outlived their deletion.
     """
     hard: dict[str, str] = (quota.get("spec") or {}).get("hard") or {}
-    limited = {**quota, "status": {"hard": hard}}
     used: resource_lists.ResourceList = {name: Quantity(0) for name in hard}
     for resource, listed in objects.items():
         for obj in listed:
-            if quotas.applies(limited, resource, obj):
-                resource_lists.add(used, resource_lists.mask(quotas.usage(resource, obj, now), hard))
+            resource_lists.add(used, share(quota, resource, obj, now))
     status = {"hard": hard, "used": resource_lists.write(used)}
     if not hard:
         status = {}
     if status == (quota.get("status") or {}):
         return []
     return [Update(RESOURCE_QUOTAS, {**quota, "status": status}, "status")]
+
+
+def share(quota: Object, resource: GroupResource, obj: Object, now: datetime) -> resource_lists.ResourceList:
+    """Return what an object uses of a quota: nothing if the quota does not apply to it."""
+    hard: dict[str, str] = (quota.get("spec") or {}).get("hard") or {}
+    if not quotas.applies({**quota, "status": {"hard": hard}}, resource, obj):
+        return {}
+    return resource_lists.mask(quotas.usage(resource, obj, now), hard)
 
 
 def counted(hard: Iterable[str]) -> set[GroupResource]:
@@ -109,8 +115,11 @@ class Resourcequota(Plugin):
         if not all(counter.has_synced() for counter in counters.values()):
             raise NotYet(f"what quota {key!r} counts is not listed yet")
         objects = {name: counter.list(namespace) for name, counter in counters.items()}
-        perform(self.client, None, decide(quota, objects, self.context.clock.now()))
-        return RESYNC_SECONDS
+        actions = decide(quota, objects, self.context.clock.now())
+        perform(self.client, None, actions)
+        # An object that admission has charged just now may not be in the cache yet: what was written says too little
+        # then, and no event would tell.
+        return CHECK_SECONDS if actions else RESYNC_SECONDS
 
     def _counter(self, resource: GroupResource) -> Informer | None:
         """Return the informer by which objects of a resource are counted; None for one that is not served."""
@@ -126,7 +135,9 @@ class Resourcequota(Plugin):
                 found = self.informers.find(addressed)
                 informer = found or self.informers.informer(addressed, project=metadata_only)
             self._counters[resource] = informer
-        informer.add_handler(on_update=self._object_changed, on_delete=self._object_deleted)
+        informer.add_handler(on_delete=self._object_deleted)
+        if addressed in _WHOLE:
+            informer.add_handler(on_update=partial(self._object_changed, resource))
         return informer
 
     def _find(self, resource: GroupResource) -> GroupVersionResource | None:
@@ -135,12 +146,12 @@ class Resourcequota(Plugin):
                 return row.gvr
         return None
 
-    def _object_changed(self, old: Object, new: Object) -> None:
-        """Only a pod that ends, a service and a claim give something back without being deleted."""
-        kind = new.get("kind")
-        ended = kind == "Pod" and is_terminal(new) and not is_terminal(old)
-        if ended or (kind in {"Service", "PersistentVolumeClaim"} and old.get("spec") != new.get("spec")):
-            self._object_deleted(new)
+    def _object_changed(self, resource: GroupResource, old: Object, new: Object) -> None:
+        """Count anew where an object uses another share than before: a pod that ended, a claim of another class."""
+        now = self.context.clock.now()
+        for quota in self._quotas.list(namespace_of(new)):
+            if share(quota, resource, old, now) != share(quota, resource, new, now):
+                self._loop.enqueue(quota)
 
     def _object_deleted(self, obj: Object) -> None:
         for quota in self._quotas.list(namespace_of(obj)):
