@@ -252,6 +252,41 @@ def test_a_job_runs_to_its_end(cluster, namespace):
     assert len(cluster.list(PODS, namespace).items) == 2
 
 
+def test_a_job_is_suspended_and_resumed(cluster, namespace):
+    spec = {"completions": 1, "template": {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}}
+    cluster.create(JOBS, obj("Job", "pausing", "batch/v1", spec=spec), namespace)
+    eventually(lambda: cluster.get(JOBS, "pausing", namespace)["status"].get("active") == 1)
+
+    cluster.patch(JOBS, "pausing", {"spec": {"suspend": True}}, namespace)
+    eventually(lambda: not {"active", "startTime"} & set(cluster.get(JOBS, "pausing", namespace)["status"]))
+    cluster.patch(JOBS, "pausing", {"spec": {"suspend": False}}, namespace)
+
+    eventually(lambda: cluster.get(JOBS, "pausing", namespace)["status"].get("active") == 1)
+    status = cluster.get(JOBS, "pausing", namespace)["status"]
+    assert status["startTime"]
+    assert [each["status"] for each in status["conditions"] if each["type"] == "Suspended"] == ["False"]
+
+
+def test_an_index_that_fails_for_good_fails_the_job(cluster, namespace):
+    template = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+    spec = {"completions": 2, "parallelism": 2, "completionMode": "Indexed", "backoffLimitPerIndex": 0}
+    cluster.create(JOBS, obj("Job", "indexed", "batch/v1", spec={**spec, "template": template}), namespace)
+    eventually(lambda: len(cluster.list(PODS, namespace).items) == 2)
+
+    for pod in cluster.list(PODS, namespace).items:
+        index = pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"]
+        ended = {"status": {"phase": "Succeeded" if index == "0" else "Failed"}}
+        cluster.patch(PODS, pod["metadata"]["name"], ended, namespace, subresource="status")
+
+    def failed():
+        conditions = cluster.get(JOBS, "indexed", namespace)["status"].get("conditions") or []
+        return any(each["type"] == "Failed" and each["reason"] == "FailedIndexes" for each in conditions)
+
+    eventually(failed)
+    status = cluster.get(JOBS, "indexed", namespace)["status"]
+    assert (status["completedIndexes"], status["failedIndexes"], status["failed"]) == ("0", "1", 1)
+
+
 def test_a_quota_learns_what_is_used(cluster, namespace):
     cluster.create(DEPLOYMENTS, deployment(2), namespace)
     eventually(lambda: len(cluster.list(PODS, namespace).items) == 2)

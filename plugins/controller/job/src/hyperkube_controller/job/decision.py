@@ -117,17 +117,20 @@ def _await_deadline(decision: Decision, job: Object, now: datetime) -> None:
 
 
 def _suspend(decision: Decision, now: datetime) -> None:
+    """Say that the job is suspended; its time starts anew when it runs again, so that no deadline counts the pause.
+
+    The start is taken off now, since it may be changed only while the job is suspended.
+    """
+    decision.status.pop("startTime", None)
     if _set_condition(decision, "Suspended", "True", ("JobSuspended", "Job suspended"), now):
         decision.events.append(("Normal", "Suspended", "Job suspended"))
 
 
 def _resume(decision: Decision, now: datetime) -> None:
-    """Say that the job runs again; its time starts anew, so that its deadline does not count the pause."""
     if condition(decision.status, "Suspended") is None:
         return
     if _set_condition(decision, "Suspended", "False", ("JobResumed", "Job resumed"), now):
         decision.events.append(("Normal", "Resumed", "Job resumed"))
-        decision.status["startTime"] = format_time(now)
 
 
 def _set_condition(decision: Decision, kind: str, state: str, said: tuple[str, str], now: datetime) -> bool:
@@ -184,6 +187,8 @@ def _count(decision: Decision, job: Object, count: Tally, ending: Ending | None,
 
 def _finish(decision: Decision, job: Object, count: Tally, ending: Ending, now: datetime) -> None:
     """Declare the job complete or failed."""
+    if job["spec"].get("completions") != 0:
+        decision.status.setdefault("startTime", format_time(now))  # a finished job has one, also if it was suspended
     _set_condition(decision, ending.end, "True", (ending.reason, ending.message), now)
     if ending.end == "Failed":
         decision.events.append(("Warning", ending.reason, ending.message))
