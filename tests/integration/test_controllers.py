@@ -287,6 +287,41 @@ def test_an_index_that_fails_for_good_fails_the_job(cluster, namespace):
     assert (status["completedIndexes"], status["failedIndexes"], status["failed"]) == ("0", "1", 1)
 
 
+@pytest.mark.parametrize(
+    ("policy", "phase", "end"),
+    [
+        pytest.param(
+            {"podFailurePolicy": {"rules": [{"action": "FailJob", "onPodConditions": [{"type": "Broken"}]}]}},
+            {"phase": "Failed", "conditions": [{"type": "Broken", "status": "True"}]},
+            ("Failed", "PodFailurePolicy"),
+            id="failure",
+        ),
+        pytest.param(
+            {"completionMode": "Indexed", "successPolicy": {"rules": [{"succeededCount": 1}]}},
+            {"phase": "Succeeded"},
+            ("Complete", "SuccessPolicy"),
+            id="success",
+        ),
+    ],
+)
+def test_a_policy_ends_a_job_early(cluster, namespace, policy, phase, end):
+    template = {"spec": {**TEMPLATE["spec"], "restartPolicy": "Never"}}
+    spec = {"completions": 3, "parallelism": 2, "template": template, **policy}
+    cluster.create(JOBS, obj("Job", "early", "batch/v1", spec=spec), namespace)
+    eventually(lambda: len(cluster.list(PODS, namespace).items) == 2)
+    first = cluster.list(PODS, namespace).items[0]
+
+    cluster.patch(PODS, first["metadata"]["name"], {"status": phase}, namespace, subresource="status")
+
+    def ended():
+        conditions = cluster.get(JOBS, "early", namespace)["status"].get("conditions") or []
+        return any((each["type"], each["reason"]) == end for each in conditions)
+
+    eventually(ended)
+    assert not any(pod["metadata"].get("finalizers") for pod in cluster.list(PODS, namespace).items)
+    assert "active" not in cluster.get(JOBS, "early", namespace)["status"]
+
+
 def test_a_quota_learns_what_is_used(cluster, namespace):
     cluster.create(DEPLOYMENTS, deployment(2), namespace)
     eventually(lambda: len(cluster.list(PODS, namespace).items) == 2)
