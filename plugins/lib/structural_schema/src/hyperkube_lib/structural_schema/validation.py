@@ -133,7 +133,7 @@ def _number(value: float, schema: JsonSchema, path: Path, shown: str) -> list[Fi
 
 def _format_errors(value: Any, schema: JsonSchema, shown: str) -> list[FieldError]:
     """Return whether a number is one that its format cannot hold."""
-    form, kind = schema.get("format"), schema.get("type")
+    form, kind = str(schema.get("format") or ""), schema.get("type")
     if isinstance(value, bool) or not isinstance(value, int | float) or form not in _LIMITS:
         return []
     whole = isinstance(value, int) or value.is_integer()
@@ -185,9 +185,9 @@ def _object(
 
 def _combinations(value: Any, schema: JsonSchema, path: Path, shown: str) -> list[FieldError]:
     errors: list[FieldError] = []
-    failing = [found for inner in schema.get("allOf") or () if (found := validate(value, inner, path, shown))]
+    failing = [wrong for inner in schema.get("allOf") or () if (wrong := validate(value, inner, path, shown))]
     if failing:
-        errors += [error for found in failing for error in found]
+        errors += [error for each in failing for error in each]
         errors.append(invalid(Path(""), "", f'"{shown}" must validate all the schemas (allOf)'))
     one_of = schema.get("oneOf")
     if one_of:
