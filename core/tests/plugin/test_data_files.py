@@ -1,6 +1,8 @@
 """Data beside plugins is found without importing anything."""
 
+import os
 import sys
+import tomllib
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -57,6 +59,22 @@ def test_a_plugin_without_the_file_has_no_data(place, module):
 
     assert data_file(entry(module), "facts") is None
     assert read_data(entry(module), "facts") == {}
+
+
+def test_a_file_is_parsed_again_once_it_changed(place, monkeypatch):
+    parsed = []
+    parse = tomllib.loads
+    monkeypatch.setattr(tomllib, "loads", lambda text: parsed.append(text) or parse(text))
+    place("one/acme_twice/tidy.py", BOMB)
+    path = place("one/acme_twice/tidy.facts.toml", "[tidy]\n")
+
+    first, again = (read_data(entry("acme_twice.tidy"), "facts") for _ in range(2))
+    path.write_text("[tidy]\nname = 'new'\n")
+    os.utime(path, (1, 1))
+    changed = read_data(entry("acme_twice.tidy"), "facts")
+
+    assert (first, again, changed) == ({"tidy": {}}, {"tidy": {}}, {"tidy": {"name": "new"}})
+    assert len(parsed) == 2
 
 
 def test_a_file_that_is_not_toml_is_named_in_one_line(place):

@@ -15,6 +15,7 @@ from functools import lru_cache
 from importlib.machinery import PathFinder
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
@@ -30,9 +31,15 @@ def read_data(entry: EntryPoint, name: str) -> Mapping[str, Any]:
     if path is None:
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return _parsed(path, path.stat().st_mtime_ns)
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: {error}") from error
+
+
+@lru_cache(maxsize=1024)
+def _parsed(path: Path, _changed_at: int) -> Mapping[str, Any]:
+    """Parse a file once: each cluster of a process asks for all of them."""
+    return MappingProxyType(tomllib.loads(path.read_text(encoding="utf-8")))
 
 
 def data_file(entry: EntryPoint, name: str) -> Path | None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, get_type_hints
 
@@ -54,13 +55,19 @@ class ControllerDescriptor:
             UsageError: a key that is unknown, or a value of another type.
         """
         usual = {"name": f"{alias}-controller", "service_account": f"{alias}-controller", "queue": alias}
-        kinds = {key: kind for key, kind in get_type_hints(cls).items() if key != "alias"}
+        kinds = _kinds(cls)
         for key, value in table.items():
             if key not in kinds:
                 raise UsageError(f"controller {alias!r}: unknown key {key!r} (known: {', '.join(sorted(kinds))})")
             if not isinstance(value, kinds[key]):
                 raise UsageError(f"controller {alias!r}: {key} must be a {kinds[key].__name__}, not {value!r}")
         return cls(alias, **{**usual, **table})
+
+
+@cache
+def _kinds(shape: type[ControllerDescriptor]) -> Mapping[str, type]:
+    """Return the type of each key that a table may have."""
+    return {key: kind for key, kind in get_type_hints(shape).items() if key != "alias"}
 
 
 Descriptors = Mapping[str, ControllerDescriptor]

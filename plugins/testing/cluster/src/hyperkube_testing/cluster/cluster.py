@@ -154,12 +154,12 @@ class ControlPlane:
         apiserver, controller_manager, scheduler, kubelet = self._wanted
         with collector_paused(), one_look():
             self._start_server(apiserver)
-        if controller_manager is not None:
-            self._start_controllers(controller_manager)
-        if scheduler is not None:
-            self._start_scheduler(scheduler)
-        for index in range(self._hollow_nodes):
-            self._start_node(f"hollow-{index}", kubelet)
+            if controller_manager is not None:
+                self._start_controllers(controller_manager)
+            if scheduler is not None:
+                self._start_scheduler(scheduler)
+            for index in range(self._hollow_nodes):
+                self._start_node(f"hollow-{index}", kubelet)
         self.wait(lambda: all(ready() for ready in self._parts), "the cluster's parts", READY_SECONDS)
 
     def close(self) -> None:
