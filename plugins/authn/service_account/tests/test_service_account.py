@@ -106,6 +106,16 @@ def test_a_changed_token_is_refused(world):
         world.ask(f"{head}.{body}.{signature[:-4]}AAAA")
 
 
+def test_a_token_with_more_behind_it_has_a_wrong_signature(world):
+    with pytest.raises(Unauthorized, match="error in cryptographic primitive"):
+        world.ask(world.token() + "x")
+
+
+@pytest.mark.parametrize("more", ["xxx", "=", "!"])
+def test_a_signature_that_cannot_be_read_is_no_token(world, more):
+    assert world.ask(world.token() + more) is None
+
+
 def test_an_unsigned_token_is_refused(world):
     claims = jwt.decode(world.token(), options={"verify_signature": False})
 

@@ -8,7 +8,8 @@ Source: kubernetes ``pkg/serviceaccount`` (jwt.go, claims.go, legacy.go).
 from __future__ import annotations
 
 import hmac
-from base64 import b64decode
+import re
+from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -40,6 +41,7 @@ from hyperkube.plugin import Plugin, PluginContext
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
+_BASE64 = re.compile("[A-Za-z0-9_-]*", re.ASCII)
 _CACHE_SECONDS = 10.0
 _CLAIMED = {
     SERVICE_ACCOUNTS: "service account UID ({actual}) does not match claim",
@@ -60,6 +62,18 @@ class Settings:
     service_account_issuer: tuple[str, ...] = ()
     api_audiences: tuple[str, ...] = ()
     service_account_lookup: bool = True
+
+
+def _canonical(token: str) -> str:
+    """Return a token whose signature has no bits beyond its last byte.
+
+    Go drops them, the library here takes the whole token for none: what is wrong with it is the signature alone.
+    """
+    rest, _, signature = token.rpartition(".")
+    if not _BASE64.fullmatch(signature) or len(signature) % 4 == 1:
+        return token
+    read = urlsafe_b64decode(signature + "=" * (-len(signature) % 4))
+    return f"{rest}.{urlsafe_b64encode(read).decode().rstrip('=')}"
 
 
 def _go_list(texts: Iterable[str]) -> str:
@@ -84,10 +98,11 @@ class ServiceAccount(Plugin):
         token = credentials.token
         if token.count(".") != 2 or not self._files:
             return None
-        issuer, header = self._read_unverified(token)
+        readable = _canonical(token)
+        issuer, header = self._read_unverified(readable)
         if issuer != LEGACY_ISSUER and issuer not in self._issuers:
             return None
-        claims = self._verified(token, header, checks_times=issuer != LEGACY_ISSUER)
+        claims = self._verified(readable, header, checks_times=issuer != LEGACY_ISSUER)
         if issuer == LEGACY_ISSUER:
             return Authenticated(self._legacy_user(token, claims), (), _CACHE_SECONDS)
         audiences = self._common_audiences(claims.get("aud"), credentials.audiences)
