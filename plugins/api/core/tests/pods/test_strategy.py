@@ -172,3 +172,60 @@ def test_a_resize_keeps_the_class():
 
     assert strategy.validate_update(call, new, old) == []
     assert new["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "2"}
+
+
+RESTARTS = [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}]
+CLAIMING = {"requests": {"cpu": "1"}, "claims": [{"name": "g"}]}
+OF_INITS = "spec.initContainers[0]: Forbidden: "
+NO_RESTART = (
+    'spec.initContainers[0].resizePolicy[0].restartPolicy: Invalid value: "RestartContainer": '
+    "must not be set to 'RestartContainer' for non-sidecar initContainers"
+)
+ONLY_COMPUTE = "only cpu and memory resources"
+
+
+@pytest.mark.parametrize(
+    ("member", "before", "change", "expected"),
+    [
+        ("initContainers", {}, {"resources": {"requests": {"cpu": "2"}}}, []),
+        ("containers", {}, {"resizePolicy": RESTARTS}, [f"spec: Forbidden: {ONLY_COMPUTE} are mutable"]),
+        ("containers", {"resources": CLAIMING}, {}, [f"spec: Forbidden: {ONLY_COMPUTE} are mutable"]),
+        (
+            "initContainers",
+            {"restartPolicy": "Always"},
+            {"resizePolicy": RESTARTS},
+            [f"{OF_INITS}{ONLY_COMPUTE} for init or sidecar containers are mutable"],
+        ),
+        (
+            "initContainers",
+            {"resizePolicy": RESTARTS},
+            {"resources": {"requests": {"cpu": "2"}}},
+            [
+                NO_RESTART,
+                f"{OF_INITS}non-sidecar init containers with a resize policy of RestartContainer cannot be resized",
+            ],
+        ),
+        (
+            "initContainers",
+            {},
+            {"resources": {}},
+            ["spec.initContainers[0].resources.requests: Forbidden: resource requests cannot be removed"],
+        ),
+    ],
+    ids=["an-init-container", "a-policy", "with-claims", "policy-of-a-sidecar", "an-init-that-restarts", "removed"],
+)
+def test_only_cpu_and_memory_are_resized(member, before, change, expected):
+    both = {
+        name: [{"name": name[0], "image": "i:1", "resources": {"requests": {"cpu": "1"}}}]
+        for name in ("containers", "initContainers")
+    }
+    both[member][0] |= before
+    old = a_pod(**both, resourceClaims=[{"name": "g", "resourceClaimName": "g"}])
+    old["status"] = {"qosClass": "Burstable"}
+    new = deepcopy(old)
+    new["spec"][member][0] |= change
+    strategy, call = ResizeStrategy(), calls.a_call()
+
+    strategy.prepare_update(call, new, old)
+
+    assert [str(error) for error in strategy.validate_update(call, new, old)] == expected

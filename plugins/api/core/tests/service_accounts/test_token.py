@@ -103,3 +103,23 @@ def test_a_token_of_a_running_pod_names_its_node(exists):
 def test_a_request_names_its_account_or_none():
     with pytest.raises(Invalid, match="must match the service account name if specified"):
         ask(None, metadata={"name": "x"})
+
+
+def test_a_request_may_name_the_uid_of_its_account():
+    with pytest.raises(ApiError) as error:
+        ask(None, metadata={"uid": "x"})
+
+    text = "the UID in the token request (x) does not match the UID of the service account (s)"
+    assert (error.value.code, error.value.message.endswith(f'TokenRequest.authentication.k8s.io "sa": {text}')) == (
+        409,
+        True,
+    )
+
+
+def test_the_answer_shows_the_uid_of_the_account():
+    stored = calls.Stored((SERVICE_ACCOUNTS, ACCOUNT))
+    services = ApiServices(token_signer=Signer())
+
+    answer = create_token(calls.a_call(stored, name="sa", body={"spec": {}}, services=services))
+
+    assert answer["metadata"]["uid"] == "s"

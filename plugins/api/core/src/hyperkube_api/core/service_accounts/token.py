@@ -11,7 +11,7 @@ from hyperkube.kinds.resources import NODES, PODS, SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import BadRequest, Conflict, Invalid, NotFound
 from hyperkube.machinery.field import ROOT, FieldError, invalid, quote
 from hyperkube.machinery.groups import GroupKind, GroupResource, GroupVersion, GroupVersionKind
-from hyperkube.machinery.objects import Object, metadata, uid_of
+from hyperkube.machinery.objects import Object, metadata, name_of, uid_of
 from hyperkube.machinery.times import format_time
 
 DEFAULT_SECONDS = 3600
@@ -27,12 +27,13 @@ def create_token(call: Call) -> Object:
     Raises:
         Invalid: the request names another account or namespace, or the lifetime is not allowed.
         BadRequest: a token cannot be bound to this object.
-        Conflict: the bound object is another one of that name.
+        Conflict: the account or the bound object is another one of that name.
         NotFound: the account or the bound object does not exist, or tokens cannot be issued here.
     """
     request = call.body or {}
     _insist_on_place(call, metadata(request))
     account = call.objects.get(SERVICE_ACCOUNTS, call.name, call.namespace)
+    _insist_on_account(metadata(request), account)
     signer = call.services.token_signer
     if signer is None:
         raise NotFound("the server could not find the requested resource")
@@ -62,6 +63,7 @@ def create_token(call: Call) -> Object:
         "metadata": {
             "name": call.name,
             "namespace": call.namespace,
+            "uid": uid_of(account),
             "creationTimestamp": format_time(call.clock.now()),
         },
         "spec": {member: spec.get(member) for member in members},
@@ -74,6 +76,13 @@ def _insist_on_place(call: Call, meta: Object) -> None:
         if meta.get(member) and meta[member] != wanted:
             text = f"must match the service account {member} if specified"
             raise Invalid.about(_KIND, call.name, [invalid(ROOT.child("metadata", member), meta[member], text)])
+
+
+def _insist_on_account(meta: Object, account: Object) -> None:
+    wanted, uid = meta.get("uid"), uid_of(account)
+    if wanted and wanted != uid:
+        why = f"the UID in the token request ({wanted}) does not match the UID of the service account ({uid})"
+        raise Conflict.about(GroupResource(_KIND.group, _KIND.kind), str(name_of(account)), why)
 
 
 def _problems(spec: Object) -> list[FieldError]:

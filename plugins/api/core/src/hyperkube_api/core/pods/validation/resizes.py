@@ -5,8 +5,6 @@ Source: kubernetes pkg/apis/core/validation (ValidatePodResize).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from hyperkube_api.core.pod_specs.annotations import MIRROR
 from hyperkube_api.core.pods.validation.pod import WHOLE, validate_body
 
@@ -83,35 +81,44 @@ def _order(member: str, wanted: Object, old: Object) -> list[FieldError]:
 
 
 def _containers(spec: Object, old: Object) -> list[FieldError]:
-    errors: list[FieldError] = []
-    changed: list[FieldError] = []
-    for member in ("initContainers", "containers"):
-        pairs = zip(spec.get(member) or (), old.get(member) or (), strict=False)
-        for index, (container, before) in enumerate(pairs):
-            now, then = container.get("resources") or {}, before.get("resources") or {}
-            sidecar = before.get("restartPolicy") == "Always"
-            if member == "containers" or sidecar:
-                errors += _removed(_SPEC.child(member).index(index).child("resources"), now, then, "resource")
-    changed += _beyond_compute(spec.get("containers") or (), old.get("containers") or (), ONLY_COMPUTE)
-    changed += _init_beyond(spec.get("initContainers") or (), old.get("initContainers") or ())
-    return errors + changed
-
-
-def _beyond_compute(new: Sequence[Object], old: Sequence[Object], text: str) -> list[FieldError]:
-    return [
-        forbidden(_SPEC, text)
-        for container, before in zip(new, old, strict=False)
-        if _others(container.get("resources") or {}) != _others(before.get("resources") or {})
+    errors = [
+        error
+        for member in ("initContainers", "containers")
+        for at, container, before in _pairs(member, spec, old)
+        for error in _removed(at.child("resources"), _resources(container), _resources(before), "resource")
     ]
+    for _, container, before in _pairs("containers", spec, old):
+        if _beyond_compute(container, before):
+            errors.append(forbidden(_SPEC, ONLY_COMPUTE))
+    for at, container, before in _pairs("initContainers", spec, old):
+        errors += _init_container(at, container, before)
+    return errors
 
 
-def _init_beyond(new: Sequence[Object], old: Sequence[Object]) -> list[FieldError]:
-    """Check that of what runs before the others only sidecars change."""
+def _pairs(member: str, spec: Object, old: Object) -> list[tuple[Path, Object, Object]]:
+    """Return the containers of a list with their paths and what they were."""
+    pairs = zip(spec.get(member) or (), old.get(member) or (), strict=False)
+    return [(_SPEC.child(member).index(index), container, before) for index, (container, before) in enumerate(pairs)]
+
+
+def _resources(container: Object) -> Object:
+    return container.get("resources") or {}
+
+
+def _beyond_compute(container: Object, before: Object) -> bool:
+    """Tell whether more than cpu and memory changes; what has claims cannot change at all."""
+    policies, were = container.get("resizePolicy") or [], before.get("resizePolicy") or []
+    resources, had = _resources(container), _resources(before)
+    return policies != were or _others(resources) != _others(had) or bool(had.get("claims"))
+
+
+def _init_container(at: Path, container: Object, before: Object) -> list[FieldError]:
+    """Check what runs before the containers: sidecars, and what ends, which starts with its resources only once."""
     errors: list[FieldError] = []
-    for container, before in zip(new, old, strict=False):
-        if before.get("restartPolicy") == "Always":
-            text = "only cpu and memory resources for sidecar containers are mutable"
-            errors += _beyond_compute([container], [before], text)
-        elif (container.get("resources") or {}) != (before.get("resources") or {}):
-            errors.append(forbidden(_SPEC, "resources for non-sidecar init containers are immutable"))
+    if _beyond_compute(container, before):
+        errors.append(forbidden(at, "only cpu and memory resources for init or sidecar containers are mutable"))
+    restarts = any(policy.get("restartPolicy") == "RestartContainer" for policy in container.get("resizePolicy") or ())
+    if restarts and container != before and before.get("restartPolicy") != "Always":
+        text = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+        errors.append(forbidden(at, text))
     return errors
