@@ -1,10 +1,14 @@
 """Requests to the proxies of pods and services, up to the way to the server behind."""
 
+import json
+from contextlib import suppress
+
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade
 
-from hyperkube.kinds.resources import PODS
+from hyperkube.kinds.resources import PODS, SERVICES
+from hyperkube.machinery.errors import AlreadyExists
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 
@@ -72,3 +76,26 @@ def test_links_get_the_path_of_the_proxy(server, tail, link):
     passed = ask(server, "GET", f"{PROXY}{tail}").answered([("Content-Type", "text/html")])
 
     assert passed.body(f'<a href="{link}">'.encode()) == f'<a href="{PROXY}/x">'.encode()
+
+
+@pytest.mark.parametrize(("resource", "kind"), [("pods", "pod"), ("services", "service")])
+def test_a_name_of_another_form_is_refused_for_its_kind(server, resource, kind):
+    answer = ask(server, "GET", f"/api/v1/namespaces/default/{resource}/x:y:z:w/proxy")
+
+    assert answer.status == 400
+    assert json.loads(answer.body)["message"] == f'invalid {kind} request "x:y:z:w"'
+
+
+@pytest.mark.parametrize(
+    ("port", "status", "text"),
+    [("zz", 404, 'services "s" not found'), ("81", 503, 'no service port 81 found for service "s"')],
+)
+def test_a_port_of_a_service_is_looked_up_by_number_and_its_endpoints_by_name(server, port, status, text):
+    spec = {"ports": [{"name": "web", "port": 80}]}
+    service = {"kind": "Service", "apiVersion": "v1", "metadata": {"name": "s"}, "spec": spec}
+    with suppress(AlreadyExists):
+        server.client(LOOPBACK).create(SERVICES, service, "default")
+
+    answer = ask(server, "GET", f"/api/v1/namespaces/default/services/s:{port}/proxy/")
+
+    assert (answer.status, json.loads(answer.body)["message"]) == (status, text)

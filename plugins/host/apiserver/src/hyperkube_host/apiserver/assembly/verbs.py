@@ -29,6 +29,7 @@ def build_services(foundation: Foundation, model: Model, access: Access, protobu
     admission = load_admission(options.admission, foundation.context, LOGGER)
     foundation.hosts.add(admission)
     services = Promise[Services]("what verbs work with")
+    known = KnownKinds(model.registry)
     return services.keep(
         Services(
             registry=model.registry,
@@ -41,7 +42,7 @@ def build_services(foundation: Foundation, model: Model, access: Access, protobu
                 hooks(admission, "admission_validate"),
                 access.explanations,
             ),
-            decoder=BodyDecoder(Kinds(KnownKinds(model.registry).is_registered), protobuf),
+            decoder=BodyDecoder(Kinds(known.is_registered, known.is_version_of), protobuf),
             objects=StoredObjects(model.registry, services.get),
             ownership=FieldOwnership(clock),
             leases=LeasePool(model.store, clock, options.storage.lease_reuse_duration_seconds),

@@ -5,7 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/rest.go`` (ConnectResource
 
 from __future__ import annotations
 
-from hyperkube_host.apiserver.connect.pods import log, stream
+from hyperkube_host.apiserver.connect.pods import forwarded_ports, log, stream
 from hyperkube_host.apiserver.connect.proxy import proxy
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import flag
@@ -24,6 +24,7 @@ def connect(services: Services, request: ApiRequest, target: Target, sub: Subres
     """Answer a request to a subresource that connects.
 
     Raises:
+        BadRequest: an option cannot be read.
         MethodNotAllowed: nothing is known of that subresource.
     """
     if sub.name == "log":
@@ -51,7 +52,7 @@ def _options(request: ApiRequest, sub: Subresource) -> Object:
         options["container"] = request.param("container")
     if request.query.get("command"):
         options["command"] = list(request.query["command"])
-    ports = [int(port) for port in request.query.get("ports") or [] if port.isdigit()]
+    ports = forwarded_ports(request) if sub.name == "portforward" else []
     if ports:
         options["ports"] = ports
     if sub.name == "proxy" and request.info.rest:

@@ -17,18 +17,24 @@ from hyperkube_lib.serving.exchange import Answer, Passed, Response
 
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
-from hyperkube.machinery.field import FieldError, Path, forbidden, invalid
+from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, not_supported
+from hyperkube.machinery.field import quote as quoted
 from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.times import TimeError, parse_time
 
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _LOG_PROTOCOLS = ("binary.k8s.io", "base64.binary.k8s.io")
 _LOG_NUMBERS = ("sinceSeconds", "tailLines", "limitBytes")
+_LOG_STREAMS = ("All", "Stderr", "Stdout")
+_NO_PORTS = "cannot convert to []int32: strconv.ParseUint: parsing {text}: {why}"
+_PORT_DIGITS = 5
 
 
 def log(services: Services, request: ApiRequest, target: Target) -> Answer:
     """Pass a request for a container's log on."""
-    errors = _log_errors(request)
+    streams = services.options.gates.get("PodLogsQuerySplitStreams", False)
+    errors = _log_errors(request) + _stream_errors(request, can_select=streams)
     if errors:
         raise Invalid.about(GroupKind("", "PodLogOptions"), target.name, errors)
     pod = services.objects.get(target.served.spec.resource, target.name, target.namespace)
@@ -50,24 +56,71 @@ def _as_text(headers: list[tuple[str, str]]) -> Passed:
 
 
 def _log_errors(request: ApiRequest) -> list[FieldError]:
+    """Return what is wrong with the options of a log: each is read before any is checked."""
+    since, has_time = _number(request, "sinceSeconds"), _has_time(request)
+    tail, limit = _number(request, "tailLines"), _number(request, "limitBytes")
     errors: list[FieldError] = []
-    tail = _number(request, "tailLines")
     if tail is not None and tail < 0:
         errors.append(invalid(Path("tailLines"), tail, "must be greater than or equal to 0"))
-    limit = _number(request, "limitBytes")
     if limit is not None and limit < 1:
         errors.append(invalid(Path("limitBytes"), limit, "must be greater than 0"))
-    since = _number(request, "sinceSeconds")
-    if since is not None and request.param("sinceTime"):
+    if since is not None and has_time:
         errors.append(forbidden(Path("[]"), "at most one of `sinceTime` or `sinceSeconds` may be specified"))
     elif since is not None and since < 1:
         errors.append(invalid(Path("sinceSeconds"), since, "must be greater than 0"))
     return errors
 
 
+def _stream_errors(request: ApiRequest, *, can_select: bool) -> list[FieldError]:
+    """Return what is wrong with the stream that is asked for: without the feature, that any is."""
+    if not request.query.get("stream"):
+        return []
+    stream, path = request.param("stream"), Path("stream")
+    if not can_select:
+        return [forbidden(path, "may not be specified")]
+    if stream not in _LOG_STREAMS:
+        return [not_supported(path, stream, _LOG_STREAMS)]
+    if stream != "All" and request.param("tailLines"):
+        return [forbidden(Path("[]"), "`tailLines` and specific `stream` are mutually exclusive for now")]
+    return []
+
+
 def _number(request: ApiRequest, name: str) -> int | None:
     text = request.param(name)
     return integer(text) if text else None
+
+
+def _has_time(request: ApiRequest) -> bool:
+    """Tell whether the lines are wanted since a time.
+
+    Raises:
+        BadRequest: it is none; ``null`` is one, as old clients wrote it.
+    """
+    text = request.param("sinceTime")
+    try:
+        if text and text != "null":
+            parse_time(text)
+    except TimeError as error:
+        raise BadRequest(str(error)) from error
+    return bool(request.query.get("sinceTime"))
+
+
+def forwarded_ports(request: ApiRequest) -> list[int]:
+    """Return the ports that a port-forward asks for, each value one or several with commas.
+
+    Raises:
+        BadRequest: one is no number of 16 bits.
+    """
+    return [_port(text) for value in request.query.get("ports") or [] for text in value.split(",")]
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise BadRequest(_NO_PORTS.format(text=quoted(text), why="invalid syntax"))
+    port = int(text[-_PORT_DIGITS:])
+    if text[:-_PORT_DIGITS].strip("0") or port >= 1 << 16:
+        raise BadRequest(_NO_PORTS.format(text=quoted(text), why="value out of range"))
+    return port
 
 
 def stream(services: Services, request: ApiRequest, target: Target, kind: str) -> Answer:
@@ -76,7 +129,7 @@ def stream(services: Services, request: ApiRequest, target: Target, kind: str) -
     place = f"{quote(target.namespace)}/{quote(target.name)}"
     if kind == "portforward":
         node = _host(services, target, pod)
-        ports = [("port", port) for port in request.query.get("ports") or []]
+        ports = [("port", port) for port in forwarded_ports(request)]
         return relay_to(node, f"/portForward/{place}?{urlencode(ports)}".rstrip("?"), services.options.kubelets)
     container = container_of(request, pod)
     node = _host(services, target, pod)

@@ -23,8 +23,8 @@ _SAFE = "/:@!$&'()*+,;=~"
 _SERVICE_LABEL = "kubernetes.io/service-name"
 
 
-def split_name(name: str) -> tuple[str, str, str]:
-    """Return (scheme, name, port) of ``name``, ``name:port`` or ``scheme:name:port``.
+def split_name(name: str, kind: str) -> tuple[str, str, str]:
+    """Return (scheme, name, port) of ``name``, ``name:port`` or ``scheme:name:port``, of something of that kind.
 
     Raises:
         BadRequest: it has another form.
@@ -36,7 +36,7 @@ def split_name(name: str) -> tuple[str, str, str]:
     elif len(parts) == 3:
         scheme, plain, port = parts
     if len(parts) > 3 or not plain or scheme not in _SCHEMES:
-        raise BadRequest(f'invalid service request "{name}"')
+        raise BadRequest(f'invalid {kind} request "{name}"')
     return scheme, plain, port
 
 
@@ -66,7 +66,7 @@ def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
     """Pass a request on to a node's kubelet, a pod, or an endpoint of a service."""
     resource = target.served.spec.resource
     if resource == NODES:
-        _, name, _ = split_name(target.name)
+        _, name, _ = split_name(target.name, "node")
         answer: Answer = relay_to(services.objects.get(NODES, name), _path(request), services.options.kubelets)
     elif resource == PODS:
         answer = _pod(services, request, target)
@@ -92,7 +92,7 @@ def _before(request: ApiRequest) -> str:
 
 
 def _pod(services: Services, request: ApiRequest, target: Target) -> Answer:
-    scheme, name, port = split_name(target.name)
+    scheme, name, port = split_name(target.name, "pod")
     pod = services.objects.get(PODS, name, target.namespace)
     address = (pod.get("status") or {}).get("podIP")
     if not address:
@@ -109,7 +109,7 @@ def _pod(services: Services, request: ApiRequest, target: Target) -> Answer:
 
 
 def _service(services: Services, request: ApiRequest, target: Target) -> Answer:
-    scheme, name, port = split_name(target.name)
+    scheme, name, port = split_name(target.name, "service")
     service = services.objects.get(SERVICES, name, target.namespace)
     port_name = _port_name(service, name, port)
     found = False
@@ -128,8 +128,10 @@ def _service(services: Services, request: ApiRequest, target: Target) -> Answer:
 def _port_name(service: Object, name: str, port: str) -> str:
     """Return the name of the service port that a request names by name or number.
 
+    Whether the service has a port of that name, its endpoints tell.
+
     Raises:
-        ServiceUnavailable: the service has no such port.
+        ServiceUnavailable: the service has no port of that number.
     """
     ports = (service.get("spec") or {}).get("ports") or []
     if not port and len(ports) == 1:
@@ -137,8 +139,8 @@ def _port_name(service: Object, name: str, port: str) -> str:
     for entry in ports:
         if port and (entry.get("name") == port or str(entry.get("port")) == port):
             return str(entry.get("name", ""))
-    if not port:
-        return ""
+    if not port.isdigit():
+        return port
     raise ServiceUnavailable(f'no service port {port} found for service "{name}"')
 
 

@@ -25,7 +25,15 @@ def delete_options(services: Services, request: ApiRequest) -> Object:
         BadRequest: the body or a number in the query cannot be read.
         Invalid: an option has a wrong value.
     """
-    options = _from_body(services, request) if request.body or request.content else _from_query(request)
+    return checked(_from_body(services, request) if request.body or request.content else _from_query(request))
+
+
+def checked(options: Object) -> Object:
+    """Return the options of a deletion, the shortest grace in place of a negative one.
+
+    Raises:
+        Invalid: an option has a wrong value.
+    """
     _check(options)
     grace = options.get("gracePeriodSeconds")
     if grace is not None and grace < 0:

@@ -16,6 +16,7 @@ from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.rest.change import Change, change
 from hyperkube_host.apiserver.rest.create import store_new
 from hyperkube_host.apiserver.rest.delete import delete_one
+from hyperkube_host.apiserver.rest.delete_options import checked
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.machinery.errors import NotFound, ServerTimeout
@@ -164,6 +165,6 @@ class StoredObjects:
         request = self._request("delete", served, namespace, name, dry_run=bool(options.get("dryRun")))
         target = Target(served, namespace, name)
         call = services.call(request, target, body=options)
-        answer = delete_one(services, request, target, call, options, admit=False)
+        answer = delete_one(services, request, target, call, checked(options), admit=False)
         assert answer.obj is not None  # noqa: S101 -- deletions answer with the object or a Status
         return answer.obj

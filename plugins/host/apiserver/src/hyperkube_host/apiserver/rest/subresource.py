@@ -17,7 +17,7 @@ from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_lib.structured_merge.managed_fields import Managed
 
 from hyperkube.hookspecs.api import Subresource, SubresourceHandler
-from hyperkube.machinery.errors import BadRequest, Conflict, InternalError, MethodNotAllowed
+from hyperkube.machinery.errors import Conflict, InternalError, MethodNotAllowed
 from hyperkube.machinery.objects import Object, resource_version_of
 
 
@@ -64,9 +64,6 @@ def _post(
     options = create_options(request, "CreateOptions")
     body = services.decoder.decode(request, sub.kind, target.served.codec_of(sub), also=sub.also_accepts)
     place(body, target)
-    name = (body.get("metadata") or {}).get("name")
-    if name and name != target.name:
-        raise BadRequest(f"name in URL does not match name in {sub.kind.kind} object")
     call = services.call(request, target, body=body)
     admission = admit_virtual(services, call, target, body, options)
     call.body = admission.written()

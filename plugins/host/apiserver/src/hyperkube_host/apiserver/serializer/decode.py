@@ -33,9 +33,11 @@ _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/registe
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """What is known about kinds: decides between the two ways in which a body of another kind is refused."""
+    """What is known about kinds: decides how a body of another kind is refused."""
 
     is_registered: Callable[[GroupVersionKind], bool]
+    is_version_of: Callable[[GroupVersionKind, GroupVersionKind], bool]
+    """Tells whether a kind is another in another version or group: the same internal type."""
 
 
 def check_size(body: bytes) -> None:
@@ -174,6 +176,8 @@ class BodyDecoder:
             actual = kind
         if not isinstance(codec, CompiledSchema):
             _check_custom(actual, kind)
+        elif actual != kind and self._kinds.is_version_of(actual, kind):
+            raise _other_version(actual, kind)
         elif actual != kind and not self._kinds.is_registered(actual):
             raise _cannot(actual, kind, unregistered(actual))
         elif actual != kind:
@@ -213,8 +217,12 @@ def _insist_on_kind(request: ApiRequest, document: Document, kind: GroupVersionK
 def _check_custom(actual: GroupVersionKind, kind: GroupVersionKind) -> None:
     """Insist on the version of a custom object; that its kind is right, validation finds out."""
     if (actual.group, actual.version) != (kind.group, kind.version):
-        got, wanted = actual.api_version, kind.api_version
-        raise BadRequest(f"the API version in the data ({got}) does not match the expected API version ({wanted})")
+        raise _other_version(actual, kind)
+
+
+def _other_version(actual: GroupVersionKind, kind: GroupVersionKind) -> BadRequest:
+    got, wanted = actual.api_version, kind.api_version
+    return BadRequest(f"the API version in the data ({got}) does not match the expected API version ({wanted})")
 
 
 def _cannot(actual: GroupVersionKind, kind: GroupVersionKind, why: str) -> BadRequest:
