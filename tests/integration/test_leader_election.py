@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -86,7 +87,8 @@ def holder(server, name):
     return lease["spec"].get("holderIdentity") or "" if status == 200 else ""
 
 
-def make_deployment(server, name):
+def make_deployment(server, word):
+    name = f"{word}-{uuid.uuid4().hex[:8]}"  # the test may be tried again on the same server
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}

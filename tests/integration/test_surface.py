@@ -100,7 +100,7 @@ REFUSED = [
     ("GET", f"{MAPS}?labelSelector=a%20in%20(", None, None, 400, "unable to parse requirement"),
     ("GET", f"{MAPS}?fieldSelector=data.a%3Db", None, None, 400, '"data.a" is not a known field selector'),
     ("GET", f"{MAPS}?resourceVersionMatch=Exact", None, None, 422, "resourceVersionMatch"),
-    ("GET", f"{MAPS}?resourceVersion=soon", None, None, 500, "soon"),
+    ("GET", f"{MAPS}?resourceVersion=soon", None, None, 400, "soon"),
     ("GET", f"{MAPS}?watch=1&sendInitialEvents=true", None, None, 422, "sendInitialEvents"),
     ("GET", f"{MAPS}?resourceVersion=99999999&resourceVersionMatch=NotOlderThan", None, None, 504, "Too large resource version"),
     ("GET", f"{MAPS}/none", None, None, 404, 'configmaps "none" not found'),
