@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,7 +77,7 @@ def plugin_flags(host: str, families: Sequence[str]) -> tuple[PluginFlags, ...]:
 
 @lru_cache(maxsize=32)
 def _plugin_flags(host: str, families: tuple[str, ...], state: SeenPath) -> tuple[PluginFlags, ...]:
-    files = _Files(folder for folder, _ in state)
+    files = _files(state)
     with one_look():
         found = tuple(
             flags
@@ -229,12 +230,27 @@ class _Files:
 
     def _listing(self, package: str) -> dict[str, str]:
         found: dict[str, str] = {}
-        for folder in self._path:
-            portion = f"{folder}/{package}"
-            if os.access(portion, os.R_OK):  # a third of the time of a failing listing, and most fail
+        for portion in self._portions.get(package, ()):
+            with suppress(OSError):  # it is no folder, or cannot be read
                 for name in os.listdir(portion):  # noqa: PTH208  no Path for each of hundreds of names
                     found.setdefault(name, portion)
         return found
+
+    @cached_property
+    def _portions(self) -> Mapping[str, Sequence[str]]:
+        """Return by name where the folders of the path have it; each of them is listed once for all packages."""
+        found: dict[str, list[str]] = {}
+        for folder in self._path:
+            with suppress(OSError):
+                for name in os.listdir(folder or "."):  # noqa: PTH208  see above
+                    found.setdefault(name, []).append(f"{folder}/{name}")
+        return found
+
+
+@lru_cache(maxsize=1)
+def _files(state: SeenPath) -> _Files:
+    """Return the same listings for all hosts of a process."""
+    return _Files(folder for folder, _ in state)
 
 
 def _beside(module: str) -> str | None:
