@@ -55,7 +55,7 @@ class ControllerDescriptor:
             UsageError: a key that is unknown, or a value of another type.
         """
         usual = {"name": f"{alias}-controller", "service_account": f"{alias}-controller", "queue": alias}
-        kinds = _kinds(cls)
+        kinds = _kinds()
         for key, value in table.items():
             if key not in kinds:
                 raise UsageError(f"controller {alias!r}: unknown key {key!r} (known: {', '.join(sorted(kinds))})")
@@ -65,9 +65,9 @@ class ControllerDescriptor:
 
 
 @cache
-def _kinds(shape: type[ControllerDescriptor]) -> Mapping[str, type]:
+def _kinds() -> Mapping[str, type]:
     """Return the type of each key that a table may have."""
-    return {key: kind for key, kind in get_type_hints(shape).items() if key != "alias"}
+    return {key: kind for key, kind in get_type_hints(ControllerDescriptor).items() if key != "alias"}
 
 
 Descriptors = Mapping[str, ControllerDescriptor]
