@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
+from hyperkube_api.autoscaling.defaults import default_autoscaler
 
 from hyperkube.machinery.objects import Object
 
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
 METRICS, CONDITIONS = _PREFIX + "metrics", _PREFIX + "conditions"
 CURRENT_METRICS, BEHAVIOR = _PREFIX + "current-metrics", _PREFIX + "behavior"
-_ANNOTATIONS = (METRICS, CONDITIONS, CURRENT_METRICS, BEHAVIOR)
+ANNOTATIONS = frozenset({METRICS, CONDITIONS, CURRENT_METRICS, BEHAVIOR})
 
 
 def _is_plain_cpu(metric: Object) -> bool:
@@ -33,7 +34,7 @@ def v2_to_v1(obj: Object) -> Object:
     annotations = {
         key: text
         for key, text in ((obj.get("metadata") or {}).get("annotations") or {}).items()
-        if key not in _ANNOTATIONS
+        if key not in ANNOTATIONS
     }
     metrics: list[Object] = list(spec.pop("metrics", None) or [])
     cpu = next((metric for metric in metrics if _is_plain_cpu(metric)), None)
@@ -48,7 +49,7 @@ def v2_to_v1(obj: Object) -> Object:
     conditions = status.pop("conditions", None)
     for key, value in (
         (METRICS, [flat_metric(metric) for metric in metrics]),
-        (CURRENT_METRICS, [flat_current(metric) for metric in current if metric is not used]),
+        (CURRENT_METRICS, [flat_current(metric) for metric in current]),
         (CONDITIONS, conditions),
         (BEHAVIOR, behavior),
     ):
@@ -60,7 +61,7 @@ def v2_to_v1(obj: Object) -> Object:
 
 
 def v1_to_v2(obj: Object) -> Object:
-    """Return the autoscaling/v2 form, which is stored."""
+    """Return the autoscaling/v2 form, which is stored and has the defaults of that version."""
     spec, status = dict(obj.get("spec") or {}), dict(obj.get("status") or {})
     annotations = dict((obj.get("metadata") or {}).get("annotations") or {})
     metrics = [metric_of(metric) for metric in taken(annotations, METRICS) or []]
@@ -73,16 +74,19 @@ def v1_to_v2(obj: Object) -> Object:
     behavior = taken(annotations, BEHAVIOR)
     if behavior:
         spec["behavior"] = behavior
-    current = [current_of(metric) for metric in taken(annotations, CURRENT_METRICS) or []]
     used = status.pop("currentCPUUtilizationPercentage", None)
-    if used is not None:
-        current.insert(0, {"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": used}}})
+    observed = taken(annotations, CURRENT_METRICS)
+    current = [current_of(metric) for metric in observed or []]
+    if used is not None and observed is None:  # the annotation has it too
+        current = [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": used}}}]
     if current:
         status["currentMetrics"] = current
     conditions = taken(annotations, CONDITIONS)
     if conditions:
         status["conditions"] = conditions
-    return _rebuilt(obj, "autoscaling/v2", annotations, spec, status)
+    stored = _rebuilt(obj, "autoscaling/v2", annotations, spec, status)
+    default_autoscaler(stored)
+    return stored
 
 
 def taken(annotations: dict[str, str], key: str) -> Any:
@@ -127,6 +131,14 @@ _CURRENTS = {
     "object": {"value": "currentValue", "averageValue": "averageValue"},
     "external": {"value": "currentValue", "averageValue": "currentAverageValue"},
 }
+_OBSERVED = {
+    "resource": "currentAverageValue",
+    "containerResource": "currentAverageValue",
+    "pods": "currentAverageValue",
+    "object": "currentValue",
+    "external": "currentValue",
+}
+"""The observed value that the flat shape always has."""
 _SELECTOR = {"pods": "selector", "object": "selector", "external": "metricSelector"}
 
 
@@ -137,7 +149,11 @@ def flat_metric(metric: Object) -> Object:
 
 def flat_current(metric: Object) -> Object:
     """Return an observed metric in the flat shape that came before v2."""
-    return _source_to_v1(metric, "current", _CURRENTS)
+    flat = _source_to_v1(metric, "current", _CURRENTS)
+    for member, value in _OBSERVED.items():
+        if member in flat:
+            flat[member].setdefault(value, "0")
+    return flat
 
 
 def metric_of(metric: Object) -> Object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube_api.autoscaling.conversion import v1_to_v2, v2_to_v1
+from hyperkube_api.autoscaling.conversion import ANNOTATIONS, v1_to_v2, v2_to_v1
 from hyperkube_api.autoscaling.strategy import HorizontalPodAutoscalerStrategy
 from hyperkube_api.autoscaling.table import horizontal_pod_autoscaler_cells
 from hyperkube_api.meta.columns import AGE, NAME, column
@@ -65,6 +65,7 @@ def _v1() -> tuple[ResourceSpec, ...]:
                 AGE,
             ),
             cells=horizontal_pod_autoscaler_cells,
+            own_annotations=ANNOTATIONS,
             to_storage=v1_to_v2,
             from_storage=v2_to_v1,
             subresources=(V1.status("HorizontalPodAutoscaler"),),

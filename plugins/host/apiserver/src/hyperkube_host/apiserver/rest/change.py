@@ -242,7 +242,7 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
     if new == old and not gone and not current.stale and not _is_written_anyway(services, target):
         return ObjectResult(served, stored.with_version(new, current.revision) if new is not old else old)
     if write.call.dry_run:
-        return ObjectResult(served, new)
+        return ObjectResult(served, stored.dry_run(served, new))
     key = served.stored().key(target.namespace, target.name)
     finish = served.strategy.begin_update(write.call, new, old)
     written = False

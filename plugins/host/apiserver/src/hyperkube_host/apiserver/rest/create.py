@@ -159,7 +159,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Objec
     if call.dry_run:
         if services.store.get(key) is not None:
             raise _taken(services, target, name)
-        return ObjectResult(served, obj, status=201)
+        return ObjectResult(served, stored.dry_run(served, obj), status=201)
     finish = served.strategy.begin_create(call, obj)
     written = False
     try:

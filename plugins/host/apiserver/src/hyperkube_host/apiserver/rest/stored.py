@@ -104,6 +104,11 @@ def answered(served: ServedResource, obj: Object, value: bytes, revision: int) -
     return served.from_storage(orjson.loads(with_resource_version(value, revision)))
 
 
+def dry_run(served: ServedResource, obj: Object) -> Object:
+    """Return what a dry run answers: an object of another version as it would come back from the stored one."""
+    return served.from_storage(served.to_storage(obj)) if served.converts and not served.custom else obj
+
+
 def with_version(obj: Object, revision: int) -> Object:
     """Return the object, changed in place, with a resourceVersion."""
     obj["metadata"]["resourceVersion"] = str(revision)
