@@ -57,5 +57,11 @@ def test_a_wide_node_row_shows_what_runs_there():
     assert node_cells({"metadata": META}, NOW)[4:] == ["", "<none>", "<none>", *["<unknown>"] * 3]
 
 
+def test_a_wide_node_row_shows_the_architecture_behind_the_kernel():
+    info = {"kernelVersion": "6.1", "architecture": "amd64"}
+
+    assert node_cells({"metadata": META, "status": {"nodeInfo": info}}, NOW)[8] == "6.1 (amd64)"
+
+
 def addresses(*texts):
     return [{"ip": text} for text in texts]

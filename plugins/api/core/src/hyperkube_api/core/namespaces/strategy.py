@@ -35,7 +35,7 @@ class NamespaceStrategy(StatusStrategy):
     }
 
     def default(self, obj: Object) -> None:
-        """Label the namespace with its name."""
+        """Label the namespace with its name, and make it active without a phase."""
         default_namespace(obj)
 
     def prepare_create(self, call: Call, obj: Object) -> None:

@@ -29,9 +29,15 @@ def node_cells(obj: Object, now: datetime) -> list[Any]:
         _address(status, "InternalIP"),
         _address(status, "ExternalIP"),
         info.get("osImage") or cells.UNKNOWN,
-        info.get("kernelVersion") or cells.UNKNOWN,
+        _kernel(info),
         info.get("containerRuntimeVersion") or cells.UNKNOWN,
     ]
+
+
+def _kernel(info: Object) -> str:
+    """Return the version of the kernel and, where it is known, what it runs on."""
+    version, architecture = str(info.get("kernelVersion") or cells.UNKNOWN), info.get("architecture")
+    return f"{version} ({architecture})" if architecture else version
 
 
 def _status(spec: Object, status: Object) -> str:
