@@ -21,7 +21,7 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
-from hyperkube_host.apiserver.serializer.decode import check_size, unregistered, validation_mode
+from hyperkube_host.apiserver.serializer.decode import check_size, scheme_of, unregistered, validation_mode
 
 from hyperkube.machinery.codecs.json import JsonError, duplicate_fields, loads, may_have_duplicates
 from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
@@ -148,7 +148,8 @@ def _check_kind(services: Services, target: Target, document: Object, describe: 
         raise _rejected(describe(), str(error)) from error
     other = services.registry.by_kind(GroupVersionKind(version.group, version.version, str(name)))
     if other is None:
-        raise _rejected(describe(), unregistered(GroupVersionKind(version.group, version.version, str(name))))
+        unknown = GroupVersionKind(version.group, version.version, str(name))
+        raise _rejected(describe(), unregistered(unknown, scheme_of(kind.group)))
     try:
         other.codec.decode(copy_object(document), report=False)
     except DecodeError as error:

@@ -28,6 +28,11 @@ from hyperkube.machinery.schema.mismatch import TypeMismatch
 BODY_LIMIT = 3 * 1024 * 1024
 _HEAD = "couldn't get version/kind; json parse error: "
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_SCHEMES = {
+    "apiextensions.k8s.io": "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:55",
+    "apiregistration.k8s.io": "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+}
+"""The schemes of the groups that servers of their own serve in Kubernetes: they know no kinds of other groups."""
 _META_SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 
@@ -63,6 +68,11 @@ def validation_mode(request: ApiRequest) -> str:
 def unregistered(kind: GroupVersionKind, scheme: str = _SCHEME) -> str:
     """Return the text for a kind that Kubernetes' scheme of that name does not have."""
     return f'no kind "{kind.kind}" is registered for version "{kind.api_version}" in scheme "{scheme}"'
+
+
+def scheme_of(group: str) -> str:
+    """Return the name of the scheme that has the kinds of a group."""
+    return _SCHEMES.get(group, _SCHEME)
 
 
 def parsed(value: Any) -> Document:
@@ -178,8 +188,8 @@ class BodyDecoder:
             _check_custom(actual, kind)
         elif actual != kind and self._kinds.is_version_of(actual, kind):
             raise _other_version(actual, kind)
-        elif actual != kind and not self._kinds.is_registered(actual):
-            raise _cannot(actual, kind, unregistered(actual))
+        elif actual != kind and not self._is_known(actual, kind):
+            raise _cannot(actual, kind, unregistered(actual, scheme_of(kind.group)))
         elif actual != kind:
             pair = f"({actual.version}.{actual.kind}) to ({internal_package(kind.group)}.{kind.kind})"
             raise _cannot(actual, kind, f"converting {pair}: unknown conversion")
@@ -195,6 +205,10 @@ class BodyDecoder:
         obj["kind"], obj["apiVersion"] = actual.kind, kind.api_version
         codec.default(obj)
         return obj
+
+    def _is_known(self, actual: GroupVersionKind, kind: GroupVersionKind) -> bool:
+        """Tell whether the scheme of the kind that is wanted has the actual one."""
+        return scheme_of(actual.group) == scheme_of(kind.group) and self._kinds.is_registered(actual)
 
     def _actual_kind(self, request: ApiRequest, document: Document, kind: GroupVersionKind) -> GroupVersionKind:
         try:
