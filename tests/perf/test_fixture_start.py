@@ -5,10 +5,12 @@ from __future__ import annotations
 import statistics
 import subprocess
 import sys
+import tomllib
 
 from hyperkube_testing.cluster.cluster import ControlPlane
 
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.plugin import loader
 
 COLD_SECONDS = 2.0
 WARM_SECONDS = 0.5
@@ -39,3 +41,18 @@ def test_a_later_cluster_is_there_within_half_a_second():
 
     print(f"\nstart until ready: median {statistics.median(taken):.3f} s, slowest {max(taken):.3f} s")
     assert statistics.median(taken) < WARM_SECONDS
+
+
+def test_a_later_cluster_parses_no_data_of_plugins_and_looks_at_the_import_path_once_per_thread(monkeypatch):
+    with ControlPlane(hollow_nodes=1):
+        pass
+    parsed, looked = [], []
+    parse, changed_at = tomllib.loads, loader._changed_at
+    monkeypatch.setattr(tomllib, "loads", lambda text: parsed.append(text) or parse(text))
+    monkeypatch.setattr(loader, "_changed_at", lambda folder: looked.append(folder) or changed_at(folder))
+
+    with ControlPlane(hollow_nodes=1):
+        pass
+
+    assert not parsed
+    assert len(looked) == 2 * len(sys.path)  # the scheduler loads its profiles in a thread of its own

@@ -183,10 +183,10 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
 
             client = start_processes(life, complete_options, lost)
         else:
-            from hyperkube_command.local_cluster.in_process import start as start_in_process
-
             _spare_memory()
             with start_up():
+                from hyperkube_command.local_cluster.in_process import start as start_in_process
+
                 client = start_in_process(life, complete_options)
         life.start("the addons", AddonManager(complete_options.addons, client, SystemClock()))
         _wait_for_node(client, cluster.node_name, stopped, begun)

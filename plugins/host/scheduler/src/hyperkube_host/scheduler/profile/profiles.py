@@ -21,7 +21,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import PluginNotFound
-from hyperkube.plugin.loader import installed
+from hyperkube.plugin.loader import installed, one_look
 
 DEFAULT_NAME = "default-scheduler"
 NO_PROFILE = "no profile"
@@ -77,7 +77,8 @@ class Profiles:
         """
         with self._lock:
             if self._loaded is None:
-                self._loaded = self._load(self.configuration)
+                with one_look():
+                    self._loaded = self._load(self.configuration)
             return self._loaded
 
     def replace(self, configuration: Configuration) -> None:
