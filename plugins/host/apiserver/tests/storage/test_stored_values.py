@@ -42,7 +42,7 @@ SCALER = {
     "kind": "HorizontalPodAutoscaler",
     "apiVersion": "autoscaling/v2",
     "metadata": {"name": "a", "namespace": "d"},
-    "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "x"}, "maxReplicas": 3, "metrics": [
+    "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "x"}, "minReplicas": 1, "maxReplicas": 3, "metrics": [
         {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}}
     ]},
 }  # fmt: skip
