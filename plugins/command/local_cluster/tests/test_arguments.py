@@ -8,6 +8,9 @@ from hyperkube_host.kubelet import command as kubelet
 from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.command.server_command import parse
+from hyperkube.plugin.loader import installed
+
+pytestmark = pytest.mark.skipif(not installed("controller"), reason="needs the controllers, which bring their flags")
 
 
 @pytest.fixture

@@ -8,6 +8,9 @@ from hyperkube_host.apiserver.options import Options
 from hyperkube.command.server_command import parse
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import by_name, typed
+from hyperkube.plugin.loader import installed
+
+pytestmark = pytest.mark.skipif(not installed("authn"), reason="needs the plugins that bring the flags of 1.x")
 
 OF_1_0 = """
     insecure-bind-address address insecure-port port bind-address public-address-override advertise-address secure-port

@@ -130,12 +130,12 @@ def test_the_elected_one_says_that_it_leads(manage):
 
 
 def test_the_configuration_goes_by_its_group(manage):
-    _, ask = manage("job", **{"terminated-pod-gc-threshold": 7})
+    _, ask = manage("job", **{"cluster-name": "seven"})
 
     shown = json.loads(ask("/configz")[1])["kubecontrollermanager.config.k8s.io"]
 
     assert shown["controllers"] == ["job"]
-    assert shown["options"]["terminated-pod-gc-threshold"] == 7
+    assert shown["options"]["cluster-name"] == "seven"
 
 
 def test_what_checks_said_is_counted(manage):

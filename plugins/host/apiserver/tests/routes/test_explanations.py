@@ -3,7 +3,6 @@
 import orjson
 import pytest
 from click.testing import CliRunner
-from hyperkube_command.why.why import command
 from hyperkube_host.apiserver.explain.records import HIDDEN, Change, Ring, Step, Subject
 from hyperkube_host.apiserver.routes.explanations import CHANGED, REFUSED
 from hyperkube_testing.cluster.cluster import ControlPlane
@@ -15,6 +14,7 @@ from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 
 pytest.importorskip("hyperkube_authn.token_file", reason="needs the API server's plugins")
+command = pytest.importorskip("hyperkube_command.why.why", reason="needs the command that shows it").command
 
 FLAGS = {"explain-admission": True, "explain-forbidden": True}
 CONTROLLERS = {"controllers": ["serviceaccount"]}
