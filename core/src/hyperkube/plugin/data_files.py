@@ -1,24 +1,27 @@
 """Files of data beside plugins: what a host must know of a plugin before it imports one.
 
 A plugin that is a package, ``acme_plugins.tidy``, has ``NAME.toml`` in the package's folder; a plugin that is a single
-module ``tidy.py`` has ``tidy.NAME.toml`` beside it. The files are found by listing folders of the import path: nothing
-of a plugin is imported, so that hundreds of plugins cost milliseconds.
+module ``tidy.py`` has ``tidy.NAME.toml`` beside it; the file nearest to the module counts. Nothing of a plugin is
+imported, because ``--help`` and a server's start ask about all that are installed, and few of them run. The files are
+found by listing the folders of the import path, once for all hosts of a process, since the search of the import system
+costs a look into each of hundreds of folders per plugin.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import tomllib
-from collections.abc import Mapping
-from functools import lru_cache
-from importlib.machinery import PathFinder
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, lru_cache
 from importlib.metadata import EntryPoint
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.loader import SeenPath, state_of_path
 
 
 def read_data(entry: EntryPoint, name: str) -> Mapping[str, Any]:
@@ -43,34 +46,76 @@ def _parsed(path: Path, _changed_at: int) -> Mapping[str, Any]:
 
 
 def data_file(entry: EntryPoint, name: str) -> Path | None:
-    """Return the path of the file ``NAME.toml`` beside a plugin, None if there is none."""
-    top, _, rest = entry.module.partition(".")
-    found = _found(top, tuple(sys.path))
-    if isinstance(found, Path):  # no namespace: the package's folder, or the module's file
-        path = found / f"{name}.toml" if not found.suffix else found.with_name(f"{top}.{name}.toml")
-        return path if path.is_file() else None
-    part = rest.partition(".")[0]
-    if f"{part}.py" in found:
-        file = f"{part}.{name}.toml"
-        return Path(found[file], file) if file in found else None
-    path = Path(found.get(part, ""), part, f"{name}.toml")
-    return path if part in found and path.is_file() else None
+    """Return the path of the file ``NAME.toml`` beside a plugin, None if there is none.
+
+    A caller that asks about many plugins does so within `hyperkube.plugin.loader.one_look`.
+    """
+    place = _files(state_of_path()).beside(entry.module, f"{name}.toml")
+    return Path(place) if place is not None else None
 
 
-@lru_cache(maxsize=64)
-def _found(top: str, _path: tuple[str, ...]) -> Path | Mapping[str, str]:
-    """Return where a top-level package or module is, or of a namespace which name is in which of its folders."""
-    spec = PathFinder.find_spec(top)
-    if spec is None:
-        return {}
-    folders = spec.submodule_search_locations
-    if spec.origin is not None:
-        return Path(folders[0]) if folders is not None else Path(spec.origin)
-    names: dict[str, str] = {}
-    for folder in folders or ():
-        try:
-            for each in os.listdir(folder):  # noqa: PTH208  names are all that is needed
-                names.setdefault(each, folder)
-        except OSError:
-            continue  # a folder of the import path that is gone
-    return names
+class _Files:
+    """Finds the files beside plugins; listings are kept as long as it is."""
+
+    def __init__(self, path: Iterable[str]) -> None:
+        self._path = tuple(path)
+        self._listings: dict[str, dict[str, str]] = {}
+
+    def beside(self, module: str, file: str) -> str | None:
+        """Return the file of that name that belongs to the plugin in a module; None if there is none."""
+        package, *rest = module.split(".")
+        folder = self._folder(package, rest[0]) if rest else None
+        if folder is None:
+            return _beside(module, file)
+        place = "/".join((folder, *rest))
+        places = [f"{place}.{file}"]
+        for _ in rest:
+            places.append(f"{place}/{file}")
+            place = place.rpartition("/")[0]
+        if (root := self._listings[package].get("__init__.py")) is not None:  # a package of the plugin's own
+            places.append(f"{root}/{file}")
+        return next((place for place in places if os.access(place, os.R_OK)), None)
+
+    def _folder(self, package: str, child: str) -> str | None:
+        """Return which of a package's folders has a module: the first of the path."""
+        if package not in self._listings:
+            self._listings[package] = self._listing(package)
+        found = self._listings[package]
+        return found.get(child) or found.get(f"{child}.py")
+
+    def _listing(self, package: str) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for portion in self._portions.get(package, ()):
+            with suppress(OSError):  # it is no folder, or cannot be read
+                for name in os.listdir(portion):  # noqa: PTH208  no Path for each of hundreds of names
+                    found.setdefault(name, portion)
+        return found
+
+    @cached_property
+    def _portions(self) -> Mapping[str, Sequence[str]]:
+        """Return by name where the folders of the path have it; each of them is listed once for all packages."""
+        found: dict[str, list[str]] = {}
+        for folder in self._path:
+            with suppress(OSError):
+                for name in os.listdir(folder or "."):  # noqa: PTH208  see above
+                    found.setdefault(name, []).append(f"{folder}/{name}")
+        return found
+
+
+@lru_cache(maxsize=1)
+def _files(state: SeenPath) -> _Files:
+    """Return the same listings for all hosts of a process."""
+    return _Files(folder for folder, _ in state)
+
+
+def _beside(module: str, file: str) -> str | None:
+    """Return the same for a module that only the import system finds: of a zip-less import hook, say."""
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        return None  # the loader says so, when the plugin is chosen
+    if spec is None or not spec.origin:
+        return None
+    origin = Path(spec.origin)
+    place = origin.with_name(file) if origin.name == "__init__.py" else origin.with_name(f"{origin.stem}.{file}")
+    return str(place) if place.is_file() else None

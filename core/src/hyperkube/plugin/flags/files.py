@@ -1,23 +1,19 @@
 """The flags that plugins bring: ``flags.toml`` beside a plugin's package, ``x.flags.toml`` beside a module ``x.py``.
 
-They are found and read without importing any plugin, because ``--help`` and a server's start ask about all that are
-installed, and few of them run. The files are found by listing the folders of the import path, once, since the search
-of the import system costs a look into each of hundreds of folders per plugin.
+They are found and read without importing any plugin, see `hyperkube.plugin.data_files`.
 """
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib.metadata import EntryPoint
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from hyperkube.plugin.data_files import data_file
 from hyperkube.plugin.flags.flag import Flag
 from hyperkube.plugin.flags.kinds import KINDS
 from hyperkube.plugin.loader import (
@@ -30,7 +26,7 @@ from hyperkube.plugin.loader import (
     state_of_path,
 )
 
-FILE = "flags.toml"
+FILE = "flags"
 _TABLES = frozenset({"flag", "uses", "enabled_by"})
 _MUST = frozenset({"name", "type", "help", "section"})
 _MAY = frozenset({"default", "deprecated", "aliases", "hosts", "plugins", "setting", "enables", "accepted", "refused"})
@@ -76,14 +72,13 @@ def plugin_flags(host: str, families: Sequence[str]) -> tuple[PluginFlags, ...]:
 
 
 @lru_cache(maxsize=32)
-def _plugin_flags(host: str, families: tuple[str, ...], state: SeenPath) -> tuple[PluginFlags, ...]:
-    files = _files(state)
+def _plugin_flags(host: str, families: tuple[str, ...], _state: SeenPath) -> tuple[PluginFlags, ...]:
     with one_look():
         found = tuple(
             flags
             for family in families
             for name, entry in sorted(installed(family).items())
-            if (flags := _flags_of(host, family, name, entry, files)) is not None
+            if (flags := _flags_of(host, family, name, entry)) is not None
         )
     _check_claims(found)
     return found
@@ -118,8 +113,8 @@ def _check_claims(found: Sequence[PluginFlags]) -> None:
                     raise PluginConflict(f"flag --{spelling} is claimed twice, by {other} and by {plugin}")
 
 
-def _flags_of(host: str, family: str, name: str, entry: EntryPoint, files: _Files) -> PluginFlags | None:
-    path = files.beside(entry.value.partition(":")[0].strip())
+def _flags_of(host: str, family: str, name: str, entry: EntryPoint) -> PluginFlags | None:
+    path = data_file(entry, FILE)
     if path is None:
         return None
     try:
@@ -149,14 +144,14 @@ class _Table:
 
 
 @lru_cache(maxsize=1024)
-def _read(path: str) -> _Table:
+def _read(path: Path) -> _Table:
     """Return what a file says.
 
     Raises:
         OSError: it cannot be read.
         ValueError: it is no TOML, or a flag is not described as it must be.
     """
-    table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
     _check(set(table), frozenset(), _TABLES, "the file")
     rows = tuple(_row(row) for row in table.get("flag", ()))
     return _Table(rows, tuple(table.get("uses", ())), tuple(table.get("enabled_by", ())))
@@ -199,68 +194,3 @@ def _check(keys: set[str], must: frozenset[str], known: frozenset[str], where: s
 def setting_of(name: str) -> str:
     """Return the key of a plugin's settings that has the value of a flag, unless the flag says otherwise."""
     return name.replace("-", "_")
-
-
-class _Files:
-    """Finds the files beside plugins; listings are kept as long as it is."""
-
-    def __init__(self, path: Iterable[str]) -> None:
-        self._path = tuple(path)
-        self._listings: dict[str, dict[str, str]] = {}
-
-    def beside(self, module: str) -> str | None:
-        """Return the file with the flags of the plugin that a module holds; None if there is none."""
-        package, *rest = module.split(".")
-        folder = self._folder(package, rest[0]) if rest else None
-        if folder is None:
-            return _beside(module)
-        place = "/".join((folder, *rest))
-        places = [f"{place}.{FILE}"]
-        for _ in rest:
-            places.append(f"{place}/{FILE}")
-            place = place.rpartition("/")[0]
-        return next((place for place in places if os.access(place, os.R_OK)), None)
-
-    def _folder(self, package: str, child: str) -> str | None:
-        """Return which of a package's folders has a module: the first of the path."""
-        if package not in self._listings:
-            self._listings[package] = self._listing(package)
-        found = self._listings[package]
-        return found.get(child) or found.get(f"{child}.py")
-
-    def _listing(self, package: str) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for portion in self._portions.get(package, ()):
-            with suppress(OSError):  # it is no folder, or cannot be read
-                for name in os.listdir(portion):  # noqa: PTH208  no Path for each of hundreds of names
-                    found.setdefault(name, portion)
-        return found
-
-    @cached_property
-    def _portions(self) -> Mapping[str, Sequence[str]]:
-        """Return by name where the folders of the path have it; each of them is listed once for all packages."""
-        found: dict[str, list[str]] = {}
-        for folder in self._path:
-            with suppress(OSError):
-                for name in os.listdir(folder or "."):  # noqa: PTH208  see above
-                    found.setdefault(name, []).append(f"{folder}/{name}")
-        return found
-
-
-@lru_cache(maxsize=1)
-def _files(state: SeenPath) -> _Files:
-    """Return the same listings for all hosts of a process."""
-    return _Files(folder for folder, _ in state)
-
-
-def _beside(module: str) -> str | None:
-    """Return the same for a module that only the import system finds: of a zip-less import hook, say."""
-    try:
-        spec = find_spec(module)
-    except (ImportError, ValueError):
-        return None  # the loader says so, when the plugin is chosen
-    if spec is None or not spec.origin:
-        return None
-    origin = Path(spec.origin)
-    place = origin.with_name(FILE) if origin.name == "__init__.py" else origin.with_name(f"{origin.stem}.{FILE}")
-    return str(place) if place.is_file() else None

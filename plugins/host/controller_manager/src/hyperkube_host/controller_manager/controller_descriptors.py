@@ -22,6 +22,7 @@ from typing import Any, get_type_hints
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.data_files import read_data
+from hyperkube.plugin.loader import one_look
 
 FILE = "controller"
 
@@ -74,6 +75,7 @@ Descriptors = Mapping[str, ControllerDescriptor]
 """Alias → descriptor."""
 
 
+@one_look()
 def descriptors(installed: Mapping[str, EntryPoint]) -> Descriptors:
     """Return the descriptors of installed controllers, importing none.
 

@@ -19,7 +19,7 @@ from hyperkube_host.scheduler.framework.runtime import FAMILY
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.data_files import read_data
-from hyperkube.plugin.loader import installed
+from hyperkube.plugin.loader import installed, one_look
 
 FILE = "scheduling"
 
@@ -66,6 +66,7 @@ class PluginTables:
         self._rows = rows
 
     @classmethod
+    @one_look()
     def read(cls) -> PluginTables:
         """Read the tables of the installed plugins, importing none.
 
