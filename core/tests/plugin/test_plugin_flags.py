@@ -1,4 +1,4 @@
-"""A plugin's flags are found beside its module, without importing it, whoever wrote the plugin."""
+"""A plugin's flags are found beside its module, without importing it, for plugins of the tree and of third parties alike."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""DenyExecOnPrivileged: nobody execs into a pod that has a privileged container.
+"""DenyExecOnPrivileged: no exec into a pod that has a privileged container.
 
 A policy of the 1.x line, whose successor closes more: `DenyEscalatingExec`.
 Source: kubernetes 1.20 ``plugin/pkg/admission/exec/admission.go``.

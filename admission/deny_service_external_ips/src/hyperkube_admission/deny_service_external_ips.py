@@ -1,4 +1,4 @@
-"""DenyServiceExternalIPs: nobody takes the traffic of an address by naming it in a service.
+"""DenyServiceExternalIPs: a service takes no traffic of an address by naming it.
 
 External addresses that a service already has may stay, so that old services can still be changed.
 Source: kubernetes ``plugin/pkg/admission/network/denyserviceexternalips``.

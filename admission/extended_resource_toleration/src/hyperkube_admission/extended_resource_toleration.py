@@ -1,6 +1,6 @@
 """ExtendedResourceToleration: a pod that asks for a device may go where that device keeps others off.
 
-Nodes with rare devices are tainted with the device's name; whoever asks for the device tolerates the taint.
+Nodes with rare devices are tainted with the device's name; a pod that asks for the device tolerates the taint.
 Source: kubernetes ``plugin/pkg/admission/extendedresourcetoleration``.
 """
 

@@ -1,6 +1,6 @@
-"""ImagePolicyWebhook: somebody else says which images may run, and is asked with an ImageReview.
+"""ImagePolicyWebhook: an external service decides which images may run, asked with an ImageReview.
 
-The settings say what counts when nobody answers, and for how long answers are remembered.
+The settings say what counts when the service does not answer, and for how long answers are remembered.
 Source: kubernetes ``plugin/pkg/admission/imagepolicy``.
 """
 
@@ -34,7 +34,7 @@ class Settings:
 
     Attributes:
         imagePolicy: ``kubeConfigFile``; ``allowTTL`` and ``denyTTL`` in seconds; ``retryBackoff`` in milliseconds;
-            ``defaultAllow``, what counts when nobody answers.
+            ``defaultAllow``, what counts when the service does not answer.
     """
 
     imagePolicy: Mapping[str, Any] = field(default_factory=dict)  # noqa: N815  Kubernetes' spelling

@@ -1,4 +1,4 @@
-"""MutatingAdmissionWebhook: somebody else's server may change what is written, or refuse it.
+"""MutatingAdmissionWebhook: an external server may change what is written, or refuse it.
 
 Webhooks are asked one after the other, in the order of their configurations' names, each with what those before it made
 of the object. Source: kubernetes apiserver ``pkg/admission/plugin/webhook/mutating``.

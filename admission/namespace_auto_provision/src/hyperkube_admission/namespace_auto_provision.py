@@ -1,6 +1,6 @@
 """NamespaceAutoProvision: the namespace that a create names comes into being with it.
 
-For development; nobody gives such a namespace quota or policies.
+For development; such a namespace has no quota and no policies.
 Source: kubernetes ``plugin/pkg/admission/namespace/autoprovision``.
 """
 

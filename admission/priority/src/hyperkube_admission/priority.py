@@ -1,6 +1,6 @@
 """Priority: a pod's priority class becomes a number, and only a class gives one.
 
-Nobody may write the number himself: else everybody would be most important.
+A pod may not set the number itself: else every pod would be most important.
 Source: kubernetes ``plugin/pkg/admission/priority``.
 """
 

@@ -1,4 +1,4 @@
-"""ServiceAccount: every pod runs as somebody, and finds the token for it at a place that clients know.
+"""ServiceAccount: every pod runs as a service account, and finds the token for it at a place that clients know.
 
 The token is a projected volume: the kubelet asks for a short-lived one, bound to the pod, and renews it.
 Source: kubernetes ``plugin/pkg/admission/serviceaccount``.

@@ -1,6 +1,6 @@
 """StorageObjectInUseProtection: a volume or claim that is used is not removed under its users.
 
-A finalizer holds the object back; the protection controllers take it off when nobody uses it any more.
+A finalizer holds the object back; the protection controllers take it off when it is no longer in use.
 Source: kubernetes ``plugin/pkg/admission/storage/storageobjectinuseprotection``.
 """
 

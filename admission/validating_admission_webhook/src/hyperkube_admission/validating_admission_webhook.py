@@ -1,4 +1,4 @@
-"""ValidatingAdmissionWebhook: somebody else's server may refuse what is written.
+"""ValidatingAdmissionWebhook: an external server may refuse what is written.
 
 All webhooks that are about a request are asked at the same time; the first refusal, in the order of their
 configurations' names, is the answer. Source: kubernetes apiserver ``pkg/admission/plugin/webhook/validating``.

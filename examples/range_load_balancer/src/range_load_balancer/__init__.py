@@ -1,4 +1,4 @@
-"""The cloud provider ``range``: load balancers are addresses out of a range that somebody routes to the nodes.
+"""The cloud provider ``range``: load balancers are addresses out of a range that is routed to the nodes.
 
 The file that ``--cloud-config`` names says which::
 
@@ -96,7 +96,7 @@ class AddressPool:
         self._client = None
 
     def _held(self, service: Object) -> str:
-        """Return the address that the service owns, or that its status claims while nobody else owns it."""
+        """Return the address that the service owns, or that its status claims while no other service owns it."""
         key = key_of(service)
         claimed = [each for each in addresses_of(service) if ip_address(each) in self._network]
         owned = [address for address, owner in self._owners.items() if owner == key]

@@ -1,4 +1,4 @@
-"""SignedNames: a token that says who somebody is, signed with a key that only we and the gateway have.
+"""SignedNames: a token that names a user, signed with a key that only we and the gateway have.
 
 ``signed.NAME.SIGNATURE``: the signature is the HMAC-SHA256 of the name in hexadecimal, with the key in the file of the
 environment variable ``SIGNED_NAMES_KEY_FILE``.
@@ -19,7 +19,7 @@ _PREFIX = "signed."
 
 
 def sign(key: bytes, name: str) -> str:
-    """Return the token that names somebody."""
+    """Return the token that names a user."""
     return f"{_PREFIX}{name}.{hmac.new(key, name.encode(), hashlib.sha256).hexdigest()}"
 
 
@@ -36,7 +36,7 @@ class SignedNames(Plugin):
 
     @hookimpl
     def authn_authenticate(self, credentials: Credentials) -> Authenticated | None:
-        """Check the signature in constant time; tokens of another kind are somebody else's."""
+        """Check the signature in constant time; tokens of another kind are left to other authenticators."""
         if not credentials.token.startswith(_PREFIX) or credentials.audiences:
             return None
         name = credentials.token.removeprefix(_PREFIX).rpartition(".")[0]

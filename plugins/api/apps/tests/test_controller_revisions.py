@@ -37,7 +37,7 @@ def test_a_revision_holds_an_object(revision, errors):
         ([{"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": True}], "daemonset.apps/d"),
         ([{"apiVersion": "v1", "kind": "Odd", "name": "d", "controller": True}], "odd/d"),
     ],
-    ids=["nobody", "no-controller", "controller", "core"],
+    ids=["no-owner", "no-controller", "controller", "core"],
 )
 def test_a_revision_row_shows_whose_it_is(owners, shown):
     obj = {"metadata": {**META, "ownerReferences": owners}, "revision": 7}

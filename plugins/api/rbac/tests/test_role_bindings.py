@@ -40,7 +40,7 @@ def test_a_subject_that_breaks_a_rule_is_refused(subject, namespaced, errors):
 
 @pytest.mark.parametrize("cells", [role_binding_cells, cluster_role_binding_cells])
 @pytest.mark.parametrize(
-    ("subjects", "shown"), [(None, ["", "", ""]), (SUBJECTS, ["u1, u2", "g", "n/s"])], ids=["nobody", "all"]
+    ("subjects", "shown"), [(None, ["", "", ""]), (SUBJECTS, ["u1, u2", "g", "n/s"])], ids=["no-subjects", "all"]
 )
 def test_a_binding_row_shows_the_role_and_who_has_it(cells, subjects, shown):
     obj = {"metadata": META, "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects}

@@ -244,7 +244,7 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
 
 
 class InterPodAffinityPriority(InterPodAffinity):
-    """The 1.x priority of that name: the same from 0 to 10, where a node that nobody speaks of counts as nought."""
+    """The 1.x priority of that name: the same from 0 to 10, where a node that no term matches counts as zero."""
 
     def normalize(self, pod: PodInfo, nodes: NodeTable, scores: IntScores, feasible: Mask) -> IntScores:
         """Stretch the feasible nodes' scores and 0 over 0 to 10.

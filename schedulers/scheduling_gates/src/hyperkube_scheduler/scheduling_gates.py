@@ -1,4 +1,4 @@
-"""SchedulingGates: a pod that carries gates is not ready to be scheduled; whoever set them removes them."""
+"""SchedulingGates: a pod that carries gates is not ready to be scheduled; the controller that set them removes them."""
 
 from __future__ import annotations
 

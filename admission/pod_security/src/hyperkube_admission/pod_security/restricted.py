@@ -90,7 +90,7 @@ def volumes(pod: Object) -> Finding | None:
 
 
 def run_as_non_root(pod: Object) -> Finding | None:
-    """Nobody is root, and somebody says so."""
+    """No container runs as root, and a security context says so."""
     reason = "runAsNonRoot != true"
     who = setters(pod, lambda context: context.get("runAsNonRoot") is False)
     if who:
@@ -102,13 +102,13 @@ def run_as_non_root(pod: Object) -> Finding | None:
 
 
 def run_as_user(pod: Object) -> Finding | None:
-    """Nobody has the number of root."""
+    """No container has the user id of root."""
     who = setters(pod, lambda context: context.get("runAsUser") == 0)
     return Finding("runAsUser=0", f"{' and '.join(who)} must not set runAsUser=0") if who else None
 
 
 def seccomp(pod: Object) -> Finding | None:
-    """Seccomp is on, and somebody says so."""
+    """Seccomp is on, and a security context says so."""
     found = baseline.seccomp(pod)
     if found is not None:
         return found

@@ -1,7 +1,7 @@
 """PodSecurityPolicy: pods must satisfy a policy that their author, or their service account, may use.
 
 A policy may fill in what a pod leaves open. The first one by name that a pod satisfies as it is counts; on create, else
-the first that it satisfies once it is completed. Whoever may use no policy makes no pods. The API has to be served:
+the first that it satisfies once it is completed. A user who may use no policy makes no pods. The API has to be served:
 ``--runtime-config=policy/v1beta1/podsecuritypolicies=true``. `PodSecurity` is the successor.
 Source: kubernetes 1.20 ``plugin/pkg/admission/security/podsecuritypolicy/admission.go``.
 """

@@ -30,7 +30,7 @@ class NoVerdict(HyperkubeError):
 
 
 class Reloaded(HyperkubeError):
-    """The policies were replaced while somebody was about to ask them: ask the new ones."""
+    """The policies were replaced while a request was about to ask them: ask the new ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Process:
             self._channel.send(answer(told["look"]))
 
     def kill(self) -> None:
-        """End it at once; whoever called must `end` it, too."""
+        """End it at once; the caller must `end` it, too."""
         self._process.kill()
 
     def end(self) -> None:

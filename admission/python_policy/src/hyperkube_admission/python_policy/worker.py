@@ -22,7 +22,7 @@ from hyperkube_admission.python_policy.loading import Loaded, NotLoaded, files, 
 from hyperkube_admission.python_policy.review import Deny, Object, Patch, Review, review_from
 
 _GRACE_SECONDS = 1.0
-"""How long after the budget the kernel ends this process, when nobody else does: the plugin's process may be gone."""
+"""How long after the budget the kernel ends this process, when nothing else does: the plugin's process may be gone."""
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Anonymous: who shows no credentials is somebody too, and authorization decides what nobody in particular may do.
+"""Anonymous: a request without credentials has a user too, and authorization decides what that user may do.
 
 An AuthenticationConfiguration file may turn it off, or allow it for some paths only (health checks). The file is looked
 at again when it changes; one that is wrong leaves everything as it was.

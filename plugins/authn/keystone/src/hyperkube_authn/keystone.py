@@ -1,4 +1,4 @@
-"""Keystone: whoever can log in to OpenStack with a user name and a password may log in here.
+"""Keystone: a user who can log in to OpenStack with a user name and a password may log in here.
 
 Source: kubernetes 1.5 ``plugin/pkg/auth/authenticator/password/keystone/keystone.go``.
 """

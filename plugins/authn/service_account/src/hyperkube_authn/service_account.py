@@ -1,7 +1,7 @@
 """ServiceAccount: tokens that the cluster itself gave to its workloads.
 
 A bound token is good while its account and the pod, secret or node it names exist; a legacy one while its secret holds
-it. A token of another issuer is somebody else's to judge.
+it. A token of another issuer is left to other authenticators.
 Source: kubernetes ``pkg/serviceaccount`` (jwt.go, claims.go, legacy.go).
 """
 
@@ -160,7 +160,7 @@ class ServiceAccount(Plugin):
         return common
 
     def _find(self, resource: GroupVersionResource, namespace: str, name: str) -> Object | None:
-        """Return an object from a cache that somebody keeps anyway, or else from the server."""
+        """Return an object from a cache that exists anyway, or else from the server."""
         informer = self.informers.find(resource) if self.context.informers is not None else None
         found = informer.get(namespace, name) if informer is not None else None
         if found is not None:

@@ -1,4 +1,4 @@
-"""Webhook: somebody else knows the tokens, and is asked with a TokenReview.
+"""Webhook: an external service knows the tokens, asked with a TokenReview.
 
 What it says is remembered for ``--authentication-token-webhook-cache-ttl``; an error is not, be it that it could not be
 asked or one that it tells of.

@@ -1,7 +1,7 @@
 """X509: the certificate is the identity.
 
 The common name of a client certificate is the user, its organizations are the groups. Who may sign such certificates
-is the file of ``--client-ca-file``; without it the plugin recognises nobody.
+is the file of ``--client-ca-file``; without it the plugin recognises no client.
 Source: kubernetes apiserver ``pkg/authentication/request/x509/x509.go``.
 """
 

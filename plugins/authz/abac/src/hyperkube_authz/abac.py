@@ -100,7 +100,7 @@ def _read(table: Mapping[str, Any]) -> Policy:
 
 
 def _first_form(policy: Policy) -> Policy:
-    """Return what a line without a version means: empty is everything, for whoever is authenticated."""
+    """Return what a line without a version means: empty is everything, for every authenticated user."""
     everybody = not (policy.user or policy.group) or "*" in {policy.user, policy.group}
     return replace(
         policy,

@@ -11,7 +11,7 @@ _REFUSED = Decision("no opinion", "Everything is forbidden.")
 
 
 class AlwaysDeny(Plugin):
-    """Lets nobody do anything, the members of ``system:masters`` apart, who are allowed before it is asked."""
+    """Lets no user do anything, the members of ``system:masters`` apart, who are allowed before it is asked."""
 
     @hookimpl
     def authz_authorize(self, attributes: Attributes) -> Decision:

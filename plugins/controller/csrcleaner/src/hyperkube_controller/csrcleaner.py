@@ -1,4 +1,4 @@
-"""csrcleaner: certificate signing requests that are done with, or that nobody looks at, are deleted.
+"""csrcleaner: certificate signing requests that are done with, or were left undecided, are deleted.
 
 Source: kubernetes ``pkg/controller/certificates/cleaner/cleaner.go``.
 """
@@ -21,7 +21,7 @@ from hyperkube.plugin import Plugin
 ANSWERED = timedelta(hours=1)
 """How long an issued, denied or failed request stays."""
 PENDING = timedelta(hours=24)
-"""How long a request stays that nobody decided on."""
+"""How long a request stays that is not decided."""
 
 
 def ends(csr: Object) -> datetime | None:

@@ -1,4 +1,4 @@
-"""endpointslicemirroring: endpoints that somebody wrote by hand are shown as slices too.
+"""endpointslicemirroring: endpoints that were written by hand are shown as slices too.
 
 That is for services without a selector; those with one have slices of their own.
 Source: kubernetes ``pkg/controller/endpointslicemirroring``.

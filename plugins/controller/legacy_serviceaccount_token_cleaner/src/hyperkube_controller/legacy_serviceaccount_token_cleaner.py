@@ -1,4 +1,4 @@
-"""legacy-serviceaccount-token-cleaner: tokens in secrets that nobody has used for a year go, with a warning of a year.
+"""legacy-serviceaccount-token-cleaner: tokens in secrets that were not used for a year go, with a warning of a year.
 
 Meant are tokens that were made for every account by itself: those that the account's ``secrets`` list. One that is old,
 unused and mounted by no pod is first labelled invalid, after which the API server refuses it; taking the label off
@@ -159,7 +159,7 @@ class LegacyServiceaccountTokenCleaner(Plugin):
         try:
             return perform(self.client, None, decide(secret, now, self._period, is_mounted=mounted))
         except Conflict:
-            return SYNC_SECONDS  # somebody has just used or changed it
+            return SYNC_SECONDS  # it was just used or changed it
 
     def _tracked_since(self) -> datetime | None:
         try:

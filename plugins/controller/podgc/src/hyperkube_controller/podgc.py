@@ -1,4 +1,4 @@
-"""podgc: deletes pods that nobody will ever finish.
+"""podgc: deletes pods that no kubelet will ever finish.
 
 Those are pods whose node is gone, pods that are being deleted and were never on a node, pods that wait for a node
 which is out of service, and, beyond a number, the oldest of those that have ended.
@@ -130,7 +130,7 @@ def _by_node(pod: Object) -> tuple[str, ...]:
 
 
 def _is_dead(node: Object) -> bool:
-    """Tell whether the node is not ready and somebody has declared it out of service."""
+    """Tell whether the node is not ready and was declared out of service."""
     taints = (node.get("spec") or {}).get("taints") or []
     declared = any(taint.get("key") == "node.kubernetes.io/out-of-service" for taint in taints)
     return declared and not is_ready(node)

@@ -35,7 +35,7 @@ def is_used(claim: Object, pods: Iterable[Object]) -> bool:
 
 
 def decide(claim: Object, *, used: bool) -> list[Action]:
-    """Return the update that puts the finalizer on, or takes it off a deleted claim that nobody uses."""
+    """Return the update that puts the finalizer on, or takes it off a deleted claim that is not in use."""
     held = has_finalizer(claim, FINALIZER)
     if not is_being_deleted(claim) and not held:
         return [Update(PERSISTENT_VOLUME_CLAIMS, with_finalizer(claim, FINALIZER))]

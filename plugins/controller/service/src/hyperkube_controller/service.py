@@ -1,7 +1,7 @@
 """service: asks the cloud for a load balancer for each Service of type LoadBalancer, and gives it back.
 
 Which cloud says ``--cloud-provider``; without one, or with one that has no load balancers, nothing happens. Services
-with a ``loadBalancerClass`` are left to whoever serves that class.
+with a ``loadBalancerClass`` are left to the implementation of that class.
 Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/service/controller.go``.
 """
 

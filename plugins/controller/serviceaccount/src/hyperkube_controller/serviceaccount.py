@@ -26,7 +26,7 @@ def decide(namespace: Object, *, has_default: bool) -> list[Action]:
 
 
 class Serviceaccount(Plugin):
-    """Gives each namespace its default service account, again when somebody deletes it."""
+    """Gives each namespace its default service account, again when it is deleted."""
 
     @hookimpl
     def controller_build(self) -> Controller:

@@ -135,7 +135,7 @@ def is_approved(csr: Object) -> bool:
 
 
 def is_decided(csr: Object) -> bool:
-    """Tell whether somebody approved or denied the request."""
+    """Tell whether the request was approved or denied."""
     status = csr.get("status") or {}
     return condition(status, "Approved") is not None or condition(status, "Denied") is not None
 

@@ -3,7 +3,7 @@
 The TLS layer only proves that the client holds the key; the chain is checked here, per authority file, so that front
 proxies and users can have authorities of their own. A changed file is read again at the next check.
 Source of the rules: RFC 5280, kubernetes apiserver ``pkg/authentication/request/x509``, Go ``crypto/x509`` (who may
-issue, for what, how long a chain, no signatures over MD5 or SHA-1, no critical extension that nobody understands).
+issue, for what, how long a chain, no signatures over MD5 or SHA-1, no critical extension that is not understood).
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _BY_SERVICE = "service"
 
 
 def selector_of(service: Object) -> dict[str, str]:
-    """Return the service's selector; empty for one that somebody else gives endpoints to."""
+    """Return the service's selector; empty for one whose endpoints others maintain."""
     return (service.get("spec") or {}).get("selector") or {}
 
 

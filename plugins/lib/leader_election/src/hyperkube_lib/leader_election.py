@@ -1,7 +1,7 @@
 """Leader election: of several processes that could do the work, one does it, as long as it renews its lock.
 
 The lock is a Lease (or, as in the 1.x line, an annotation of an Endpoints or ConfigMap object). What the holder wrote
-is timed by the clock of whoever looks, so clocks need not agree.
+is timed by the observer's clock, so clocks need not agree.
 Source: client-go ``tools/leaderelection``.
 """
 

@@ -1,4 +1,4 @@
-"""Why somebody may not: which bindings speak of a user, what each of them lacks, and which roles would do.
+"""Why a user may not: which bindings speak of a user, what each of them lacks, and which roles would do.
 
 Pure: roles and bindings come in, sentences come out; `hyperkube why forbidden` and the API server's refusals use it.
 """
@@ -17,7 +17,7 @@ _ROLES_SHOWN = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """Somebody wants to do something: to a resource, or with a path when `path` is set."""
+    """What a user wants to do: to a resource, or with a path when `path` is set."""
 
     user: UserInfo
     verb: str

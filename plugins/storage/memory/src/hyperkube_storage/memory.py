@@ -19,7 +19,7 @@ class MemorySettings:
     """Settings of this plugin.
 
     Attributes:
-        history_seconds: how long replaced versions of an object stay readable; 0 keeps them until somebody compacts;
+        history_seconds: how long replaced versions of an object stay readable; 0 keeps them until compacted;
             None for ``--etcd-compaction-interval``.
     """
 

@@ -147,7 +147,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
     def post_filter(
         self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
     ) -> Callable[[], Nomination] | Nomination:
-        """Give an allocation back that nobody else uses and that keeps the pod from every node."""
+        """Give an allocation back that no other pod uses and that keeps the pod from every node."""
         plan = _plan_of(pod)
         if plan is None:
             return Nomination(None, "no new claims to deallocate")

@@ -18,4 +18,4 @@ class NoClaim(HyperkubeError):
 
 
 class CannotAllocate(HyperkubeError):
-    """A claim, class or pool is wrong, so that nothing can be allocated anywhere until somebody repairs it."""
+    """A claim, class or pool is wrong, so that nothing can be allocated anywhere until it is repaired."""

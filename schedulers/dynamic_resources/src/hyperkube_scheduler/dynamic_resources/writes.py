@@ -38,7 +38,7 @@ class ClaimWriter:
         """Write that a pod uses a claim, and what the claim gets if it has nothing yet; return it as stored.
 
         Raises:
-            NotWritten: somebody else was faster, or the API refuses.
+            NotWritten: another client was faster, or the API refuses.
         """
         task = "allocation and reservation" if allocation is not None else "reservation"
 
@@ -78,7 +78,7 @@ class ClaimWriter:
         self._retried(claim, "remove reservation from", attempt)
 
     def deallocate(self, claim: Object) -> None:
-        """Give back what a claim has that nobody uses, unless it changed.
+        """Give back what a claim has that no pod uses, unless it changed.
 
         Raises:
             NotWritten: it changed, or the API refuses.

@@ -22,7 +22,7 @@ def progress(plan: Plan, node: str, labels: Mapping[str, str] | None, known: Cla
     Args:
         plan: what was asked for, with the objects as they were stored.
         node: the node's name.
-        labels: the node's labels; None if nobody knows, and then they are not looked at.
+        labels: the node's labels; None if they are unknown, and then they are not looked at.
         known: where to look up what became of it.
     """
     csi_node = known.csi_node(node)

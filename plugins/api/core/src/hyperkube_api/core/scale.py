@@ -62,7 +62,7 @@ def _handler(resource: GroupVersionResource) -> Callable[[Call], Object]:
             version = metadata(wanted).get("resourceVersion")
             if version and version != metadata(current).get("resourceVersion"):
                 raise Conflict.about(resource.group_resource, call.name)
-            if metadata(wanted).get("uid"):  # whoever stores the object compares it
+            if metadata(wanted).get("uid"):  # it is compared when the object is stored
                 current["metadata"]["uid"] = metadata(wanted)["uid"]
             current["spec"]["replicas"] = (wanted.get("spec") or {}).get("replicas") or 0
             return current

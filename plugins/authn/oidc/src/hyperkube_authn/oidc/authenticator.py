@@ -1,7 +1,7 @@
 """OIDC: who an OpenID issuer says it is.
 
 The token must be signed by a key that the issuer publishes, be meant for us and be current; its claims then name the
-user and the groups. A token of an issuer that is not configured is somebody else's to judge. The file of
+user and the groups. A token of an issuer that is not configured is left to other authenticators. The file of
 ``--authentication-config`` is looked at again when it changes; a file that is wrong leaves the issuers as they were.
 Source: kubernetes apiserver ``plugin/pkg/authenticator/token/oidc/oidc.go``.
 """

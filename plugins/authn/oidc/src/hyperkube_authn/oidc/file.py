@@ -40,7 +40,7 @@ def from_file(path: str, disallowed: Collection[str] = ()) -> list[Issuer]:
 
     Args:
         path: the file.
-        disallowed: issuers whose tokens are somebody else's: those of service accounts.
+        disallowed: issuers whose tokens other authenticators judge: those of service accounts.
 
     Raises:
         UsageError: the file is wrong; the message lists all that is.

@@ -27,7 +27,7 @@ class _RoleMissing(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Which user may do everything; nobody unless one is named."""
+    """The user who may do everything; none unless named."""
 
     authorization_rbac_super_user: str = ""
 

@@ -1,4 +1,4 @@
-"""Webhook: somebody else decides, and is asked with a SubjectAccessReview.
+"""Webhook: an external service decides, asked with a SubjectAccessReview.
 
 A yes and a no are remembered for different times. A webhook that cannot be asked has no opinion, unless its failure
 policy says that it then denies. Flags configure one; an AuthorizationConfiguration file may configure several, each
@@ -27,7 +27,7 @@ from hyperkube.plugin import Plugin, PluginContext
 _REVIEWS = "/apis/authorization.k8s.io/{}/subjectaccessreviews"
 _CACHE_MAX = 8192
 _QUESTION_MAX = 10_000
-"""Longer questions are not remembered: nobody shall fill the memory with invented names."""
+"""Longer questions are not remembered: invented names shall not fill the memory."""
 
 
 class Webhook(Plugin):

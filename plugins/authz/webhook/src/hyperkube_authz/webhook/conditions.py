@@ -82,7 +82,7 @@ def compile_conditions(path: Path, rows: Sequence[Any]) -> tuple[tuple[Program, 
 
 
 def shown(attributes: Attributes) -> dict[str, Any]:
-    """Return what somebody wants to do as expressions see it: with all texts, also the empty ones."""
+    """Return what a user wants to do as expressions see it: with all texts, also the empty ones."""
     user = attributes.user
     extra = {key: list(values) for key, values in (user.extra or {}).items()}
     request: dict[str, Any] = {"user": user.name, "groups": list(user.groups), "uid": user.uid, "extra": extra}

@@ -1,4 +1,4 @@
-"""SubjectAccessReviews: what somebody wants to do, as another server is asked about it.
+"""SubjectAccessReviews: what a user wants to do, as another server is asked about it.
 
 Source: kubernetes apiserver ``plugin/pkg/authorizer/webhook/webhook.go``.
 """

@@ -223,7 +223,7 @@ def _start(decision: Decision, cron_job: Object, jobs: Sequence[Object], moment:
 
 
 def job_name(cron_job: Object, moment: datetime) -> str:
-    """Return the name of the job of a moment: the same whoever asks, so that none is started twice."""
+    """Return the name of the job of a moment: the same for every caller, so that none is started twice."""
     return f"{name_of(cron_job)}-{int(moment.timestamp()) // 60}"
 
 

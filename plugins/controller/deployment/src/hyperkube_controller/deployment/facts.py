@@ -80,7 +80,7 @@ class Observed:
 
     @property
     def rollback_to(self) -> int | None:
-        """The revision that somebody wishes to go back to, 0 for the one before the last; None for no wish."""
+        """The revision that a rollback asks for, 0 for the one before the last; None for no wish."""
         return number_annotation(self.deployment, ROLLBACK_TO)
 
     @property

@@ -256,7 +256,7 @@ class GarbageCollector:
         return ""
 
     def _drop_references(self, node: Node, latest: Object, owners: Owners) -> None:
-        """Take the owners that are gone, or that wait for this object, off one that somebody else still owns."""
+        """Take the owners that are gone, or that wait for this object, off one that another owner still holds."""
         if owners.dangling or owners.waiting:
             self._patch(node, {"ownerReferences": owners.solid, **_pinned(latest)})
 

@@ -126,7 +126,7 @@ class Job(Plugin):
         return manager.claim(PODS, candidates(self._pods, job))
 
     def _release_orphans(self, key: str) -> None:
-        """Let the pods of a job that is gone go: nobody will count them any more."""
+        """Let the pods of a job that is gone go: no status will count them any more."""
         namespace, name = split_key(key)
         for pod in self._pods.list(namespace):
             if self._job_key(pod) == key and has_finalizer(pod, FINALIZER):

@@ -164,7 +164,7 @@ def reference_to(claim: Object) -> Object:
 
 
 def _bind(volume: Object, claim: Object) -> list[Step]:
-    """Return the next write of the four that bind: the volume first, so that nobody else takes it."""
+    """Return the next write of the four that bind: the volume first, so that no other claim takes it."""
     spec = volume.get("spec") or {}
     reference = spec.get("claimRef") or {}
     if reference.get("uid") != uid_of(claim):
@@ -236,7 +236,7 @@ def _release(volume: Object, installed: frozenset[str]) -> list[Step]:
     if provisioner in installed:
         return [Reclaim(volume)]
     if provisioner:
-        return []  # whoever made it deletes it
+        return []  # its maker deletes it
     text = f'error getting deleter volume plugin for volume "{name_of(volume)}": no volume plugin matched'
     return _failed(volume, "VolumeFailedDelete", text)
 

@@ -1,4 +1,4 @@
-"""The loop: a policy whose generation nobody has looked at gets its warnings.
+"""The loop: a policy whose generation was not observed yet gets its warnings.
 
 Source: kubernetes ``pkg/controller/validatingadmissionpolicystatus/controller.go``.
 """

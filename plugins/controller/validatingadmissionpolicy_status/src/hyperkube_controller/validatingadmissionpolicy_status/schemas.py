@@ -43,7 +43,7 @@ class PublishedSchemas:
         return None
 
     def schema_of(self, kind: Kind) -> Object | None:
-        """Return the structural schema of a kind, None when nobody publishes one."""
+        """Return the structural schema of a kind, None when none is published."""
         root = GroupVersionResource(kind.group, kind.version, "").root
         definitions = (self._document(f"/openapi/v3{root}").get("components") or {}).get("schemas") or {}
         wanted = {"group": kind.group, "version": kind.version, "kind": kind.kind}

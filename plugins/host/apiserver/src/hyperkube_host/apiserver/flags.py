@@ -144,7 +144,7 @@ FLAGS = (
     *section(
         "Authorization",
         Flag("authorization-mode", LIST, "AlwaysAllow", "authorizers in order, e.g. Node,RBAC"),
-        Flag("explain-forbidden", BOOL, False, "tell whoever is refused the nearest RBAC bindings and what they lack"),
+        Flag("explain-forbidden", BOOL, False, "tell refused users the nearest RBAC bindings and what they lack"),
         Flag("authorization-config", STRING, "", "AuthorizationConfiguration file"),
         Flag("authorization-webhook-config-file", STRING, "", "kubeconfig of the authorization webhook"),
     ),
@@ -166,7 +166,7 @@ FLAGS = (
             "unattended-resources",
             LIST,
             "",
-            "resources, as resource.group, that no controller acts on: whoever creates one is warned",
+            "resources, as resource.group, that no controller acts on: a client that creates one is warned",
         ),
     ),
     *section(

@@ -32,7 +32,7 @@ def expand(call: Call, report: Report) -> Node:
 
 
 def _sorted(call: Call, report: Report) -> Node:
-    """Return a list sorted by what becomes of its items: evaluated once, under a name that nobody can write."""
+    """Return a list sorted by what becomes of its items: evaluated once, under a name that cannot be written."""
     assert call.target is not None  # noqa: S101  the caller looked
     items = Ident(call.offset, _SORTED)
     name = _variable(call.arguments[0], report)

@@ -1,7 +1,7 @@
 """Webhooks that keep their own backends from starting: noticed when configured, told and broken when it happens.
 
 A webhook stands in its own way when it fails closed and is asked about what its own pods need; several do when each is
-asked about what the next one's pods need. While an endpoint is ready nobody notices; once none is, nothing starts.
+asked about what the next one's pods need. While an endpoint is ready nothing shows; once none is, nothing starts.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Deadlocks:
         self._failed: dict[tuple[str, str, str], float] = {}
 
     def warn(self, request: AdmissionRequest) -> None:
-        """Warn whoever writes a configuration that could deadlock."""
+        """Warn the client that writes a configuration that could deadlock."""
         written = request.object
         if request.operation not in {"CREATE", "UPDATE"} or written is None:
             return
@@ -144,7 +144,7 @@ class Deadlocks:
         return Backend(namespace, name, selector) if selector else None
 
     def _is_up(self, webhook: Closed) -> bool:
-        """Tell whether somebody may answer: of endpoints that are listed, nobody may be there any more."""
+        """Tell whether a backend may answer: endpoints that are listed may all be gone."""
         failed_at, backend = self._failed.get(webhook.key), webhook.backend
         if failed_at is not None and self._clock.monotonic() - failed_at < _FAILED_SECONDS:
             return False

@@ -48,7 +48,7 @@ class Match:
     version: Equivalent | None = None
 
     def seen(self, request: AdmissionRequest) -> AdmissionRequest:
-        """Return the request as whoever named the version sees it.
+        """Return the request in the version that the configuration names.
 
         Raises:
             InternalError: an object cannot be converted.

@@ -1,4 +1,4 @@
-"""Who is asked again because somebody after them changed the object.
+"""Which plugins are asked again because a later one changed the object.
 
 A webhook or policy whose ``reinvocationPolicy`` is ``IfNeeded`` is asked a second time, once, when a later one changed
 what it saw. Source: kubernetes apiserver ``pkg/admission/reinvocation.go``,
@@ -35,7 +35,7 @@ class Rounds:
         return request.is_reinvocation and key not in self.again
 
     def changed(self, request: AdmissionRequest) -> None:
-        """Note that somebody changed the object."""
+        """Note that a plugin changed the object."""
         self._repeat()
         request.wants_reinvocation = True
 

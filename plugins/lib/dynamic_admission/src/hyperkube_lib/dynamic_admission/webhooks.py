@@ -51,7 +51,7 @@ class NoAnswer(Exception):
     """A webhook could not be asked; ``str()`` is Kubernetes' text.
 
     Attributes:
-        unreachable: whether nobody was there to be asked.
+        unreachable: whether no backend could be reached.
     """
 
     def __init__(self, text: str, *, unreachable: bool = False) -> None:
@@ -201,7 +201,7 @@ class Webhooks:
         return closed(error)
 
     def check(self, request: AdmissionRequest) -> None:
-        """Warn whoever writes a configuration of webhooks that could keep their own backends from starting."""
+        """Warn the client that writes a configuration of webhooks that could keep their own backends from starting."""
         if (
             self._deadlocks is not None
             and is_own_configuration(request)

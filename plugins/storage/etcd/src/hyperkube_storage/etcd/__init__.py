@@ -22,7 +22,7 @@ class EtcdSettings:
     Attributes:
         user: name to log in with, empty for none.
         password: that goes with it.
-        history_seconds: how long replaced versions stay readable; 0 leaves compaction to somebody else; None for
+        history_seconds: how long replaced versions stay readable; 0 leaves compaction to others; None for
             ``--etcd-compaction-interval``.
     """
 

@@ -148,7 +148,7 @@ class Endpoints:
             return self._client
 
     def leave(self, client: Any) -> None:
-        """Use the next member from now on, unless somebody has already left this client."""
+        """Use the next member from now on, unless another thread has already left this client."""
         with self._lock:
             if self._client is not client:
                 return
@@ -160,7 +160,7 @@ class Endpoints:
         """Make a call that may be repeated, on each member until one answers.
 
         Raises:
-            StoreError: what etcd answered, or that nobody does.
+            StoreError: what etcd answered, or that no member does.
         """
         return self._call(call, repeat_all=True)
 
@@ -168,7 +168,7 @@ class Endpoints:
         """Make a call that may only be repeated when it surely was not carried out.
 
         Raises:
-            StoreUnavailable: nobody answers, or it is not known whether it was done.
+            StoreUnavailable: no member answers, or it is not known whether it was done.
             StoreError: what etcd answered.
         """
         return self._call(call, repeat_all=False)

@@ -38,7 +38,7 @@ class Pulse:
         self._end = end
         self._alone = alone
         self._lock = threading.Lock()
-        # A connection that was left lives as long as somebody waits on it.
+        # A connection that was left lives as long as a call waits on it.
         self._clients: weakref.WeakSet[Any] = weakref.WeakSet()
         self._closed = threading.Event()
         self._thread: threading.Thread | None = None

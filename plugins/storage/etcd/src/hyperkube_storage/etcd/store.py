@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from hyperkube_storage.etcd import rpc_pb2
 
 NO_KEY = b"\x00"
-"""A key that nobody writes: reading it tells the revision."""
+"""A key that is never written: reading it tells the revision."""
 
 TICK = "\x00hyperkube-progress"
 """What is appended to a watched range's start to write a progress report, for servers that need it."""
@@ -55,7 +55,7 @@ class EtcdStore:
         access: where etcd is and who to be there.
         clock: for delays; leases end by etcd's own clock.
         history_seconds: how long replaced versions are kept, for which the servers that share this etcd compact it in
-            turn; 0 leaves that to somebody else.
+            turn; 0 leaves that to others.
         trust_progress: whether etcd's progress reports can be relied on; None to find out from its version.
 
     Raises:
@@ -146,7 +146,7 @@ class EtcdStore:
         try:
             self._endpoints.read(lambda client: client.kvstub.Compact(request, CALL_SECONDS, metadata=client.metadata))
         except CompactedAway:
-            return  # by somebody else
+            return  # by another client
 
     def size(self) -> int:
         """Return the bytes of the database of the member in use."""

@@ -1,4 +1,4 @@
-"""sqlite: the whole cluster in one file, durable before the answer; the default where nobody runs an etcd."""
+"""sqlite: the whole cluster in one file, durable before the answer; the default where no etcd runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class SqliteSettings:
 
     Attributes:
         path: the file; empty for ``storage.db`` in ``--data-dir``.
-        history_seconds: how long replaced versions of an object stay readable; 0 keeps them until somebody compacts;
+        history_seconds: how long replaced versions of an object stay readable; 0 keeps them until compacted;
             None for ``--etcd-compaction-interval``.
     """
 

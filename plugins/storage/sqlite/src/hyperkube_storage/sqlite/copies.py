@@ -37,7 +37,7 @@ def copy(connection: sqlite3.Connection, target: Path, *, lease_shift: float = 0
 
 
 def clone(source: Path, target: Path, *, lease_shift: float = 0.0) -> bool:
-    """Let `target` share the blocks of `source`, whose log is empty and which nobody writes to meanwhile.
+    """Let `target` share the blocks of `source`, whose log is empty and which is not written meanwhile.
 
     Returns: False, having done nothing, where the file system cannot do that.
 

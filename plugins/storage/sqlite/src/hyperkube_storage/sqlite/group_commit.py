@@ -1,7 +1,7 @@
 """Group commit: one disk flush for everybody who waits for one.
 
-There is no writer thread. Who finds nobody writing becomes the writer for all who are waiting; those who come meanwhile
-wait, and the first of them is the next writer. Alone it costs no hand-over, in a crowd one flush serves many.
+There is no writer thread. A thread that finds no writer becomes the writer for all that are waiting; those that come
+meanwhile wait, and the first of them is the next writer. Alone it costs no hand-over, in a crowd one flush serves many.
 
 A flush is dear, also in time of the processor. So a writer who knows that others are about to come (`expecting`) waits
 for them a little: who is alone never waits.

@@ -51,7 +51,7 @@ from hyperkube.storage.store import (
 from hyperkube.storage.subscriptions import QueueWatch, Subscription, Subscriptions, after_revision
 
 FATAL = frozenset({sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
-"""After these nobody knows what is on the disk: the store refuses everything until it is opened again."""
+"""After these it is unknown what is on the disk: the store refuses everything until it is opened again."""
 
 ROW_OVERHEAD = 4096
 """Bytes that a row adds to the log beside its value, roughly: pages are written whole."""
@@ -140,7 +140,7 @@ class SqliteStore:
         return TxnResult(succeeded=False, revision=work.revision, current=self._current(work))
 
     def expecting_write(self) -> AbstractContextManager[None]:
-        """Say that this thread is about to write: whoever writes meanwhile waits a moment to share the flush."""
+        """Say that this thread is about to write: other writers wait a moment to share the flush."""
         return self._commits.expecting()
 
     def watch(self, start: str, end: str, *, revision: int) -> QueueWatch:
@@ -213,7 +213,7 @@ class SqliteStore:
         with self._lock:
             self._closed = True
             watches = list(self._watches)
-        self._commits.run(Work())  # whoever came before is done now, whoever comes after is refused
+        self._commits.run(Work())  # earlier writers are done now, later ones are refused
         for watch in watches:
             watch.close()
         self.database.close()
@@ -237,7 +237,7 @@ class SqliteStore:
         return self._compacted
 
     def remove_rows(self, ids: Sequence[int], cleaned: int) -> None:
-        """Remove rows that nobody can read any more, and remember how far that was done."""
+        """Remove rows that cannot be read any more, and remember how far that was done."""
         if ids:
             self._do(Statement("DELETE FROM history WHERE id = ?", [(row_id,) for row_id in ids]))
         self._do(Statement(rows.SET_STATE, [(cleaned, "cleaned")]))
@@ -311,7 +311,7 @@ class SqliteStore:
         self._maintenance.wrote(sum(len(row.value) + ROW_OVERHEAD for row in batch.rows))
 
     def _events(self, new: Sequence[Row]) -> Sequence[StoreEvent]:
-        """Return the new rows as events; previous values are read from the disk only if somebody wants them."""
+        """Return the new rows as events; previous values are read from the disk only if a subscriber wants them."""
         known = {row.id: row for row in new}
         if self._subscriptions.needs_previous:
             with self.database.reader() as connection:

@@ -150,7 +150,7 @@ class CloneFile(Work):
 
 
 class FinishCheckpoint(Work):
-    """Complete a checkpoint while nobody writes."""
+    """Complete a checkpoint while there is no writer."""
 
     def __init__(self, database: Database) -> None:
         super().__init__()
