@@ -16,7 +16,7 @@ import click
 from hyperkube.command.common_flags import GLOBAL
 from hyperkube.command.server_command import ServerCommand
 
-SERVER = ServerCommand("acme", "kube-acme", "Long text.", "kube-acme --v=2", GLOBAL, lambda _options: None)
+SERVER = ServerCommand("kube-acme", "Long text.", "kube-acme --v=2", GLOBAL, lambda _options: None)
 
 
 @click.command()

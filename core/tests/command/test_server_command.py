@@ -2,7 +2,7 @@
 
 import pytest
 
-from hyperkube.command.server_command import ServerCommand, parse
+from hyperkube.command.server_command import ServerCommand
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import ADDRESS, BOOL, CIDRS, DURATION, GATES, INT, LIST, PORT_RANGE, STRING, Flag, section
 
@@ -25,11 +25,11 @@ FLAGS = section(
 
 
 def command(run=lambda _options: None):
-    return ServerCommand("apiserver", "kube-apiserver", "Long text.", "kube-apiserver --v=2", FLAGS, run)
+    return ServerCommand("kube-apiserver", "Long text.", "kube-apiserver --v=2", FLAGS, run)
 
 
 def read(*args):
-    return parse(command(), args)
+    return command().parse(args)
 
 
 def test_defaults_are_filled_in_and_converted():
@@ -37,7 +37,7 @@ def test_defaults_are_filled_in_and_converted():
 
     assert options["event-ttl"] == 3600.0
     assert options["admission-control"] == ()
-    assert options["given"] == frozenset()
+    assert options.given == frozenset()
 
 
 @pytest.mark.parametrize(

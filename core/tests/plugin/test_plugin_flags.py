@@ -22,7 +22,7 @@ LIMIT = """
 
 def command():
     own = (*section("Generic", Flag("name", STRING, "", "a name", aliases=("old-name",))), *OWN)
-    return ServerCommand("serve", "kube-serve", "Long.", "kube-serve", own, lambda _values: None, ("acmefamily",))
+    return ServerCommand("kube-serve", "Long.", "kube-serve", own, lambda _values: None, ("acmefamily",))
 
 
 def found(host="kube-serve"):

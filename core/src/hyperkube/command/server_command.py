@@ -31,14 +31,11 @@ from hyperkube.plugin.flags import (
 )
 from hyperkube.plugin.loader import one_look
 
-Options = dict[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class ServerCommand:
     """A server: its names, its text, its own flags, what runs it, and the families of the plugins that it loads."""
 
-    word: str
     name: str
     long: str
     example: str
@@ -113,20 +110,6 @@ def _shown(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) and "," in value else str(value)
-
-
-def parse(command: ServerCommand, args: Sequence[str]) -> Options:
-    """Return every flag's value by name in a dict that may be changed, with the given names under ``given``.
-
-    Raises:
-        UsageError: one line that says what is wrong.
-    """
-    return as_options(command.parse(args))
-
-
-def as_options(values: FlagValues) -> Options:
-    """Return the values in a dict that may be changed, with the given names under ``given``."""
-    return {**values, "given": values.given}
 
 
 def _given(command: ServerCommand, flags: Sequence[Flag], args: Sequence[str]) -> dict[str, Any]:

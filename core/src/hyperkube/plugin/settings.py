@@ -7,13 +7,13 @@ file of its family (AdmissionConfiguration, KubeSchedulerConfiguration), and the
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.defaults import arranged
-from hyperkube.plugin.flags import Flag, PluginFlags, plugin_flags, read_value, setting_of
+from hyperkube.plugin.flags import Flag, PluginFlags, given_names, plugin_flags, read_value, setting_of
 from hyperkube.plugin.loader import installed, installed_families
 
 Tables = Mapping[tuple[str, str], Mapping[str, Any]]
@@ -26,8 +26,8 @@ class PluginSettings:
     Args:
         host: the host, as flags name it: ``kube-apiserver``.
         families: the families of the plugins that it loads.
-        values: the values of its flags, its own and its plugins'; a missing one has its default. With an attribute
-            or a key ``given`` that names the flags that were given; else all that are there count as given.
+        values: the values of its flags, its own and its plugins'; a missing one has its default. In other
+            mappings than `FlagValues` all that are there count as given.
         own: the host's own flags, by which the values that plugins use are read; without them these are as they are.
 
     Raises:
@@ -37,8 +37,7 @@ class PluginSettings:
     def __init__(self, host: str, families: Sequence[str], values: Mapping[str, Any], own: Iterable[Flag] = ()) -> None:
         self._values = values
         self._own = {flag.name: flag for flag in own}
-        given = getattr(values, "given", None)
-        self._given: Collection[str] = given if given is not None else values.get("given", values.keys())
+        self._given = given_names(values)
         self._plugins = {(flags.family, flags.name): flags for flags in plugin_flags(host, families)}
         self._file = str(values.get("plugin-config") or "")
         self._tables: Tables = read_plugin_config(self._file) if self._file else {}

@@ -97,7 +97,6 @@ def run(values: FlagValues) -> None:
 
 
 COMMAND = ServerCommand(
-    word="event-logger",
     name=NAME,
     long="The event logger watches the events of a cluster and writes each as a line of JSON to standard output.",
     example="kube-event-logger --kubeconfig=admin.kubeconfig --event-type=Warning",

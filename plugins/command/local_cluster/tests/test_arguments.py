@@ -7,7 +7,6 @@ from hyperkube_host.controller_manager import command as controller_manager
 from hyperkube_host.kubelet import command as kubelet
 from hyperkube_lib.local_cluster.layout import Layout
 
-from hyperkube.command.server_command import parse
 from hyperkube.plugin.loader import installed
 
 pytestmark = pytest.mark.skipif(not installed("controller"), reason="needs the controllers, which bring their flags")
@@ -32,11 +31,11 @@ def test_further_flags_come_last_and_win(cluster):
 
 def test_each_controller_has_an_identity_of_its_own_here_and_upstreams_default_elsewhere(cluster):
     assert parsed(cluster)["controller-manager"]["use-service-account-credentials"] is True
-    assert parse(controller_manager.COMMAND, [])["use-service-account-credentials"] is False
+    assert controller_manager.COMMAND.parse([])["use-service-account-credentials"] is False
 
 
 def test_a_hollow_node_serves_nothing(cluster):
-    options = parse(kubelet.COMMAND, simulated_node_arguments(cluster, 3))
+    options = kubelet.COMMAND.parse(simulated_node_arguments(cluster, 3))
 
     assert options["hostname-override"] == "hollow-3"
     assert options["enable-server"] is False

@@ -5,7 +5,6 @@ from hyperkube_host.apiserver.command import COMMAND
 from hyperkube_host.apiserver.completion import complete
 from hyperkube_host.apiserver.options import Options
 
-from hyperkube.command.server_command import parse
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import by_name, typed
 from hyperkube.plugin.loader import installed
@@ -65,21 +64,20 @@ def test_what_does_nothing_is_known_and_says_so():
 
 
 def test_whoever_gives_such_a_flag_is_told(capsys):
-    parse(COMMAND, ["--api-rate=5"])
+    COMMAND.parse(["--api-rate=5"])
 
     said = capsys.readouterr().err
     assert said == "warning: --api-rate is accepted, but has no effect: it limited a read-only port that 1.0 dropped\n"
 
 
 def test_a_pair_of_files_with_names_stays_one_value():
-    options = parse(COMMAND, ["--tls-sni-cert-key=a.crt,a.key:a.org,*.a.org", "--tls-sni-cert-key=b.crt,b.key"])
+    options = COMMAND.parse(["--tls-sni-cert-key=a.crt,a.key:a.org,*.a.org", "--tls-sni-cert-key=b.crt,b.key"])
 
     assert options["tls-sni-cert-key"] == ("a.crt,a.key:a.org,*.a.org", "b.crt,b.key")
 
 
 def test_values_are_shown_as_they_would_be_typed():
-    options = parse(
-        COMMAND,
+    options = COMMAND.parse(
         ["--event-ttl=90m", "--authorization-mode=Node,RBAC", "--feature-gates=A=true,B=false", "--ir-password=x"],
     )
 
@@ -94,16 +92,16 @@ def test_values_are_shown_as_they_would_be_typed():
 
 
 def test_only_a_given_expression_takes_paths_out_of_the_limits():
-    given = Options.of(parse(COMMAND, ["--long-running-request-regexp=/slow$"]))
+    given = Options.of(COMMAND.parse(["--long-running-request-regexp=/slow$"]))
 
-    assert Options.of(parse(COMMAND, [])).long_running is None
+    assert Options.of(COMMAND.parse([])).long_running is None
     assert given.long_running is not None
     assert given.long_running.pattern == "/slow$"
 
 
 def test_an_expression_that_is_none_is_refused():
     with pytest.raises(UsageError, match=r"--long-running-request-regexp='\[' is no regular expression"):
-        Options.of(parse(COMMAND, ["--long-running-request-regexp=["]))
+        Options.of(COMMAND.parse(["--long-running-request-regexp=["]))
 
 
 def test_the_flags_reach_the_server_as_text_for_flagz(tmp_path):

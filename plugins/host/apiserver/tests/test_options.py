@@ -6,11 +6,9 @@ import pytest
 from hyperkube_host.apiserver.command import COMMAND
 from hyperkube_host.apiserver.options import AggregationOptions, Options
 
-from hyperkube.command.server_command import parse
-
 
 def test_a_flag_that_is_missing_has_the_default_of_the_command_line():
-    typed, missing = Options.of(parse(COMMAND, [])), Options.of({})
+    typed, missing = Options.of(COMMAND.parse([])), Options.of({})
 
     sections = [name for name, value in vars(missing).items() if type(value).__name__.endswith("Options")]
     differing = {
@@ -34,7 +32,7 @@ def test_values_are_read_as_on_the_command_line():
 
 def test_without_a_command_line_every_value_counts_as_given():
     assert Options.of({"profiling": False}).given == {"profiling"}
-    assert Options.of(parse(COMMAND, ["--profiling=false"])).given == {"profiling"}
+    assert Options.of(COMMAND.parse(["--profiling=false"])).given == {"profiling"}
 
 
 @pytest.mark.parametrize("record", [Options.of({}), Options.of({}).address], ids=["options", "section"])

@@ -19,7 +19,7 @@ from hyperkube.plugin.flags.kinds import (
     STRING,
     Kind,
 )
-from hyperkube.plugin.flags.values import FlagValues, read_value, unknown_flag
+from hyperkube.plugin.flags.values import FlagValues, given_names, read_value, unknown_flag
 
 __all__ = [
     "ADDRESS",
@@ -41,6 +41,7 @@ __all__ = [
     "Kind",
     "PluginFlags",
     "by_name",
+    "given_names",
     "merged",
     "plugin_flags",
     "read_value",

@@ -58,6 +58,11 @@ class FlagValues(Mapping[str, Any]):
         return FlagValues({**self._values, **values}, self.given)
 
 
+def given_names(values: Mapping[str, Any]) -> frozenset[str]:
+    """Return the names of the flags that were given: without a command line, all that have a value."""
+    return values.given if isinstance(values, FlagValues) else frozenset(values)
+
+
 def unknown_flag(name: str, known: Iterable[str], where: str = "") -> UsageError:
     """Return the error for a flag that is not among the `known` ones; it says which one may have been meant."""
     near = get_close_matches(name, list(known), n=1)

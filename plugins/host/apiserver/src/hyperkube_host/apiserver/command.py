@@ -22,7 +22,6 @@ def run(values: FlagValues) -> None:
 
 
 COMMAND = ServerCommand(
-    word="apiserver",
     name=NAME,
     long=(
         "The Kubernetes API server validates and configures data for the API objects, which include pods, services and"

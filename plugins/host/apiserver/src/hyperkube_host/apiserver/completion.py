@@ -13,7 +13,7 @@ from typing import Any
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.storage.storage_options import decoded_objects, etcd_options
-from hyperkube_lib.serving.serving_certificates import ensure_key, ensure_pair, service_address
+from hyperkube_lib.serving.serving_certificates import ensure_key, service_address, serving_pair
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues, merged, plugin_flags, typed
@@ -73,12 +73,13 @@ def complete(values: FlagValues) -> Options:
 
 def _serving_pair(options: Options, values: FlagValues) -> Mapping[str, Any]:
     """Return the files of the serving certificate and its key, made if there are none."""
-    pair = {name: values[name] for name in ("tls-cert-file", "tls-private-key-file", "cert-dir")}
-    if options.address.secure_port:
-        addresses = ["127.0.0.1", "::1", service_address(options.control_plane.service_cluster_ip_range)]
-        addresses += filter(None, (options.address.bind_address, options.address.advertise_address))
-        ensure_pair(pair, "apiserver", SERVING_NAMES, addresses)
-    return pair
+    if not options.address.secure_port:
+        return {}
+    addresses = ["127.0.0.1", "::1", service_address(options.control_plane.service_cluster_ip_range)]
+    addresses += filter(None, (options.address.bind_address, options.address.advertise_address))
+    given = values["tls-cert-file"], values["tls-private-key-file"]
+    pair = serving_pair(given, Path(values["cert-dir"]), "apiserver", dns=SERVING_NAMES, ips=addresses)
+    return dict(zip(("tls-cert-file", "tls-private-key-file"), pair, strict=True))
 
 
 def _signing_key(values: FlagValues) -> Mapping[str, Any]:

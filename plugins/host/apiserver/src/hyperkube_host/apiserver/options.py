@@ -15,7 +15,7 @@ from typing import Any, TypeVar, dataclass_transform
 from hyperkube_host.apiserver.flags import FLAGS
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.flags import CIDRS, Flag, by_name, read_value
+from hyperkube.plugin.flags import CIDRS, Flag, by_name, given_names, read_value
 
 _WITHOUT_COMMAND_LINE: Mapping[str, Any] = {
     "allow-privileged": True,
@@ -280,7 +280,7 @@ class Options(_Record):
             aggregation=read(AggregationOptions, values),
             features=read(FeatureOptions, values),
             values=values,
-            given=given_flags(values),
+            given=given_names(values),
             gates=dict(values.get("feature-gates") or {}),
             long_running=_long_running(values),
             is_announced=is_announced,
@@ -323,15 +323,9 @@ def _default(name: str) -> Any:
     return _flags()[name].default_value
 
 
-def given_flags(values: Mapping[str, Any]) -> Collection[str]:
-    """Return the names of the flags that were given: without a command line, all that have a value."""
-    given = getattr(values, "given", None)
-    return frozenset(given if given is not None else values.get("given", values.keys()))
-
-
 def _long_running(values: Mapping[str, Any]) -> re.Pattern[str] | None:
     name = "long-running-request-regexp"
-    if name not in given_flags(values):  # the usual ones are known without a regular expression
+    if name not in given_names(values):  # the usual ones are known without a regular expression
         return None
     pattern = values[name]
     try:

@@ -11,7 +11,7 @@ from hyperkube_host.controller_manager.options import ControllerManagerOptions
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
-from hyperkube.command.server_command import ServerCommand, as_options
+from hyperkube.command.server_command import ServerCommand
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin.flags import FlagValues, typed
@@ -66,7 +66,7 @@ def run(values: FlagValues) -> None:
         with start_up():
             manager = start(life, options, remote_clients(values, COMMAND.name, counts), ends(stopped, lost))
             served = handler(manager, options, counts)
-            serve_secure(life, as_options(values), COMMAND.name, served)
+            serve_secure(life, values, COMMAND.name, served)
             if values["port"]:
                 life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
         stopped.wait()
@@ -75,7 +75,6 @@ def run(values: FlagValues) -> None:
 
 
 COMMAND = ServerCommand(
-    word="controller-manager",
     name=NAME,
     long=(
         "The Kubernetes controller manager runs the core control loops. A control loop watches the shared state of the"

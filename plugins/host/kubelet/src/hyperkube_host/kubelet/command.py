@@ -118,7 +118,6 @@ def run(values: FlagValues) -> None:
 
 
 COMMAND = ServerCommand(
-    word="kubelet",
     name=NAME,
     long=(
         "The kubelet is the node agent: it registers the node, makes sure that the containers of the pods assigned to"

@@ -75,7 +75,6 @@ def run(values: FlagValues) -> None:
 
 
 COMMAND = ServerCommand(
-    word="proxy",
     name=NAME,
     long=(
         "The Kubernetes network proxy runs on each node and makes its Services reachable there: it forwards connections"

@@ -12,7 +12,7 @@ from hyperkube_host.scheduler.options import ConfigurationOptions, SchedulerOpti
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, ends, start_up, stop_signal
-from hyperkube.command.server_command import ServerCommand, as_options
+from hyperkube.command.server_command import ServerCommand
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues, typed
 
@@ -66,7 +66,7 @@ def run(values: FlagValues) -> None:
         with start_up():
             scheduler = start(life, options, remote_client(values, COMMAND.name, counts), ends(stopped, lost))
             served = handler(scheduler, options, counts)
-            serve_secure(life, as_options(values), COMMAND.name, served)
+            serve_secure(life, values, COMMAND.name, served)
             if values["port"]:
                 life.start("the HTTP port", Edge(served, host=values["address"], port=values["port"]))
         stopped.wait()
@@ -96,7 +96,6 @@ def write_configuration(values: FlagValues) -> None:
 
 
 COMMAND = ServerCommand(
-    word="scheduler",
     name=NAME,
     long=(
         "The Kubernetes scheduler assigns pods to nodes: it keeps the nodes that can run a pod, ranks them by the"

@@ -10,15 +10,15 @@ from __future__ import annotations
 import ipaddress
 import logging
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hyperkube_lib.serving.published_authority import PublishedAuthority
-from hyperkube_lib.serving.serving_certificates import ensure_pair
+from hyperkube_lib.serving.serving_certificates import serving_pair
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle
-from hyperkube.command.server_command import Options
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,13 +27,19 @@ if TYPE_CHECKING:
 _log = logging.getLogger("hyperkube.serving")
 
 
-def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler) -> None:
+def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler: Handler) -> None:
     """Serve on ``--bind-address`` and ``--secure-port`` whatever a client is allowed; nothing when the port is 0.
+
+    Args:
+        life: closes what is started here.
+        values: of the server's flags, by name.
+        name: the server's.
+        handler: answers what is allowed.
 
     Raises:
         UsageError: a file cannot be used, the address cannot be bound, or the look-up failed and must not.
     """
-    if not options["secure-port"]:
+    if not values["secure-port"]:
         return
     from hyperkube_lib.serving.delegated_access import DelegatedAccess, Guarded
     from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
@@ -46,24 +52,27 @@ def serve_secure(life: Lifecycle, options: Options, name: str, handler: Handler)
     clock = SystemClock()
     folder = tempfile.TemporaryDirectory(prefix=f"{name}-")
     life.on_close("its generated files", folder.cleanup)
-    options = {**options, "cert-dir": options["cert-dir"] or folder.name}
-    ensure_pair(options, name, ["localhost"], _addresses(options["bind-address"]))
-    reviewer = _client(options["authentication-kubeconfig"], name)
-    authority = options["client-ca-file"]
-    if not authority and reviewer is not None and not options["authentication-skip-lookup"]:
-        tolerant = options["authentication-tolerate-lookup-failure"]
+    cert_file, key_file = serving_pair(
+        (values["tls-cert-file"], values["tls-private-key-file"]),
+        Path(values["cert-dir"] or folder.name),
+        name,
+        dns=["localhost"],
+        ips=_addresses(values["bind-address"]),
+    )
+    reviewer = _client(values["authentication-kubeconfig"], name)
+    authority = values["client-ca-file"]
+    if not authority and reviewer is not None and not values["authentication-skip-lookup"]:
+        tolerant = values["authentication-tolerate-lookup-failure"]
         published = PublishedAuthority(reviewer, clock, Path(folder.name), tolerant=tolerant)
         life.start("the clients' authority", published)
         authority = str(published.path)
     access = DelegatedAccess(
         DelegatedAuthentication(clock, reviewer, client_ca_file=authority),
-        DelegatedAuthorization(clock, _client(options["authorization-kubeconfig"], name)),
-        open_paths=options["authorization-always-allow-paths"],
+        DelegatedAuthorization(clock, _client(values["authorization-kubeconfig"], name)),
+        open_paths=values["authorization-always-allow-paths"],
     )
-    tls = TlsFiles(
-        cert_file=options["tls-cert-file"], key_file=options["tls-private-key-file"], client_ca_file=authority
-    )
-    host, port = options["bind-address"], options["secure-port"]
+    tls = TlsFiles(cert_file=cert_file, key_file=key_file, client_ca_file=authority)
+    host, port = values["bind-address"], values["secure-port"]
     life.start("the HTTPS port", Edge(Guarded(handler, access), host=host, port=port, tls=tls))
     _log.info("serving securely on %s:%s", host, port)
 

@@ -6,7 +6,6 @@ import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
 
-from hyperkube.command.server_command import Options
 from hyperkube.machinery.errors import UsageError
 
 
@@ -20,17 +19,6 @@ def service_address(service_range: str) -> str:
     if network.num_addresses < 8:
         raise UsageError(f"--service-cluster-ip-range={service_range!r} must have at least 8 addresses")
     return str(network[1])
-
-
-def ensure_pair(options: Options, name: str, dns: Sequence[str], ips: Sequence[str]) -> None:
-    """Point the options at a certificate: the given one, else ``NAME.crt`` and ``NAME.key`` in the certificate folder.
-
-    Raises:
-        UsageError: only half a pair is given, a file is missing, or the folder cannot be written.
-    """
-    given = options["tls-cert-file"], options["tls-private-key-file"]
-    pair = serving_pair(given, Path(options["cert-dir"]), name, dns=dns, ips=ips)
-    options["tls-cert-file"], options["tls-private-key-file"] = pair
 
 
 def serving_pair(
