@@ -15,31 +15,55 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 
-Part = Callable[[Object, list[bytes]], None]
-"""Appends the bytes of one field of an object."""
-
 Writer = Callable[[Any], bytes]
 """Returns the bytes of a value, without tag and length."""
 
+Part = Callable[[Any], bytes]
+"""Returns a field's bytes for a value that is there, or for the whole object where the field is embedded."""
+
 
 class MessageWriter:
-    """Writes objects of one schema, and of all below it."""
+    """Writes objects of one schema, and of all below it.
+
+    An object has few of the members that its schema declares. So the bytes of an empty object are laid out once, field by
+    field, and a write replaces only those of the members that are there.
+    """
 
     def __init__(self, schema: type[KubeSchema], writers: dict[type[KubeSchema], MessageWriter]) -> None:
         self._schema = schema
         self._writers = writers
-        self._parts: list[Part] | None = None
+        self._shape = schema.shape
+        self._zeros: list[bytes] | None = None
+        self._members: dict[str, tuple[int, Part]] = {}
+        self._embedded: list[tuple[int, Part]] = []
 
     def write(self, value: Any) -> bytes:
         """Return the message of an object; None is the zero value."""
-        obj = _unshaped(self._schema, value) if self._schema.shape else value or {}
-        if self._parts is None:
-            fields = sorted((field for field in self._schema.declared().values() if field.number), key=_number)
-            self._parts = [self._part(field) for field in fields]
-        out: list[bytes] = []
-        for part in self._parts:
-            part(obj, out)
+        obj = _unshaped(self._shape, value) if self._shape else value or {}
+        if self._zeros is None:
+            self._compile()
+        out, members = self._zeros.copy(), self._members  # type: ignore[union-attr]  # compiled above
+        for name, item in obj.items():
+            if item is not None and (found := members.get(name)) is not None:
+                place, part = found
+                out[place] = part(item)
+        for place, part in self._embedded:
+            out[place] = part(obj)
         return b"".join(out)
+
+    def _compile(self) -> None:
+        """Lay out the fields in the order of their numbers."""
+        fields = sorted((field for field in self._schema.declared().values() if field.number), key=_number)
+        zeros = []
+        for place, field in enumerate(fields):
+            if isinstance(field, Inline):
+                self._embedded.append((place, _framed(field.number, self._of(field).write)))
+                zeros.append(b"")
+                continue
+            part, zero = self._part(field)
+            self._members[field.json_name] = (place, part)
+            zeros.append(zero)
+        self._zeros = zeros
 
     def _of(self, field: Struct) -> MessageWriter:
         schema = field.schema()
@@ -48,21 +72,21 @@ class MessageWriter:
             writer = self._writers[schema] = MessageWriter(schema, self._writers)
         return writer
 
-    def _part(self, field: KubeField) -> Part:
-        if isinstance(field, Inline):
-            return _inline(field.number, self._of(field))
+    def _part(self, field: KubeField) -> tuple[Part, bytes]:
+        """Return what writes a field, and its bytes in an object that does not have it."""
         if isinstance(field, Map):
-            return _map(field, self._value(field.items))
+            return _map(field, self._value(field.items)), b""
         if isinstance(field, List):
             if field.wrapper:
-                return _optional(field, _wrapped)
+                return _framed(field.number, _wrapped), b""
             if field.items.scalar in NUMBERS:
-                return _numbers(field)
-            return _repeated(field, self._value(field.items))
+                return _numbers(field), b""
+            return _repeated(field, self._value(field.items)), b""
         if field.scalar in NUMBERS:
-            return _numeric(field)
-        write = self._value(field)
-        return _optional(field, write) if field.ptr or field.scalar == "bytes" else _always(field, write)
+            part = _numeric(field)
+            return part, b"" if field.ptr else part(None)
+        part = _text(field.number) if field.scalar == "string" else _framed(field.number, self._value(field))
+        return part, b"" if field.ptr or field.scalar == "bytes" else part(None)
 
     def _value(self, field: KubeField) -> Writer:
         if isinstance(field, Struct):
@@ -76,11 +100,11 @@ def _number(field: KubeField) -> int:
     return field.number
 
 
-def _unshaped(schema: type[KubeSchema], value: Any) -> Object:
+def _unshaped(shape: str, value: Any) -> Object:
     """Return the fields of a part of a JSON schema that is an object or something else."""
     if isinstance(value, dict):
         return {"allows": True, "schema": value}
-    if schema.shape == "bool":
+    if shape == "bool":
         return {"allows": bool(value)}
     return {"jSONSchemas": value, "property": value}
 
@@ -89,82 +113,45 @@ def _wrapped(value: Any) -> bytes:
     return b"".join(delimited(1, item.encode()) for item in value or ())
 
 
-def _optional(field: KubeField, write: Writer) -> Part:
-    name = field.json_name
-    head = tag(field.number, BYTES)
-
-    def part(obj: Object, out: list[bytes]) -> None:
-        value = obj.get(name)
-        if value is not None:
-            body = write(value)
-            out += (head, varint(len(body)), body)
-
-    return part
-
-
-def _always(field: KubeField, write: Writer) -> Part:
-    name = field.json_name
-    head = tag(field.number, BYTES)
-
-    def part(obj: Object, out: list[bytes]) -> None:
-        body = write(obj.get(name))
-        out += (head, varint(len(body)), body)
-
-    return part
-
-
-def _inline(number: int, writer: MessageWriter) -> Part:
+def _framed(number: int, write: Writer) -> Part:
     head = tag(number, BYTES)
 
-    def part(obj: Object, out: list[bytes]) -> None:
-        body = writer.write(obj)
-        out += (head, varint(len(body)), body)
+    def part(value: Any) -> bytes:
+        body = write(value)
+        return head + varint(len(body)) + body
+
+    return part
+
+
+def _text(number: int) -> Part:
+    """Return what most fields need, without a call in between."""
+    head = tag(number, BYTES)
+
+    def part(value: Any) -> bytes:
+        body = value.encode() if value else b""
+        return head + varint(len(body)) + body
 
     return part
 
 
 def _numeric(field: KubeField) -> Part:
-    name, scalar, optional = field.json_name, field.scalar, field.ptr
+    scalar = field.scalar
     head = tag(field.number, NUMBERS[scalar])
-
-    def part(obj: Object, out: list[bytes]) -> None:
-        value = obj.get(name)
-        if value is not None or not optional:
-            out += (head, write_number(scalar, value))
-
-    return part
+    return lambda value: head + write_number(scalar, value)
 
 
 def _numbers(field: List) -> Part:
-    name, scalar = field.json_name, field.items.scalar
+    scalar = field.items.scalar
     head = tag(field.number, NUMBERS[scalar])
-
-    def part(obj: Object, out: list[bytes]) -> None:
-        for item in obj.get(name) or ():
-            out += (head, write_number(scalar, item))
-
-    return part
+    return lambda items: b"".join([head + write_number(scalar, item) for item in items])
 
 
 def _repeated(field: List, write: Writer) -> Part:
-    name = field.json_name
-    head = tag(field.number, BYTES)
-
-    def part(obj: Object, out: list[bytes]) -> None:
-        for item in obj.get(name) or ():
-            body = write(item)
-            out += (head, varint(len(body)), body)
-
-    return part
+    part = _framed(field.number, write)
+    return lambda items: b"".join([part(item) for item in items])
 
 
 def _map(field: Map, write: Writer) -> Part:
-    name = field.json_name
-    head = tag(field.number, BYTES)
-
-    def part(obj: Object, out: list[bytes]) -> None:
-        for key, item in sorted((obj.get(name) or {}).items()):
-            entry = delimited(1, key.encode()) + delimited(2, write(item))
-            out += (head, varint(len(entry)), entry)
-
-    return part
+    key_part, item_part = _text(1), _framed(2, write)
+    entry = _framed(field.number, lambda pair: key_part(pair[0]) + item_part(pair[1]))
+    return lambda items: b"".join([entry(pair) for pair in sorted(items.items())])

@@ -6,6 +6,7 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 _SIGN = 1 << 63
 _WRAP = 1 << 64
+_ONE_BYTE = [bytes((number,)) for number in range(0x80)]
 
 
 class WireError(ValueError):
@@ -75,7 +76,7 @@ def skip(data: bytes, at: int, end: int, wire_type: int) -> int:
 def varint(number: int) -> bytes:
     """Write a number; a negative one takes ten bytes."""
     if 0 <= number < 0x80:
-        return bytes((number,))
+        return _ONE_BYTE[number]
     number &= _WRAP - 1
     out = bytearray()
     while number >= 0x80:
