@@ -14,6 +14,7 @@ from hyperkube.machinery.codecs.protobuf import (
     open_envelope,
     watch_frame,
 )
+from hyperkube.machinery.codecs.wire import delimited
 from hyperkube.machinery.schema import KubeSchema, compile_schema
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -99,9 +100,8 @@ def test_lists_are_joined_from_the_messages_of_their_items():
     objects = [pod.decode({"metadata": {"name": name}})[0] for name in "ab"]
     head = {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "5"}}
 
-    joined = codec.encode_list(
-        head, [codec.write_message(obj, pod) for obj in objects], compile_schema("hyperkube_api.meta.v1:ListMeta")
-    )
+    items = [delimited(2, codec.write_message(obj, pod)) for obj in objects]
+    joined = codec.encode_list(head, items, compile_schema("hyperkube_api.meta.v1:ListMeta"))
 
     assert joined == codec.encode({**head, "items": objects}, pods)
     assert codec.decode(joined, lambda _version, _kind: pods)["items"] == objects

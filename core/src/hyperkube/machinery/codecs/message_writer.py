@@ -25,8 +25,8 @@ Part = Callable[[Any], bytes]
 class MessageWriter:
     """Writes objects of one schema, and of all below it.
 
-    An object has few of the members that its schema declares. So the bytes of an empty object are laid out once, field by
-    field, and a write replaces only those of the members that are there.
+    An object has few of the members that its schema declares. So the bytes of an empty object are laid out once, field
+    by field, and a write replaces only those of the members that are there.
     """
 
     def __init__(self, schema: type[KubeSchema], writers: dict[type[KubeSchema], MessageWriter]) -> None:

@@ -7,6 +7,7 @@ kubernetes apimachinery ``pkg/runtime/serializer/protobuf`` and the ``generated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import NamedTuple
 
 from hyperkube.machinery.codecs.message_reader import MessageReader
@@ -56,8 +57,20 @@ def open_envelope(body: bytes) -> Envelope:
 
 def close_envelope(api_version: str, kind: str, message: bytes) -> bytes:
     """Return the body for a message of a type."""
-    type_meta = delimited(1, api_version.encode()) + delimited(2, kind.encode())
-    return MAGIC + delimited(1, type_meta) + delimited(2, message) + delimited(3, b"") + delimited(4, b"")
+    return enveloped(api_version, kind, delimited(2, message))
+
+
+def enveloped(api_version: str, kind: str, raw: bytes) -> bytes:
+    """Return the body for a message that has its tag and length already: field 2, as the items of lists have it."""
+    return _head(api_version, kind) + raw + _TAIL
+
+
+@lru_cache(maxsize=1024)
+def _head(api_version: str, kind: str) -> bytes:
+    return MAGIC + delimited(1, delimited(1, api_version.encode()) + delimited(2, kind.encode()))
+
+
+_TAIL = delimited(3, b"") + delimited(4, b"")
 
 
 class Protobuf:
@@ -110,11 +123,11 @@ class Protobuf:
 
         Args:
             head: the list's apiVersion, kind and metadata.
-            items: messages made by `write_message`.
+            items: messages made by `write_message`, each as field 2.
             list_meta: the schema of ListMeta.
         """
         metadata = self.write_message(head.get("metadata", {}), list_meta)
-        message = delimited(1, metadata) + b"".join(delimited(2, item) for item in items)
+        message = delimited(1, metadata) + b"".join(items)
         return close_envelope(head["apiVersion"], head["kind"], message)
 
 

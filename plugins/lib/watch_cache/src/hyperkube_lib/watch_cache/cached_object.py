@@ -7,7 +7,7 @@ revision of the write is spliced into the bytes when they enter the cache.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from sys import intern
 from typing import Any, TypeAlias
 
@@ -30,9 +30,12 @@ class CachedObject:
         labels: for label selectors.
         fields: for field selectors and indexes, by path (``spec.nodeName``).
         owners: the uids of the owner references.
+        encodings: the same object in other formats, kept here by those who made them; None while there are none.
     """
 
-    __slots__ = ("body", "fields", "key", "labels", "name", "namespace", "owners", "revision", "uid")
+    __slots__ = (
+        "__weakref__", "body", "encodings", "fields", "key", "labels", "name", "namespace", "owners", "revision", "uid"
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class CachedObject:
         self.labels = labels or _NONE
         self.fields = fields or _NONE
         self.owners = owners
+        self.encodings: dict[Hashable, Any] | None = None
 
     def __repr__(self) -> str:
         return f"<CachedObject {self.key!r} at {self.revision}, {len(self.body)} bytes>"

@@ -28,6 +28,7 @@ from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.routes.paths import Paths
 from hyperkube_host.apiserver.routes.root import Sources, root_paths
 from hyperkube_host.apiserver.serializer.encode import Encoder
+from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
 from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, StoreMetrics
 
@@ -86,7 +87,7 @@ def build_serving(
     audit = auditor_of(options.audit, clock, LOGGER)
     handler = ApiHandler(
         pipeline,
-        Encoder(clock, protobuf, ColumnDefinitions(model.descriptions)),
+        Encoder(clock, protobuf, ColumnDefinitions(model.descriptions), ObjectEncoder(protobuf)),
         access.authentication,
         access.authorization,
         limits,

@@ -12,6 +12,7 @@ The loop's thread alone reads and writes what is remembered here, so that there 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
 
 from hyperkube_host.apiserver.authentication.union import Authentication
@@ -25,20 +26,39 @@ from hyperkube_host.apiserver.rest import read
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.routes.metrics import RequestKey, RequestMetrics, key_of
 from hyperkube_host.apiserver.serializer.encode import JSON_HEADER, NO_CACHE, Encoder
-from hyperkube_host.apiserver.serializer.negotiation import PLAIN
+from hyperkube_host.apiserver.serializer.negotiation import ALL, PLAIN, YAML, Format, check_accepted, negotiate
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
 
-LIST_MAX = 200
-"""Lists of more objects are joined on a worker's thread."""
+LIST_MAX, ENCODED_MAX = 200, 50
+"""Lists of more objects are made on a worker's thread; in other formats than JSON a first read encodes each of them."""
 
 _PLACES_MAX = 4096
-_ACCEPTED = frozenset({"", "*/*", "application/json"})
+
+
+def wanted_format(request: HttpRequest) -> Format | None:
+    """Return the format that a plain read asks for, or None for any other request."""
+    if request.method != "GET" or request.query_string:
+        return None
+    return acceptable(request.headers.get("accept", ""))
+
+
+@lru_cache(maxsize=512)
+def acceptable(accept: str) -> Format | None:
+    """Return the format that an Accept header asks for, or None for one that is refused or takes long to write."""
+    try:
+        check_accepted(accept, ALL)
+        wanted = negotiate(accept, transforms=True, binary=True)
+    except NotAcceptable:
+        return None
+    if wanted.stream or wanted.media_type == YAML:
+        return None
+    return PLAIN if wanted == PLAIN else wanted
 
 
 @dataclass(slots=True)
@@ -89,7 +109,8 @@ class HotReads:
     def answer(self, request: HttpRequest) -> Response | None:
         """Answer a plain read, or return None."""
         headers = request.headers
-        if request.method != "GET" or request.query_string or headers.get("accept", "") not in _ACCEPTED:
+        wanted = wanted_format(request)
+        if wanted is None:
             return None
         user = self._authentication.remembered(request)
         if user is None or any(name.startswith("impersonate-") for name in headers):
@@ -109,7 +130,9 @@ class HotReads:
         if flow is not None and not (flow := self._current(flow, place, user)).has_free_seat():
             return None
         started = self._clock.monotonic()
-        answer = self._object(request, place) or self._through_the_verb(request, place, user)
+        answer = self._object(request, place) if wanted is PLAIN else None
+        if answer is None:
+            answer = self._through_the_verb(request, place, user, wanted)
         if answer is None:
             return None
         answer.headers.append(("Audit-Id", headers.get("audit-id") or unique_id(self._random)))
@@ -140,15 +163,16 @@ class HotReads:
             return None
         return Response(headers=[JSON_HEADER, NO_CACHE], body=cached.body + b"\n") if cached is not None else None
 
-    def _through_the_verb(self, request: HttpRequest, place: _Place, user: UserInfo) -> Response | None:
+    def _through_the_verb(self, request: HttpRequest, place: _Place, user: UserInfo, wanted: Format) -> Response | None:
         storage = place.target.served.storage
         is_list = not place.info.name
-        if storage is None or not storage.cache.loaded or (is_list and len(storage.cache) > LIST_MAX):
+        most = LIST_MAX if wanted is PLAIN else ENCODED_MAX
+        if storage is None or not storage.cache.loaded or (is_list and len(storage.cache) > most):
             return None
         api = ApiRequest(method="GET", path=request.path, info=place.info, headers=request.headers, user=user)
         try:
             result = (read.list_objects if is_list else read.get)(self._services, api, place.target)
-            answer = self._encoder.encode(api, result, PLAIN)
+            answer = self._encoder.encode(api, result, wanted)
         except ApiError as error:
             answer = self._encoder.error(api, error, request.headers.get("accept", ""))
         return answer if isinstance(answer, Response) else None

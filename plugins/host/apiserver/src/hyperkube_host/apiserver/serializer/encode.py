@@ -5,7 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{response,responsewriters/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -15,22 +15,27 @@ from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.served import Codec, ServedResource
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.decode import internal_package
+from hyperkube_host.apiserver.serializer.encodings import RAW_FIELD, ObjectEncoder
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, STREAMS, YAML, Format
 from hyperkube_host.apiserver.serializer.tables import (
     META_VERSION,
     ColumnDefinitions,
+    check_include,
     partial,
     partial_schema,
     shown_as,
     table,
+    table_bytes,
 )
 from hyperkube_host.apiserver.serializer.waiting_stream import WaitingStream
 from hyperkube_host.apiserver.serializer.watch_stream import WatchStream, frames_for
 from hyperkube_lib.serving.exchange import Answer, ChunkSource, Response, StreamResponse
+from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs import json, yaml
-from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.codecs.protobuf import Protobuf, enveloped
+from hyperkube.machinery.codecs.wire import delimited
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
@@ -62,6 +67,7 @@ class Encoder:
     clock: Clock
     protobuf: Protobuf
     columns: ColumnDefinitions
+    objects: ObjectEncoder
 
     def check(self, request: ApiRequest) -> Format:
         """Return the format of a resource request's answer, before anything is done.
@@ -98,10 +104,12 @@ class Encoder:
 
     def _single(self, request: ApiRequest, result: ObjectResult, wanted: Format) -> Answer:
         served = result.served
-        if wanted is negotiation.PLAIN and not wants_pretty(request):
+        if not wants_pretty(request):
             if result.cached is not None and served is not None:
-                return ok(served.body(result.cached), status=result.status)
-            if result.body:
+                body = self._of_cached(request, served, result.cached, wanted)
+                if body:
+                    return ok(body, status=result.status, media_type=wanted.media_type)
+            if wanted == negotiation.PLAIN and result.body:
                 return ok(result.body, status=result.status)
         obj = result.obj
         if obj is None and result.cached is not None and served is not None:
@@ -115,6 +123,26 @@ class Encoder:
             return self._binary(request, obj, result, wanted)
         body = write(obj, wanted.media_type, pretty=wants_pretty(request))
         return ok(body, status=result.status, media_type=wanted.media_type)
+
+    def _of_cached(self, request: ApiRequest, served: ServedResource, cached: CachedObject, wanted: Format) -> bytes:
+        """Return an object of the cache from an encoding that all its readers share, or nothing where it has none."""
+        if wanted == negotiation.PLAIN:
+            return served.body(cached)
+        if served.waits or request.info.subresource:
+            return b""
+        if wanted.kind == "Table" and wanted.media_type == JSON:
+            include, version = request.param("includeObject"), wanted.version
+            check_include(include)
+            rows = [self.objects.row(served, cached, self.clock.now(), include=include, version=version)]
+            meta = {"resourceVersion": str(cached.revision)}
+            return table_bytes(served, rows, meta, version, self.columns)
+        if wanted.kind == "PartialObjectMetadata" and wanted.media_type == JSON:
+            return self.objects.partial(served, cached, wanted.version)
+        if wanted.media_type == PROTOBUF and not wanted.kind and isinstance(served.codec, CompiledSchema):
+            return enveloped(
+                served.kind.api_version, served.kind.kind, self.objects.message(served, cached, served.codec)
+            )
+        return b""
 
     def _shaped(self, request: ApiRequest, result: ObjectResult, obj: Object, wanted: Format) -> Object:
         served = result.served
@@ -148,37 +176,67 @@ class Encoder:
     def _page(self, request: ApiRequest, page: ListPage, wanted: Format) -> Answer:
         served, meta = page.served, page_metadata(page)
         if wanted.kind == "Table":
-            include = request.param("includeObject")
-            now, version = self.clock.now(), wanted.version
-            body = table(served, items_of(page), meta, now, include=include, version=version, columns=self.columns)
+            body = self._table(request, page, wanted)
         elif wanted.kind == "PartialObjectMetadataList":
-            items = [partial(served, obj, wanted.version) for obj in items_of(page)]
-            api_version = f"{META_VERSION}/{wanted.version}"
-            body = {"kind": wanted.kind, "apiVersion": api_version, "metadata": meta, "items": items}
-            if wanted.media_type == PROTOBUF:
-                return ok(self.protobuf.encode(body, partial_schema(wanted)), media_type=PROTOBUF)
+            body = self._partial_page(page, wanted)
         elif wanted.kind:
             shown = f"*{internal_package(served.kind.group)}.{served.list_kind().kind}"
             raise NotAcceptable(f"you requested {wanted.kind}, but the requested object is a list ({shown})")
         elif wanted.media_type == PROTOBUF and isinstance(served.codec, CompiledSchema):
-            return self._binary_page(page, served.codec, meta)
-        elif wanted.media_type != YAML and not wants_pretty(request):
-            return ok(page_bytes(page, meta))
+            return ok(self._binary_page(page, served.codec, meta), media_type=PROTOBUF)
         else:
-            body = orjson.loads(page_bytes(page, meta))
-        return ok(write(body, wanted.media_type, pretty=wants_pretty(request)), media_type=wanted.media_type)
+            body = page_bytes(page, meta)
+        if wanted.media_type == PROTOBUF:
+            return ok(body, media_type=PROTOBUF)
+        if wanted.media_type == YAML or wants_pretty(request):
+            body = write(orjson.loads(body), wanted.media_type, pretty=wants_pretty(request))
+        return ok(body, media_type=wanted.media_type)
 
-    def _binary_page(self, page: ListPage, schema: CompiledSchema, meta: Object) -> Answer:
+    def _table(self, request: ApiRequest, page: ListPage, wanted: Format) -> bytes:
+        served, include, version = page.served, request.param("includeObject"), wanted.version
+        now, meta = self.clock.now(), page_metadata(page)
+        if not is_shared(page) or served.spec.row_order is not None:
+            objects = items_of(page)
+            return orjson.dumps(
+                table(served, objects, meta, now, include=include, version=version, columns=self.columns)
+            )
+        check_include(include)
+        row = self.objects.row
+        rows = [row(served, cached, now, include=include, version=version) for cached in page.objects]
+        return table_bytes(served, rows, meta, version, self.columns)
+
+    def _partial_page(self, page: ListPage, wanted: Format) -> bytes:
+        served, meta, version = page.served, page_metadata(page), wanted.version
+        head = {"kind": wanted.kind, "apiVersion": f"{META_VERSION}/{version}", "metadata": meta}
+        if wanted.media_type == PROTOBUF:
+            if is_shared(page) and version == "v1":
+                schema = partial_schema(replace(wanted, kind="PartialObjectMetadata"))
+                items = [self.objects.partial_message(served, cached, schema) for cached in page.objects]
+                return self.protobuf.encode_list(head, items, meta_schema("ListMeta"))
+            body = {**head, "items": [partial(served, obj, version) for obj in items_of(page)]}
+            return self.protobuf.encode(body, partial_schema(wanted))
+        if is_shared(page):
+            shown = [self.objects.partial(served, cached, version) for cached in page.objects]
+        else:
+            shown = [orjson.dumps(partial(served, obj, version)) for obj in items_of(page)]
+        return b'%s,"items":[%s]}' % (orjson.dumps(head)[:-1], b",".join(shown))
+
+    def _binary_page(self, page: ListPage, schema: CompiledSchema, meta: Object) -> bytes:
         kind = page.served.list_kind()
         head = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
-        items = (self.protobuf.write_message(obj, schema) for obj in items_of(page))
-        return ok(self.protobuf.encode_list(head, items, meta_schema("ListMeta")), media_type=PROTOBUF)
+        if is_shared(page):
+            items = [self.objects.message(page.served, cached, schema) for cached in page.objects]
+        else:
+            items = [delimited(RAW_FIELD, self.protobuf.write_message(obj, schema)) for obj in items_of(page)]
+        return self.protobuf.encode_list(head, items, meta_schema("ListMeta"))
 
     def _watch(self, request: ApiRequest, watching: OpenedWatch, wanted: Format) -> Answer:
         include = request.param("includeObject")
         if wanted.kind == "PartialObjectMetadataList":
             return _unwritable(watching)
-        frames, content_type = frames_for(watching.served, wanted, include, self.clock, self.protobuf, self.columns)
+        frames, content_type = frames_for(
+            watching.served, wanted, include, self.clock, self.protobuf, self.columns, self.objects
+        )
         headers = [("Content-Type", content_type), NO_CACHE]
         stream: ChunkSource = WatchStream(watching, frames, self.clock)
         return StreamResponse(headers=headers, source=WaitingStream(stream) if watching.served.waits else stream)
@@ -219,6 +277,11 @@ def ok(body: bytes, *, status: int = 200, media_type: str = JSON) -> Response:
     if media_type == JSON and not body.endswith(b"\n"):
         body += b"\n"
     return Response(status=status, headers=[("Content-Type", media_type), NO_CACHE], body=body)
+
+
+def is_shared(page: ListPage) -> bool:
+    """Tell whether a list's objects may be encoded one by one, for all their readers."""
+    return page.computed is None and not page.served.waits
 
 
 def page_metadata(page: ListPage) -> Object:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import orjson
 from hyperkube_host.apiserver.openapi import NoDescriptions
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_host.apiserver.serializer.negotiation import Format
@@ -66,6 +67,7 @@ class ColumnDefinitions:
     def __init__(self, descriptions: Callable[[], Descriptions] = NoDescriptions) -> None:
         self._descriptions = descriptions
         self._made: WeakKeyDictionary[ServedResource, list[Object]] = WeakKeyDictionary()
+        self._written: WeakKeyDictionary[ServedResource, bytes] = WeakKeyDictionary()
         self._texts: dict[tuple[str, str], str] = {}
 
     def of(self, served: ServedResource) -> list[Object]:
@@ -74,6 +76,13 @@ class ColumnDefinitions:
         if made is None:
             made = self._made[served] = self._make(served)
         return made
+
+    def json_of(self, served: ServedResource) -> bytes:
+        """Return the same as JSON."""
+        written = self._written.get(served)
+        if written is None:
+            written = self._written[served] = orjson.dumps(self.of(served))
+        return written
 
     def _make(self, served: ServedResource) -> list[Object]:
         columns = columns_of(served)
@@ -197,9 +206,26 @@ def row(served: ServedResource, obj: Object, now: datetime, *, include: str, ver
         shown = None
     elif include == "Object":
         shown = obj
+    return {"cells": cells_of(served, obj, now), **conditions_of(served, obj), "object": shown}
+
+
+def conditions_of(served: ServedResource, obj: Object) -> Object:
+    """Return the conditions of an object's row as members of the row: none where it has none."""
     conditions = served.spec.row_conditions(obj) if served.spec.row_conditions is not None else []
-    said = {"conditions": conditions} if conditions else {}
-    return {"cells": cells_of(served, obj, now), **said, "object": shown}
+    return {"conditions": conditions} if conditions else {}
+
+
+def check_include(include: str) -> None:
+    """Check the request's ``includeObject``.
+
+    Raises:
+        BadRequest: it is none of the words it may be.
+    """
+    if include not in _INCLUDES:
+        raise BadRequest(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        )
 
 
 def table(
@@ -217,11 +243,7 @@ def table(
     Raises:
         BadRequest: `include` is none of the words it may be.
     """
-    if include not in _INCLUDES:
-        raise BadRequest(
-            f'Unable to convert to Table as requested: includeObject: Invalid value: "{include}": '
-            "must be 'Metadata', 'Object', 'None', or empty"
-        )
+    check_include(include)
     if served.spec.row_order is not None:
         objects = sorted(objects, key=served.spec.row_order)
     rows = [row(served, obj, now, include=include, version=version) for obj in objects]
@@ -232,3 +254,13 @@ def table(
         "columnDefinitions": columns.of(served) if columns is not None else None,
         "rows": rows if rows or not _is_plain(served) else None,
     }
+
+
+def table_bytes(
+    served: ServedResource, rows: Sequence[bytes], metadata: Object, version: str, columns: ColumnDefinitions | None
+) -> bytes:
+    """Return the JSON of a table whose rows are encoded already; see `table`."""
+    kind = orjson.dumps({"kind": "Table", "apiVersion": f"{META_VERSION}/{version}", "metadata": metadata})
+    definitions = columns.json_of(served) if columns is not None else b"null"
+    body = b"[%s]" % b",".join(rows) if rows or not _is_plain(served) else b"null"
+    return b'%s,"columnDefinitions":%s,"rows":%s}' % (kind[:-1], definitions, body)

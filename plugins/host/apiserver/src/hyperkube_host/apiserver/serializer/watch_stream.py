@@ -12,13 +12,22 @@ import orjson
 from hyperkube_host.apiserver.request.results import OpenedWatch
 from hyperkube_host.apiserver.resources.meta_types import meta_schema
 from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
 from hyperkube_host.apiserver.serializer.negotiation import JSON, PROTOBUF, YAML, Format
-from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions, partial, partial_schema, table
+from hyperkube_host.apiserver.serializer.tables import (
+    META_VERSION,
+    ColumnDefinitions,
+    check_include,
+    partial,
+    partial_schema,
+    row,
+    table_bytes,
+)
 from hyperkube_lib.watch_cache.cached_object import CachedObject
-from hyperkube_lib.watch_cache.watchers import BOOKMARK, CacheEvent
+from hyperkube_lib.watch_cache.watchers import CacheEvent
 
 from hyperkube.machinery.clock import Clock, Timer
-from hyperkube.machinery.codecs.protobuf import Protobuf, watch_frame
+from hyperkube.machinery.codecs.protobuf import Protobuf, enveloped, watch_frame
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import CompiledSchema
@@ -69,84 +78,114 @@ class ShapedFrames:
     """Frames whose objects are shown as tables or partial objects, or in YAML."""
 
     def __init__(
-        self, served: ServedResource, wanted: Format, include: str, clock: Clock, columns: ColumnDefinitions
+        self,
+        served: ServedResource,
+        wanted: Format,
+        include: str,
+        clock: Clock,
+        columns: ColumnDefinitions,
+        objects: ObjectEncoder,
     ) -> None:
         self._served = served
         self._wanted = wanted
         self._include = include
         self._clock = clock
         self._columns: ColumnDefinitions | None = columns
+        self._objects = objects
 
     def event(self, event: CacheEvent) -> bytes:
         """Return the frame of an event."""
-        return self._frame({"type": event.kind, "object": self._shaped(event)})
+        return self._frame(event.kind, self._shaped(event))
 
     def error(self, status: Object) -> bytes:
         """Return the frame of an ERROR event."""
-        return self._frame({"type": "ERROR", "object": status})
+        return self._frame("ERROR", orjson.dumps(status))
 
-    def _shaped(self, event: CacheEvent) -> Object:
-        wanted, cached = self._wanted, event.object
-        if cached is None:
-            obj = bookmark_object(self._served, event.revision, initial_end=event.initial_end)
-        else:
-            obj = self._served.parsed(cached)
+    def _shaped(self, event: CacheEvent) -> bytes:
+        served, wanted, cached = self._served, self._wanted, event.object
         if wanted.kind == "Table":
-            rows = [obj] if event.kind != BOOKMARK else []
-            meta = {"resourceVersion": str(event.revision)}
-            shaped = table(
-                self._served,
-                rows,
-                meta,
-                self._clock.now(),
-                include=self._include,
-                version=wanted.version,
-                columns=self._columns,
-            )
-            self._columns = None
-            return shaped
-        return partial(self._served, obj, wanted.version) if wanted.kind else obj
+            return self._table(event)
+        if cached is None:
+            obj = bookmark_object(served, event.revision, initial_end=event.initial_end)
+            return orjson.dumps(partial(served, obj, wanted.version) if wanted.kind else obj)
+        if not wanted.kind:
+            return served.body(cached)
+        if served.waits:
+            return orjson.dumps(partial(served, served.parsed(cached), wanted.version))
+        return self._objects.partial(served, cached, wanted.version)
 
-    def _frame(self, event: Object) -> bytes:
+    def _table(self, event: CacheEvent) -> bytes:
+        """Return an event's table: one row, or none for a bookmark; the first of a watch describes the columns."""
+        served, now, version, cached = self._served, self._clock.now(), self._wanted.version, event.object
+        check_include(self._include)
+        if cached is None:
+            rows = []
+        elif served.waits:
+            rows = [orjson.dumps(row(served, served.parsed(cached), now, include=self._include, version=version))]
+        else:
+            rows = [self._objects.row(served, cached, now, include=self._include, version=version)]
+        columns, self._columns = self._columns, None
+        return table_bytes(served, rows, {"resourceVersion": str(event.revision)}, version, columns)
+
+    def _frame(self, kind: str, obj: bytes) -> bytes:
+        frame = b'{"type":"%s","object":%s}\n' % (kind.encode(), obj)
         if self._wanted.media_type != YAML:
-            return orjson.dumps(event) + b"\n"
+            return frame
         from hyperkube.machinery.codecs import yaml
 
-        return b"---\n" + yaml.dumps(event)
+        return b"---\n" + yaml.dumps(orjson.loads(frame))
 
 
 class ProtobufFrames:
     """Frames of protobuf, each after its length."""
 
-    def __init__(self, served: ServedResource, schema: CompiledSchema, protobuf: Protobuf) -> None:
+    def __init__(
+        self, served: ServedResource, schema: CompiledSchema, protobuf: Protobuf, objects: ObjectEncoder
+    ) -> None:
         self._served = served
         self._schema = schema
         self._protobuf = protobuf
+        self._objects = objects
 
     def event(self, event: CacheEvent) -> bytes:
         """Return the frame of an event."""
-        return watch_frame(event.kind, self._protobuf.encode(self._object(event), self._schema))
+        served, cached = self._served, event.object
+        if cached is None:
+            mark = bookmark_object(served, event.revision, initial_end=event.initial_end)
+            return watch_frame(event.kind, self._mark(mark))
+        return watch_frame(event.kind, self._body(cached))
 
     def error(self, status: Object) -> bytes:
         """Return the frame of an ERROR event."""
         return watch_frame("ERROR", self._protobuf.encode(status, meta_schema("Status")))
 
-    def _object(self, event: CacheEvent) -> Object:
-        cached: CachedObject | None = event.object
-        if cached is None:
-            return bookmark_object(self._served, event.revision, initial_end=event.initial_end)
-        return self._served.parsed(cached)
+    def _mark(self, mark: Object) -> bytes:
+        return self._protobuf.encode(mark, self._schema)
+
+    def _body(self, cached: CachedObject) -> bytes:
+        served = self._served
+        if served.waits:
+            return self._protobuf.encode(served.parsed(cached), self._schema)
+        kind = served.kind
+        return enveloped(kind.api_version, kind.kind, self._objects.message(served, cached, self._schema))
 
 
 class PartialProtobufFrames(ProtobufFrames):
     """Frames of protobuf whose objects are partial."""
 
-    def __init__(self, served: ServedResource, wanted: Format, protobuf: Protobuf) -> None:
-        super().__init__(served, partial_schema(wanted), protobuf)
-        self._version = wanted.version
+    def __init__(self, served: ServedResource, wanted: Format, protobuf: Protobuf, objects: ObjectEncoder) -> None:
+        super().__init__(served, partial_schema(wanted), protobuf, objects)
+        self._wanted = wanted
 
-    def _object(self, event: CacheEvent) -> Object:
-        return partial(self._served, super()._object(event), self._version)
+    def _mark(self, mark: Object) -> bytes:
+        return self._protobuf.encode(partial(self._served, mark, self._wanted.version), self._schema)
+
+    def _body(self, cached: CachedObject) -> bytes:
+        served, wanted = self._served, self._wanted
+        if served.waits:
+            return self._mark(served.parsed(cached))
+        message = self._objects.partial_message(served, cached, self._schema)
+        return enveloped(f"{META_VERSION}/{wanted.version}", "PartialObjectMetadata", message)
 
 
 class WatchStream:
@@ -237,12 +276,13 @@ def frames_for(
     clock: Clock,
     protobuf: Protobuf,
     columns: ColumnDefinitions,
+    objects: ObjectEncoder,
 ) -> tuple[FrameWriter, str]:
     """Return the writer for a format and the content type of the stream."""
     if wanted.media_type == PROTOBUF and not wanted.kind and isinstance(served.codec, CompiledSchema):
-        return ProtobufFrames(served, served.codec, protobuf), f"{PROTOBUF};stream=watch"
+        return ProtobufFrames(served, served.codec, protobuf, objects), f"{PROTOBUF};stream=watch"
     if wanted.media_type == PROTOBUF and wanted.kind:
-        return PartialProtobufFrames(served, wanted, protobuf), f"{PROTOBUF};stream=watch"
+        return PartialProtobufFrames(served, wanted, protobuf, objects), f"{PROTOBUF};stream=watch"
     if wanted.kind or wanted.media_type == YAML:
-        return ShapedFrames(served, wanted, include, clock, columns), wanted.media_type
+        return ShapedFrames(served, wanted, include, clock, columns, objects), wanted.media_type
     return JsonFrames(served), JSON

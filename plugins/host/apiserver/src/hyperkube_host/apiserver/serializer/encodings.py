@@ -1,0 +1,185 @@
+"""What cached objects look like in other formats: made when first asked for, and shared until the object changes.
+
+The watch cache holds JSON. Go's clients read protobuf, kubectl reads tables, metadata informers read partial objects:
+each of these costs a parse and an encoding, which are paid once for a revision of an object, however many clients list
+or watch it. Kubernetes shares encodings among watchers likewise (``pkg/storage/cacher/caching_object.go``).
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Hashable
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple, TypeVar
+
+import orjson
+from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.serializer.tables import cells_of, conditions_of, partial
+from hyperkube_lib.watch_cache.cached_object import CachedObject
+
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.codecs.wire import delimited
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.schema import CompiledSchema
+
+LIMIT = 64 << 20
+"""Bytes of all encodings together; beyond it the oldest go."""
+
+RAW_FIELD = 2
+"""The number of the message's field in an envelope, and of the items in a list, so that both take the same bytes."""
+
+_T = TypeVar("_T")
+
+
+class Encodings:
+    """Keeps encodings on the objects themselves, up to a number of bytes. Safe for use by several threads."""
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._oldest: deque[tuple[weakref.ref[CachedObject], Hashable, int]] = deque()
+        self._size = 0
+
+    @property
+    def size(self) -> int:
+        """The bytes of the encodings, also of objects that have changed since and are not yet discounted."""
+        return self._size
+
+    def find(self, cached: CachedObject, key: Hashable) -> Any:
+        """Return an encoding that was kept with an object, or None."""
+        found = cached.encodings
+        return found.get(key) if found is not None else None
+
+    def keep(self, cached: CachedObject, key: Hashable, encoding: _T, size: int) -> _T:
+        """Keep an encoding with its object until the object changes or room is needed; return it."""
+        with self._lock:
+            if cached.encodings is None:
+                cached.encodings = {}
+            is_known = key in cached.encodings
+            cached.encodings[key] = encoding
+            if is_known:  # a row whose ages have changed is about as long as before
+                return encoding
+            self._oldest.append((weakref.ref(cached), key, size))
+            self._size += size
+            while self._size > self._limit:
+                reference, old, freed = self._oldest.popleft()
+                self._size -= freed
+                if (owner := reference()) is not None and owner.encodings is not None:
+                    owner.encodings.pop(old, None)
+        return encoding
+
+
+class _Row(NamedTuple):
+    """The cells and conditions of an object as JSON, and until when they are so: ages change."""
+
+    json: bytes
+    until: datetime
+
+
+class ObservedNow(datetime):
+    """A present that notes when a duration up to it will read differently, for all durations taken from it."""
+
+    change: timedelta
+
+    @classmethod
+    def of(cls, now: datetime) -> ObservedNow:
+        """Return a present at which no duration was taken yet."""
+        observed = cls(
+            now.year, now.month, now.day, now.hour, now.minute, now.second, now.microsecond, now.tzinfo, fold=now.fold
+        )
+        observed.change = timedelta.max
+        return observed
+
+    def __sub__(self, other: Any) -> Any:
+        passed = super().__sub__(other)
+        if isinstance(passed, timedelta):
+            self.change = min(self.change, until_change(passed))
+        return passed
+
+    def _compared(self, _other: object) -> Any:
+        # A cell that depends on a comparison may change at any time.
+        self.change = timedelta(0)
+        return NotImplemented
+
+    __lt__ = __le__ = __gt__ = __ge__ = _compared
+    __rsub__ = _compared
+
+
+_STEPS = ((600, 1), (8 * 3600, 60), (8 * 86400, 3600), (float("inf"), 86400))
+"""Up to which age in seconds `human_duration` changes how often; at some ages it does more rarely."""
+
+
+def until_change(age: timedelta) -> timedelta:
+    """Return how long the text of an age stays as it is, at least."""
+    seconds = age.total_seconds()
+    if seconds < 0:
+        return timedelta(0)
+    step = next(step for limit, step in _STEPS if seconds < limit)
+    return timedelta(seconds=step - seconds % step)
+
+
+class ObjectEncoder:
+    """Encodes cached objects, each once for a revision.
+
+    Not for resources that another server converts (`ServedResource.waits`): it is asked for all objects in one go.
+    """
+
+    def __init__(self, protobuf: Protobuf, encodings: Encodings | None = None) -> None:
+        self._protobuf = protobuf
+        self._encodings = encodings or Encodings()
+
+    def message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
+        """Return an object's message as a field of an envelope or a list, with tag and length."""
+        return self._bytes(
+            cached,
+            (served, "message"),
+            lambda: delimited(RAW_FIELD, self._protobuf.write_message(served.parsed(cached), schema)),
+        )
+
+    def partial_message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
+        """Return the message of an object's PartialObjectMetadata, likewise; all its versions have the same."""
+        return self._bytes(
+            cached,
+            (served, "partial message"),
+            lambda: delimited(
+                RAW_FIELD, self._protobuf.write_message(partial(served, served.parsed(cached), ""), schema)
+            ),
+        )
+
+    def partial(self, served: ServedResource, cached: CachedObject, version: str) -> bytes:
+        """Return an object's PartialObjectMetadata as JSON."""
+        return self._bytes(
+            cached, (served, version), lambda: orjson.dumps(partial(served, served.parsed(cached), version))
+        )
+
+    def row(self, served: ServedResource, cached: CachedObject, now: datetime, *, include: str, version: str) -> bytes:
+        """Return an object's row of a table; `include` as in `tables.row`."""
+        found: _Row | None = self._encodings.find(cached, (served, "row"))
+        if found is None or found.until <= now:
+            found = self._row(served, cached, now)
+        if include == "None":
+            shown = b"null"
+        elif include == "Object":
+            shown = served.body(cached)
+        else:
+            shown = self.partial(served, cached, version)
+        return b'%s,"object":%s}' % (found.json, shown)
+
+    def _row(self, served: ServedResource, cached: CachedObject, now: datetime) -> _Row:
+        obj, observed = served.parsed(cached), ObservedNow.of(now)
+        row: Object = {"cells": cells_of(served, obj, observed), **conditions_of(served, obj)}
+        try:
+            until = now + observed.change
+        except OverflowError:
+            until = datetime.max.replace(tzinfo=now.tzinfo)
+        json = orjson.dumps(row)[:-1]
+        return self._encodings.keep(cached, (served, "row"), _Row(json, until), len(json))
+
+    def _bytes(self, cached: CachedObject, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        found: bytes | None = self._encodings.find(cached, key)
+        if found is None:
+            made = make()
+            found = self._encodings.keep(cached, key, made, len(made))
+        return found

@@ -1,0 +1,163 @@
+"""Encodings of cached objects: made once for a revision, kept within a limit; rows until an age reads differently."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+import orjson
+import pytest
+from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.serializer.encodings import Encodings, ObjectEncoder, ObservedNow, until_change
+from hyperkube_lib.watch_cache.cached_object import CachedObject
+
+from hyperkube.hookspecs.api import Column, ResourceSpec
+from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.codecs.wire import delimited
+from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
+from hyperkube.machinery.schema import compile_schema
+from hyperkube.machinery.times import format_time, human_duration, parse_time
+
+pytest.importorskip("hyperkube_api.core.v1", reason="encodes a type of the core API group")
+
+NOW = datetime(2026, 5, 4, 12, 0, 0, tzinfo=UTC)
+
+
+class Counting(Protobuf):
+    """Counts the messages that are written."""
+
+    def __init__(self):
+        super().__init__()
+        self.written = 0
+
+    def write_message(self, obj, schema):
+        self.written += 1
+        return super().write_message(obj, schema)
+
+
+def served(cells=None):
+    return ServedResource(
+        ResourceSpec(
+            resource=GroupVersionResource("", "v1", "configmaps"),
+            kind=GroupVersionKind("", "v1", "ConfigMap"),
+            singular="configmap",
+            namespaced=True,
+            verbs=("list",),
+            schema="hyperkube_api.core.v1:ConfigMap",
+            columns=(Column("Name", format="name"), Column("Age")),
+            cells=cells,
+        ),
+        None,
+    )
+
+
+def cached(revision=5, *, created=NOW, **data):
+    meta = {"name": "c", "namespace": "n", "creationTimestamp": format_time(created), "resourceVersion": str(revision)}
+    obj = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": meta, "data": data}
+    return CachedObject("/c", revision, orjson.dumps(obj), namespace="n", name="c")
+
+
+def test_a_message_is_written_once_for_a_revision_and_kept_apart_for_each_version():
+    protobuf, schema = Counting(), compile_schema("hyperkube_api.core.v1:ConfigMap")
+    encoder, one, other, obj = ObjectEncoder(protobuf), served(), served(), cached(a="b")
+
+    first = encoder.message(one, obj, schema)
+    assert encoder.message(one, obj, schema) is first
+    assert first == delimited(2, protobuf.write_message(one.parsed(obj), schema))
+    assert protobuf.written == 2
+    assert encoder.message(other, obj, schema) == first
+    assert protobuf.written == 3
+    assert encoder.message(one, cached(6, a="c"), schema) != first
+
+
+def test_the_oldest_encodings_go_when_there_is_no_room():
+    encodings, objects = Encodings(limit=10), [cached(revision) for revision in range(4)]
+    for obj in objects:
+        encodings.keep(obj, "form", b"x" * 4, 4)
+
+    assert [encodings.find(obj, "form") is not None for obj in objects] == [False, False, True, True]
+    assert encodings.size == 8
+
+
+def test_what_is_made_anew_takes_the_room_of_what_it_replaces():
+    encodings, obj = Encodings(limit=10), cached()
+    for number in range(100):
+        encodings.keep(obj, "row", number, 4)
+
+    assert encodings.find(obj, "row") == 99
+    assert encodings.size == 4
+
+
+def test_encodings_of_objects_that_are_gone_leave_the_account():
+    encodings = Encodings(limit=10)
+    for revision in range(50):
+        encodings.keep(cached(revision), "form", b"x" * 4, 4)
+    kept = cached(51)
+    encodings.keep(kept, "form", b"y" * 4, 4)
+
+    assert encodings.find(kept, "form") == b"y" * 4
+    assert encodings.size <= 10
+
+
+def test_a_row_is_made_again_when_its_age_reads_differently():
+    seen = []
+
+    def cells(obj, now):
+        seen.append(now)
+        return [obj["metadata"]["name"], human_duration(now - parse_time(obj["metadata"]["creationTimestamp"]))]
+
+    encoder, resource, obj = ObjectEncoder(Protobuf()), served(cells), cached(created=NOW - timedelta(hours=1))
+
+    def age(now):
+        return orjson.loads(encoder.row(resource, obj, now, include="None", version="v1"))["cells"][1]
+
+    assert [age(NOW + timedelta(seconds=second)) for second in (0, 30, 59.9)] == ["60m", "60m", "60m"]
+    assert len(seen) == 1
+    assert age(NOW + timedelta(seconds=60)) == "61m"
+    assert len(seen) == 2
+
+
+@pytest.mark.parametrize("compare", [lambda now, then: now > then, lambda now, then: then <= now])
+def test_a_row_that_compares_times_is_made_each_time(compare):
+    seen = []
+
+    def cells(obj, now):
+        seen.append(compare(now, parse_time(obj["metadata"]["creationTimestamp"])))
+        return [seen[-1]]
+
+    encoder, resource, obj = ObjectEncoder(Protobuf()), served(cells), cached(created=NOW - timedelta(days=90))
+    for _ in range(2):
+        encoder.row(resource, obj, NOW, include="None", version="v1")
+
+    assert seen == [True, True]
+
+
+@pytest.mark.parametrize("include", ["", "None", "Metadata", "Object"])
+def test_a_row_shows_as_much_of_its_object_as_is_asked_for(include):
+    row = orjson.loads(ObjectEncoder(Protobuf()).row(served(), cached(a="b"), NOW, include=include, version="v1"))
+
+    shown = row["object"]
+    if include == "None":
+        assert shown is None
+    else:
+        assert shown["kind"] == ("ConfigMap" if include == "Object" else "PartialObjectMetadata")
+        assert ("data" in shown) is (include == "Object")
+
+
+def test_an_age_reads_the_same_until_it_is_said_to_change():
+    chosen = random.Random(7)
+    for limit in (200, 1000, 20_000, 300_000, 10**7, 10**9):
+        for _ in range(300):
+            age = timedelta(seconds=chosen.uniform(0, limit))
+            still = age + until_change(age) * chosen.uniform(0, 0.999)
+            assert human_duration(age) == human_duration(still), age
+
+
+def test_a_present_behaves_as_a_time():
+    now = ObservedNow.of(NOW)
+
+    assert now == NOW
+    assert now - (NOW - timedelta(minutes=20, seconds=5)) == timedelta(minutes=20, seconds=5)
+    assert now.change == timedelta(seconds=55)
+    assert NOW - now == timedelta(0)
+    assert now.change == timedelta(0)
