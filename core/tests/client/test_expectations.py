@@ -8,10 +8,10 @@ def test_it_waits_until_all_was_seen():
     expectations = Expectations(FakeClock())
     expectations.expect("k", creations=2, deletions=["u1"])
 
-    expectations.created("k")
-    expectations.deleted("k", "u1")
+    expectations.creation_observed("k")
+    expectations.deletion_observed("k", "u1")
     assert not expectations.satisfied("k")
-    expectations.created("k")
+    expectations.creation_observed("k")
 
     assert expectations.satisfied("k")
 

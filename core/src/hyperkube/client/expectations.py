@@ -1,7 +1,10 @@
 """Expectations: what a controller has done and its cache does not show yet.
 
 A controller that counts its pods in a cache would create them twice while the first ones are on their way through
-the watch. It notes what it expects to see, looks away until it has seen it, and after five minutes looks again.
+the watch. It notes what it expects to see, does nothing until it has seen it, and after five minutes counts again.
+Invariant: each creation and deletion that is expected is lowered exactly once, by the watch or by who made the request
+and knows that the watch will not tell of it (a refusal, no answer). One that neither lowers stops the key for
+`TIMEOUT`.
 Source: kubernetes ``pkg/controller/controller_utils.go``.
 """
 
@@ -33,19 +36,29 @@ class Expectations:
         self._expected: dict[str, _Expected] = {}
 
     def expect(self, key: str, *, creations: int = 0, deletions: Iterable[str] = ()) -> None:
-        """Note, before doing it, how many objects will appear and which uids will go."""
+        """Note how many objects will appear and which uids will go.
+
+        Call it before the requests: the watch may be faster than their answers. What was expected of the key
+        before is forgotten: it was satisfied, or had waited for `TIMEOUT`.
+        """
         with self._lock:
             self._expected[key] = _Expected(self._clock.monotonic(), creations, set(deletions))
 
-    def created(self, key: str, count: int = 1) -> None:
-        """An expected object has appeared, or will not because its creation failed."""
+    def creation_observed(self, key: str, count: int = 1) -> None:
+        """An expected object has appeared, or will not because its creation failed.
+
+        The number may fall below zero: a request without an answer was lowered, and its object shows up all the same.
+        """
         with self._lock:
             expected = self._expected.get(key)
             if expected is not None:
                 expected.creations -= count
 
-    def deleted(self, key: str, uid: str) -> None:
-        """An expected object goes, or its deletion failed."""
+    def deletion_observed(self, key: str, uid: str) -> None:
+        """An expected object goes, or its deletion failed.
+
+        Deletions are known by uid, since the watch tells of each twice: when it is asked for and when it is done.
+        """
         with self._lock:
             expected = self._expected.get(key)
             if expected is not None:

@@ -1,4 +1,4 @@
-"""What the controllers of pods share: is a pod ready, what does a template make, which pod goes first.
+"""What the controllers of pods share: is a pod available, what does a template make.
 
 Pure functions. Sources: kubernetes ``pkg/controller/controller_utils.go``, ``pkg/api/v1/pod/util.go``.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from hyperkube.kinds.conditions import condition
-from hyperkube.kinds.pods import is_active, is_ready, phase
+from hyperkube.kinds.pods import is_ready
 from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import (
     Object,
@@ -28,9 +28,7 @@ from hyperkube.machinery.objects import (
 from hyperkube.machinery.random import safe_encode
 from hyperkube.machinery.times import parse_time
 
-DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _FNV_OFFSET, _FNV_PRIME = 0x811C9DC5, 0x01000193
-_PHASE_RANK = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 
 def ready_since(pod: Object) -> datetime | None:
@@ -132,44 +130,6 @@ def _comparable(template: Object, ignored_label: str) -> Any:
     labels = {key: value for key, value in (meta.get("labels") or {}).items() if key != ignored_label}
     rest = {key: value for key, value in meta.items() if key not in {"labels", "creationTimestamp"}}
     return _without_empty({**bare, "metadata": {**rest, "labels": labels}})
-
-
-def deletion_order(pods: Iterable[Object], related: Iterable[Object], now: datetime) -> list[Object]:
-    """Return the pods in the order in which a controller that has too many deletes them.
-
-    First unassigned, then pending, unknown, not ready, cheap to delete, on a node with more of its like (`related`),
-    ready for a shorter time, restarted more often, created later. Source: ``ActivePodsWithRanks``.
-    """
-    on_node: dict[str, int] = {}
-    for pod in related:
-        if is_active(pod):
-            node = (pod.get("spec") or {}).get("nodeName", "")
-            on_node[node] = on_node.get(node, 0) + 1
-
-    def rank(pod: Object) -> tuple[Any, ...]:
-        node = (pod.get("spec") or {}).get("nodeName", "")
-        since = ready_since(pod)
-        statuses = (pod.get("status") or {}).get("containerStatuses") or []
-        created = metadata(pod).get("creationTimestamp")
-        return (
-            bool(node),
-            _PHASE_RANK.get(phase(pod), 0),
-            is_ready(pod),
-            _deletion_cost(pod),
-            -on_node.get(node, 0),
-            -since.timestamp() if since else -now.timestamp(),
-            -max((status.get("restartCount", 0) for status in statuses), default=0),
-            -parse_time(created).timestamp() if created else -now.timestamp(),
-        )
-
-    return sorted(pods, key=rank)
-
-
-def _deletion_cost(pod: Object) -> int:
-    try:
-        return int(annotations_of(pod).get(DELETION_COST, "0"))
-    except ValueError:
-        return 0
 
 
 def label_selector_of(owner: Object) -> Selector:

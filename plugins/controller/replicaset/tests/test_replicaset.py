@@ -69,6 +69,7 @@ def test_its_status_follows_the_pods():
         "fullyLabeledReplicas": 3,
         "readyReplicas": 1,
         "availableReplicas": 1,
+        "terminatingReplicas": 0,
         "observedGeneration": 1,
     }
 
@@ -122,3 +123,65 @@ def test_a_refused_pod_is_tried_once_per_round_not_once_per_replica():
     (rs,) = world.client.objects(REPLICA_SETS)
     assert rs["status"]["replicas"] == 100
     assert "conditions" not in rs["status"]
+
+
+def deletions(world):
+    return [action for action in world.client.actions if action[:2] == ("delete", "pods")]
+
+
+def test_a_deletion_that_got_no_answer_is_made_again_at_once():
+    """A server that is killed under its requests: what nothing will fulfil must not be expected for five minutes."""
+    world = rig((REPLICA_SETS, {**RS, "spec": {**RS["spec"], "replicas": 16}}))
+    world.client.patch(REPLICA_SETS, "web", {"spec": {"replicas": 12}}, "d")
+    for _ in range(4):
+        world.client.fail_next("delete", "pods", ConnectionError("server closed the connection"))
+
+    world.settle()
+
+    assert len(world.client.objects(PODS)) == 12
+
+
+def test_another_replica_set_of_the_same_name_does_not_wait_for_the_pods_of_the_old_one():
+    world = rig((REPLICA_SETS, RS))
+    world.client.fail_next("watch", "pods", ConnectionError("no watch just now"))
+    world.client.patch(REPLICA_SETS, "web", {"spec": {"replicas": 0}}, "d")
+    world.informers.informer(REPLICA_SETS).refresh()
+    world.controllers[0].drain()
+    world.client.delete(REPLICA_SETS, "web", "d")
+    world.client.seed(REPLICA_SETS, RS)
+
+    world.settle()
+
+    (rs,) = world.client.objects(REPLICA_SETS)
+    assert (
+        sum(p["metadata"]["ownerReferences"][0]["uid"] == rs["metadata"]["uid"] for p in world.client.objects(PODS))
+        == 3
+    )
+
+
+def test_pods_that_are_being_deleted_are_shown_as_terminating():
+    world = rig((REPLICA_SETS, RS))
+    for pod in world.client.objects(PODS):
+        world.client.patch(PODS, pod["metadata"]["name"], {"spec": {"nodeName": "n"}}, "d")
+    world.settle()
+
+    world.client.patch(REPLICA_SETS, "web", {"spec": {"replicas": 1}}, "d")
+    world.settle()
+
+    status = world.client.objects(REPLICA_SETS)[0]["status"]
+    assert (status["replicas"], status["terminatingReplicas"]) == (1, 2)
+
+
+def test_a_refused_deletion_shows_in_the_status():
+    world = rig((REPLICA_SETS, RS))
+    world.client.patch(REPLICA_SETS, "web", {"spec": {"replicas": 2}}, "d")
+    world.client.fail_next("delete", "pods", Forbidden("not you"))
+    world.informers.refresh()
+
+    world.controllers[0].drain()
+
+    (condition,) = world.client.objects(REPLICA_SETS)[0]["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("ReplicaFailure", "FailedDelete")
+    assert condition["message"] == "unable to delete pods: not you"
+    world.advance(1)
+    assert "conditions" not in world.client.objects(REPLICA_SETS)[0]["status"]

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hyperkube_lib.replicas import BURST, decide, status_of
+from hyperkube_lib.replicas import BURST_REPLICAS, decide, status_of
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ def test_enough_is_enough():
 
 
 def test_no_more_than_a_burst_at_once():
-    assert decide(10_000, [], [], NOW).create == BURST
+    assert decide(10_000, [], [], NOW).create == BURST_REPLICAS
 
 
 @pytest.mark.parametrize(

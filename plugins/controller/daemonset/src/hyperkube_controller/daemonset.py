@@ -243,14 +243,14 @@ class Daemonset(Plugin):
         return f"{namespace_of(pod)}/{owner['name']}" if owner and owner.get("kind") == "DaemonSet" else ""
 
     def _pod_added(self, pod: Object) -> None:
-        self._expectations.created(self._key(pod))
+        self._expectations.creation_observed(self._key(pod))
 
     def _pod_updated(self, old: Object, new: Object) -> None:
         if is_being_deleted(new) and not is_being_deleted(old):
             self._pod_gone(new)
 
     def _pod_gone(self, pod: Object) -> None:
-        self._expectations.deleted(self._key(pod), uid_of(pod))
+        self._expectations.deletion_observed(self._key(pod), uid_of(pod))
 
     def _node_changed(self, _node: Object) -> None:
         for daemon_set in self._sets.list():
@@ -304,9 +304,9 @@ class Daemonset(Plugin):
             try:
                 made = self.client.create(PODS, pod_of(daemon_set, node, digest), namespace_of(daemon_set))
             except ApiError as error:
-                self._expectations.created(key, len(create) - position)
+                self._expectations.creation_observed(key, len(create) - position)
                 for pod in going:
-                    self._expectations.deleted(key, uid_of(pod))
+                    self._expectations.deletion_observed(key, uid_of(pod))
                 self._recorder.event(daemon_set, "Warning", "FailedCreate", f"Error creating: {error}")
                 raise
             self._recorder.event(daemon_set, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
@@ -314,7 +314,7 @@ class Daemonset(Plugin):
             if delete(self.client, Delete.of(PODS, pod)):
                 self._recorder.event(daemon_set, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
             else:
-                self._expectations.deleted(key, uid_of(pod))
+                self._expectations.deletion_observed(key, uid_of(pod))
         return again
 
     def _after_backoff(self, key: str, pods: Sequence[Object]) -> tuple[list[Object], float | None]:

@@ -1,6 +1,6 @@
 """replicaset: as many pods of a template as the replica set asks for, no more and no fewer.
 
-What it counts, which pod it deletes first and how it starts slowly is in `hyperkube_lib.replicas`.
+How it counts is in `hyperkube_lib.replicas`, how it creates and deletes in `hyperkube_lib.pod_control`.
 """
 
 from __future__ import annotations
@@ -37,4 +37,5 @@ class Replicaset(Plugin):
             component="replicaset-controller",
             selector_of=label_selector_of,
             workers=workers,
+            shows_terminating=True,
         )

@@ -185,7 +185,7 @@ class ManagedSlices:
 
     def _seen(self, present: Object) -> None:
         for key in self._keys(present):
-            self._expectations.created(key)
+            self._expectations.creation_observed(key)
             self._loop.queue.add(key)
 
     def _changed(self, present: Object) -> None:

@@ -1,29 +1,26 @@
 """Keeping a number of pods of one template alive: the heart of replica sets and replication controllers.
 
-`decide` compares the wanted number with the pods that are there; `ReplicasController` observes, adopts, creates
-and deletes. Creation starts slowly (1, 2, 4, …), so that a template that admission refuses costs one refusal, not
-five hundred. Source of the behaviour: kubernetes ``pkg/controller/replicaset``.
+`decide` compares ``spec.replicas`` with the pods that are there; `ReplicasController` observes, adopts, creates and
+deletes. Source: kubernetes ``pkg/controller/replicaset``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
+from hyperkube_lib.pod_control import Failure, PodControl, deletion_order
 
-from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations
-from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
+from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.kinds import workloads
 from hyperkube.kinds.conditions import condition, with_condition, without_condition
-from hyperkube.kinds.pods import is_active, is_ready
+from hyperkube.kinds.pods import is_active, is_ready, is_terminal
 from hyperkube.kinds.resources import PODS
-from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.labels import Selector
 from hyperkube.machinery.objects import (
@@ -33,16 +30,14 @@ from hyperkube.machinery.objects import (
     key_of,
     labels_of,
     metadata,
-    name_of,
     namespace_of,
     split_key,
     uid_of,
 )
 
-AT_ONCE = 8
-"""Attempts under way at the same time, once it goes well."""
-
-BURST = 500
+BURST_REPLICAS = 500
+"""How many pods one sync creates or deletes at most; the next one waits for the watch to show them."""
+TERMINATING_REPLICAS = "DeploymentReplicaSetTerminatingReplicas"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +59,24 @@ def decide(wanted: int, active: Sequence[Object], related: Sequence[Object], now
     """
     missing = wanted - len(active)
     if missing >= 0:
-        return Decision(min(missing, BURST), ())
-    excess = min(-missing, BURST)
-    ordered = workloads.deletion_order(active, related, now) if excess < len(active) else list(active)
+        return Decision(min(missing, BURST_REPLICAS), ())
+    excess = min(-missing, BURST_REPLICAS)
+    ordered = deletion_order(active, related, now) if excess < len(active) else list(active)
     return Decision(0, tuple(ordered[:excess]))
 
 
-def status_of(owner: Object, pods: Sequence[Object], failure: str, now: datetime) -> Object:
-    """Return the status that the pods amount to; `failure` is the message of a refused creation or deletion."""
+def status_of(
+    owner: Object, pods: Sequence[Object], failure: str, now: datetime, terminating: int | None = None
+) -> Object:
+    """Return the status that the pods amount to.
+
+    Args:
+        owner: the replica set or replication controller.
+        pods: its active pods.
+        failure: the message of a failed creation or deletion, if any.
+        now: pods may be available by now.
+        terminating: how many pods are being deleted; None where that is not shown.
+    """
     spec = owner.get("spec") or {}
     min_ready = spec.get("minReadySeconds", 0)
     template_labels = labels_of(spec.get("template") or {}).items()
@@ -89,6 +94,7 @@ def status_of(owner: Object, pods: Sequence[Object], failure: str, now: datetime
         "fullyLabeledReplicas": sum(template_labels <= labels_of(pod).items() for pod in pods) or None,
         "readyReplicas": sum(is_ready(pod) for pod in pods) or None,
         "availableReplicas": sum(workloads.is_available(pod, min_ready, now) for pod in pods) or None,
+        "terminatingReplicas": terminating,
         "observedGeneration": metadata(owner).get("generation"),
         "conditions": conditions,
     }
@@ -106,7 +112,19 @@ class ReplicasController:
         component: str,
         selector_of: Callable[[Object], Selector],
         workers: int,
+        shows_terminating: bool = False,
     ) -> None:
+        """Subscribe to the owners and their pods.
+
+        Args:
+            plugin: the controller's.
+            resource: that of the owners.
+            kind: the owners'.
+            component: the source of the events.
+            selector_of: returns an owner's selector.
+            workers: how many owners are synced at once.
+            shows_terminating: whether the owners' status has ``terminatingReplicas``.
+        """
         context = plugin.context
         self._resource = resource
         self._kind = kind
@@ -115,10 +133,13 @@ class ReplicasController:
         self._selector_of = selector_of
         self._recorder = EventRecorder(self._client, self._clock, component)
         self._expectations = Expectations(self._clock)
+        self._pod_control = PodControl(self._client, self._recorder, self._expectations)
+        self._shows_terminating = shows_terminating and context.gates.get(TERMINATING_REPLICAS, True)
         self._owners = plugin.informers.informer(resource)
         self._pods = plugin.informers.informer(PODS)
         self.loop = ReconcileLoop(context.name, self._sync, clock=self._clock, logger=context.logger, workers=workers)
         self.loop.watch(self._owners)
+        self._owners.add_handler(on_delete=self._owner_deleted)
         self._pods.add_index("controller", workloads.controller_index)
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_deleted)
         watch_orphans(self.loop, self._pods, self._owners, selector_of)
@@ -151,17 +172,23 @@ class ReplicasController:
         owner = self._owners.get(namespace_of(pod), reference["name"])
         return key_of(owner) if owner is not None and uid_of(owner) == reference.get("uid") else ""
 
+    def _owner_deleted(self, owner: Object) -> None:
+        # Another one of the same name may be there before the next sync: it must not wait for the old one's pods.
+        self._expectations.forget(key_of(owner))
+
     def _pod_added(self, pod: Object) -> None:
         if is_being_deleted(pod):
+            # After a restart a pod may come up that is going already: that is no creation that was expected.
             self._pod_deleted(pod)
             return
         key = self._owner_key(pod)
         if key:
-            self._expectations.created(key)
+            self._expectations.creation_observed(key)
             self.loop.queue.add(key)
 
     def _pod_updated(self, old: Object, new: Object) -> None:
         if is_being_deleted(new) and not is_being_deleted(old):
+            # Graceful deletion: it counts as gone from now on, not when the kubelet has stopped it.
             self._pod_deleted(new)
             return
         for key in {self._owner_key(old), self._owner_key(new)} - {""}:
@@ -170,7 +197,7 @@ class ReplicasController:
     def _pod_deleted(self, pod: Object) -> None:
         key = self._owner_key(pod)
         if key:
-            self._expectations.deleted(key, uid_of(pod))
+            self._expectations.deletion_observed(key, uid_of(pod))
             self.loop.queue.add(key)
 
     def _sync(self, key: str) -> float | None:
@@ -178,15 +205,16 @@ class ReplicasController:
         if owner is None:
             self._expectations.forget(key)
             return None
+        # Asked before the pods are read: a pod that the watch brings in between is then counted, never forgotten.
         satisfied = self._expectations.satisfied(key)
         now = self._clock.now()
         pods = self._claimed(owner)
-        failure: ApiError | None = None
+        failures: list[Failure] = []
         if satisfied and not is_being_deleted(owner):
-            failure = self._scale(key, owner, pods, now)
-        self._write_status(owner, pods, failure, now)
-        if failure is not None:
-            raise failure
+            failures = self._manage(key, owner, pods, now)
+        self._write_status(owner, pods, failures, now)
+        if failures:
+            raise failures[0]
         return workloads.available_in(pods, (owner.get("spec") or {}).get("minReadySeconds", 0), now)
 
     def _claimed(self, owner: Object) -> list[Object]:
@@ -194,15 +222,13 @@ class ReplicasController:
         manager = ControllerRefManager(self._client, owner, self._resource, self._kind, self._selector_of(owner))
         return manager.claim(PODS, filter(is_active, candidates(self._pods, owner)))
 
-    def _scale(self, key: str, owner: Object, pods: list[Object], now: datetime) -> ApiError | None:
+    def _manage(self, key: str, owner: Object, pods: list[Object], now: datetime) -> list[Failure]:
         decision = decide((owner.get("spec") or {}).get("replicas", 1), pods, self._related(owner, pods), now)
         if decision.create:
-            self._expectations.expect(key, creations=decision.create)
-            return self._create(key, owner, decision.create)
-        if decision.delete:
-            self._expectations.expect(key, deletions=[uid_of(pod) for pod in decision.delete])
-            return self._delete(key, owner, decision.delete)
-        return None
+            reference = workloads.controller_reference(owner, self._resource.api_version, self._kind)
+            pod = workloads.pod_from_template((owner.get("spec") or {}).get("template") or {}, owner, reference)
+            return self._pod_control.manage(key, owner, create=[pod] * decision.create)
+        return self._pod_control.manage(key, owner, delete=decision.delete)
 
     def _related(self, owner: Object, pods: list[Object]) -> list[Object]:
         """Return the pods of all owners that the same deployment controls."""
@@ -216,79 +242,29 @@ class ReplicasController:
         }
         return [pod for uid in uids for pod in self._pods.by_index("controller", f"{namespace_of(owner)}/{uid}")]
 
-    def _create(self, key: str, owner: Object, count: int) -> ApiError | None:
-        reference = workloads.controller_reference(owner, self._resource.api_version, self._kind)
-        template = (owner.get("spec") or {}).get("template") or {}
-        pod = workloads.pod_from_template(template, owner, reference)
-
-        def create() -> None:
-            made = self._client.create(PODS, pod, namespace_of(owner))
-            self._record(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
-
-        done, failure = slow_start(count, create)
-        self._expectations.created(key, count - done)
-        if isinstance(failure, OSError):
-            raise failure
-        if failure is None or namespace_is_going(failure):
-            return None
-        self._record(owner, "Warning", "FailedCreate", f"Error creating: {failure}")
-        return failure
-
-    def _delete(self, key: str, owner: Object, pods: Sequence[Object]) -> ApiError | None:
-        failed: ApiError | None = None
-        for pod in pods:
-            try:
-                there = delete(self._client, Delete.of(PODS, pod))
-            except ApiError as error:
-                self._expectations.deleted(key, uid_of(pod))
-                self._record(owner, "Warning", "FailedDelete", f"Error deleting: {error}")
-                failed = error
-                continue
-            if there:
-                self._record(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
-            else:
-                self._expectations.deleted(key, uid_of(pod))
-        return failed
-
-    def _record(self, owner: Object, event_type: str, reason: str, message: str) -> None:
-        self._recorder.event(owner, event_type, reason, message)
-
-    def _write_status(self, owner: Object, pods: list[Object], failure: ApiError | None, now: datetime) -> None:
-        status = status_of(owner, pods, str(failure) if failure else "", now)
+    def _write_status(self, owner: Object, pods: list[Object], failures: list[Failure], now: datetime) -> None:
+        status = status_of(owner, pods, self._message(owner, pods, failures), now, self._terminating(owner))
         changed = workloads.merged_status(owner, status)
         if changed is None:
             return
         self._client.update(self._resource, changed, namespace_of(owner), subresource="status")
 
+    @staticmethod
+    def _message(owner: Object, pods: list[Object], failures: list[Failure]) -> str:
+        if not failures:
+            return ""
+        too_many = len(pods) > (owner.get("spec") or {}).get("replicas", 1)
+        return f"unable to delete pods: {failures[0]}" if too_many else str(failures[0])
 
-__all__ = ["Decision", "ReplicasController", "decide", "status_of"]
-
-
-def slow_start(count: int, attempt: Callable[[], None]) -> tuple[int, ApiError | OSError | None]:
-    """Call `attempt` `count` times, in batches of 1, 2, 4, …, each batch on several threads.
-
-    A mistake that meets every attempt costs a few of them, not hundreds.
-    Source: kubernetes ``pkg/controller/replicaset/replica_set.go`` (slowStartBatch).
-
-    Returns:
-        How many attempts went well; and the first failure of the batch after which the rest was left undone, if any.
-    """
-    done, batch = 0, 1
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="slow-start") as pool:
-        while done < count:
-            size = min(batch, count - done)
-            outcomes = [_outcome(attempt)] if size == 1 else list(pool.map(_outcome, [attempt] * size))
-            failures = [failure for failure in outcomes if failure is not None]
-            done += size - len(failures)
-            if failures:
-                return done, failures[0]
-            batch *= 2
-    return done, None
+    def _terminating(self, owner: Object) -> int | None:
+        """Return how many of the owner's pods are being deleted and have not ended yet; None where it is not shown."""
+        if not self._shows_terminating:
+            return None
+        selector = self._selector_of(owner)
+        return sum(
+            is_being_deleted(pod) and not is_terminal(pod) and selector.matches(labels_of(pod))
+            for pod in self._pods.by_index("controller", f"{namespace_of(owner)}/{uid_of(owner)}")
+        )
 
 
-def _outcome(attempt: Callable[[], None]) -> ApiError | OSError | None:
-    try:
-        attempt()
-    except (ApiError, OSError) as failure:
-        return failure
-    return None
+__all__ = ["BURST_REPLICAS", "Decision", "ReplicasController", "decide", "status_of"]

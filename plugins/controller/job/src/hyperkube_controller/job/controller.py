@@ -9,8 +9,8 @@ from hyperkube_controller.job.decision import Decision, NewPod, decide
 from hyperkube_controller.job.failed_indexes import failure_annotations, has_limit_per_index
 from hyperkube_controller.job.pods import COMPLETION_INDEX, FINALIZER, is_managed_elsewhere
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
+from hyperkube_lib.pod_control import PodControl
 
-from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations, Written
 from hyperkube.client.reconcile import ReconcileLoop
@@ -19,12 +19,13 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.resources import JOBS, PODS
 from hyperkube.kinds.workloads import label_selector_of
-from hyperkube.machinery.errors import ApiError, NotFound
+from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
     has_finalizer,
     is_being_deleted,
+    key_of,
     metadata,
     name_of,
     namespace_of,
@@ -53,6 +54,7 @@ class Job(Plugin):
         clock = self.context.clock
         self._recorder = EventRecorder(self.client, clock, "job-controller")
         self._expectations = Expectations(clock)
+        self._pod_control = PodControl(self.client, self._recorder, self._expectations)
         self._written = Written()
         self._backoff: dict[str, tuple[str, BackoffRecord]] = {}
         self._jobs = self.informers.informer(JOBS)
@@ -66,6 +68,7 @@ class Job(Plugin):
             workers=self.settings(Settings).concurrent_job_syncs,
         )
         self._loop.watch(self._jobs)
+        self._jobs.add_handler(on_delete=lambda job: self._expectations.forget(key_of(job)))
         self._pods.add_handler(self._pod_added, self._pod_updated, self._pod_gone)
         watch_orphans(self._loop, self._pods, self._jobs, label_selector_of)
         return self._loop
@@ -79,7 +82,7 @@ class Job(Plugin):
     def _pod_added(self, pod: Object) -> None:
         key = self._job_key(pod)
         if key:
-            self._expectations.created(key)
+            self._expectations.creation_observed(key)
             self._loop.queue.add(key)
 
     def _pod_updated(self, old: Object, new: Object) -> None:
@@ -92,7 +95,7 @@ class Job(Plugin):
     def _pod_gone(self, pod: Object) -> None:
         key = self._job_key(pod)
         if key:
-            self._expectations.deleted(key, uid_of(pod))
+            self._expectations.deletion_observed(key, uid_of(pod))
             self._loop.queue.add(key)
         elif controller_of(pod) is None and has_finalizer(pod, FINALIZER):
             self._release(pod)
@@ -144,15 +147,10 @@ class Job(Plugin):
             self._recorder.event(job, *event)
         for pod in decision.release:
             self._release(pod)
-        if decision.delete or decision.create:
-            uids = [uid_of(pod) for pod in decision.delete]
-            self._expectations.expect(key, creations=len(decision.create), deletions=uids)
-        for pod in decision.delete:
-            if delete(self.client, Delete.of(PODS, pod)):
-                self._recorder.event(job, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
-            else:
-                self._expectations.deleted(key, uid_of(pod))
-        self._create(key, job, decision.create)
+        pods = [pod_of(job, new) for new in decision.create]
+        failures = self._pod_control.manage(key, job, create=pods, delete=decision.delete)
+        if failures:
+            raise failures[0]
         return decision.again
 
     def _release(self, pod: Object) -> None:
@@ -162,16 +160,6 @@ class Job(Plugin):
             self.client.patch(PODS, name_of(pod), patch, namespace_of(pod))
         except NotFound:
             return  # gone, which is as good
-
-    def _create(self, key: str, job: Object, pods: list[NewPod]) -> None:
-        for position, new in enumerate(pods):
-            try:
-                made = self.client.create(PODS, pod_of(job, new), namespace_of(job))
-            except ApiError as error:
-                self._expectations.created(key, len(pods) - position)
-                self._recorder.event(job, "Warning", "FailedCreate", f"Error creating: {error}")
-                raise
-            self._recorder.event(job, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
 
 
 def pod_of(job: Object, new: NewPod) -> Object:

@@ -13,8 +13,8 @@ from hyperkube_controller.job.backoff import BackoffRecord
 from hyperkube_controller.job.failed_indexes import has_limit_per_index, split_by_backoff
 from hyperkube_controller.job.pods import index_of, is_indexed, only_replaces_failed, valid_index
 from hyperkube_controller.job.tally import Tally
+from hyperkube_lib.pod_control import deletion_order
 
-from hyperkube.kinds.workloads import deletion_order
 from hyperkube.machinery.objects import Object, uid_of
 
 BURST = 500

@@ -1,0 +1,74 @@
+"""Creating and deleting the pods of an owner, so that its expectations hold whatever happens to the requests.
+
+Sources: kubernetes ``pkg/controller/controller_utils.go`` (RealPodControl) and
+``pkg/controller/replicaset/replica_set.go`` (manageReplicas).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hyperkube_lib.pod_control.slow_start import Failure, all_at_once, slow_start_batch
+
+from hyperkube.client.actions import Delete, delete
+from hyperkube.client.client import Client
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.expectations import Expectations
+from hyperkube.client.reconcile import namespace_is_going
+from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.errors import ApiError, Conflict
+from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
+
+
+class PodControl:
+    """Carries out what a controller decided about the pods of one owner; thread-safe."""
+
+    def __init__(self, client: Client, recorder: EventRecorder, expectations: Expectations) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._expectations = expectations
+
+    def manage(
+        self, key: str, owner: Object, *, create: Sequence[Object] = (), delete: Sequence[Object] = ()
+    ) -> list[Failure]:
+        """Create pods in slow-start batches, then delete others; record an event about the owner for each.
+
+        The expectations are set before the first request, since the watch may be faster than the answer. What was not
+        requested, was refused or got no answer is no longer expected: an expectation that nothing fulfils would stop
+        the owner's syncs for five minutes. (A pod of a request that got no answer may be there all the same: then the
+        watch shows it, and the next sync counts it.)
+
+        Returns:
+            What failed; nothing when only the namespace is being deleted.
+        """
+        if not create and not delete:
+            return []
+        self._expectations.expect(key, creations=len(create), deletions=[uid_of(pod) for pod in delete])
+        successes, failures = slow_start_batch(create, lambda pod: self._create(owner, pod))
+        self._expectations.creation_observed(key, len(create) - successes)
+        failures += all_at_once(delete, lambda pod: self._delete(key, owner, pod))
+        return [failure for failure in failures if isinstance(failure, OSError) or not namespace_is_going(failure)]
+
+    def _create(self, owner: Object, pod: Object) -> None:
+        try:
+            made = self._client.create(PODS, pod, namespace_of(owner))
+        except (ApiError, OSError) as error:
+            if isinstance(error, OSError) or not namespace_is_going(error):
+                self._recorder.event(owner, "Warning", "FailedCreate", f"Error creating: {error}")
+            raise
+        self._recorder.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(made)}")
+
+    def _delete(self, key: str, owner: Object, pod: Object) -> None:
+        try:
+            was_there = delete(self._client, Delete.of(PODS, pod))
+        except Conflict:
+            was_there = False  # another pod has the name by now: this one is gone
+        except (ApiError, OSError) as error:
+            # No event of the watch will lower the expectation.
+            self._expectations.deletion_observed(key, uid_of(pod))
+            self._recorder.event(owner, "Warning", "FailedDelete", f"Error deleting: {error}")
+            raise
+        if was_there:
+            self._recorder.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+        else:
+            self._expectations.deletion_observed(key, uid_of(pod))
