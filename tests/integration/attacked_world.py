@@ -73,7 +73,7 @@ ROLES = {
 
 @dataclass(frozen=True)
 class Call:
-    """A request: a credential's name (or a token), method, path as sent, body, and more headers."""
+    """A request: a credential's name (or a token), method, path as sent, body, and more headers (a tuple: several lines)."""
 
     who: str
     method: str
@@ -179,7 +179,8 @@ class World:
         try:
             connection.putrequest(call.method, call.path, skip_host=False, skip_accept_encoding=True)
             for name, value in headers.items():
-                connection.putheader(name, value)
+                for line in value if isinstance(value, tuple) else (value,):
+                    connection.putheader(name, line)
             if body is not None:
                 connection.putheader("Content-Length", str(len(body)))
             connection.endheaders(body)

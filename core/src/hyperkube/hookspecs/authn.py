@@ -7,7 +7,7 @@ asked, and only when none succeeds the request is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -23,7 +23,7 @@ class Credentials:
         token: the bearer token (from the header or the WebSocket sub-protocol), or empty.
         basic: (user, password) of basic authentication, or None.
         certificate: the DER client certificate chain, not yet verified, leaf first; empty without one.
-        headers: the request's headers, lower-case names, for front proxies.
+        headers: the values of the request's headers, one per line, by lower-case names, for front proxies.
         audiences: what a token must be meant for; empty means the server's own.
         path: what is asked for, where it decides whether anonymous requests are allowed; empty for reviews.
     """
@@ -31,7 +31,7 @@ class Credentials:
     token: str = ""
     basic: tuple[str, str] | None = None
     certificate: tuple[bytes, ...] = ()
-    headers: Mapping[str, str] | None = None
+    headers: Mapping[str, Sequence[str]] | None = None
     audiences: tuple[str, ...] = ()
     path: str = ""
 

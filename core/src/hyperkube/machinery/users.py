@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from urllib.parse import unquote
 
 ANONYMOUS = "system:anonymous"
 AUTHENTICATED_GROUP = "system:authenticated"
@@ -36,6 +38,11 @@ def service_account(namespace: str, name: str, uid: str = "") -> UserInfo:
         uid,
         (SERVICE_ACCOUNTS_GROUP, f"{SERVICE_ACCOUNTS_GROUP}:{namespace}", AUTHENTICATED_GROUP),
     )
+
+
+def unescape_extra_key(key: str) -> str:
+    """Return the key of an extra value that a header's name carries; one that is escaped wrongly stays as it is."""
+    return key if re.search("%(?![0-9A-Fa-f]{2})", key) else unquote(key, errors="backslashreplace")
 
 
 def node(name: str) -> UserInfo:

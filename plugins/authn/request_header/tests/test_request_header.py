@@ -11,10 +11,10 @@ from hyperkube.testing.contracts.authn import AuthnContract
 AUTHORITY = issue("proxy-ca", authority=True)
 PROXY = issue("front-proxy", by=AUTHORITY)
 HEADERS = {
-    "x-remote-user": "alice",
-    "x-remote-group": "dev, ops",
-    "x-remote-extra-acme.com%2fproject": "p1",
-    "x-other": "y",
+    "x-remote-user": ("alice",),
+    "x-remote-group": ("dev", "ops"),
+    "x-remote-extra-acme.com%2fproject": ("p1",),
+    "x-other": ("y",),
 }
 
 

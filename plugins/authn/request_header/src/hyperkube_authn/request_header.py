@@ -9,24 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote
 
 from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized
-from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo, unescape_extra_key
 from hyperkube.plugin import Plugin, PluginContext
 
+Headers = Mapping[str, Sequence[str]]
+"""The values of headers, one per line: a comma in one is part of a name."""
 
-def _first(headers: Mapping[str, str], names: Sequence[str]) -> str:
-    return next((headers[name] for name in names if headers.get(name)), "")
 
-
-def _values(text: str) -> list[str]:
-    """Return the values of a header that came several times, joined by commas."""
-    return [value.strip() for value in text.split(",") if value.strip()]
+def _first(headers: Headers, names: Sequence[str]) -> str:
+    """Return the first line of the first header that is there and not empty."""
+    return next((headers[name][0] for name in names if name in headers and headers[name][0]), "")
 
 
 def _lower(names: Sequence[str]) -> tuple[str, ...]:
@@ -67,7 +65,7 @@ class RequestHeader(Plugin):
         if self._authorities is None or not name or not credentials.certificate:
             return None
         self._verify(self._authorities, credentials)
-        groups = [group for header in self._groups for group in _values(headers.get(header, ""))]
+        groups = [group for header in self._groups for group in headers.get(header, ()) if group]
         if AUTHENTICATED_GROUP not in groups:
             groups.append(AUTHENTICATED_GROUP)
         user = UserInfo(name, _first(headers, self._uids), tuple(groups), self._extra(headers))
@@ -84,11 +82,12 @@ class RequestHeader(Plugin):
         if self._allowed and not self._allowed.intersection(names):
             raise Unauthorized
 
-    def _extra(self, headers: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    def _extra(self, headers: Headers) -> Mapping[str, tuple[str, ...]]:
         """Return the values of all headers with an extra prefix, by what follows it, percent-decoded."""
-        return {
-            unquote(header[len(prefix) :]).lower(): tuple(_values(value))
-            for header, value in headers.items()
-            for prefix in self._prefixes
-            if header.startswith(prefix) and len(header) > len(prefix)
-        }
+        found: dict[str, tuple[str, ...]] = {}
+        for prefix in self._prefixes:
+            for header, values in headers.items():
+                if header.startswith(prefix):
+                    key = unescape_extra_key(header[len(prefix) :])
+                    found[key] = (*found.get(key, ()), *values)
+        return found

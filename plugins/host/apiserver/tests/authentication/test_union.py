@@ -49,8 +49,8 @@ def test_an_identity_is_remembered_for_its_time():
 
 def test_the_certificate_of_a_proxy_does_not_say_who_asks():
     def by_header(credentials):
-        name = (credentials.headers or {}).get("x-remote-user")
-        return Authenticated(UserInfo(name)) if name else None
+        lines = (credentials.headers or {}).get("x-remote-user")
+        return Authenticated(UserInfo(lines[0])) if lines else None
 
     authentication = Authentication([by_header, names("proxy", 60)], FakeClock(), proxy_headers=["X-Remote-User"])
     proxy = (b"certificate",)
@@ -67,7 +67,14 @@ def test_the_certificate_of_a_proxy_does_not_say_who_asks():
         ({"authorization": "bearer t"}, Credentials(token="t")),
         ({"authorization": "Basic YTpi"}, Credentials(basic=("a", "b"))),
         ({"authorization": "Basic !"}, Credentials()),
-        ({"sec_websocket_protocol": "v4, base64url.bearer.authorization.k8s.io.dA"}, Credentials(token="t")),
+        (
+            {
+                "connection": "keep-alive, Upgrade",
+                "upgrade": "websocket",
+                "sec_websocket_protocol": "v4, base64url.bearer.authorization.k8s.io.dA",
+            },
+            Credentials(token="t"),
+        ),
     ],
     ids=repr,
 )

@@ -242,6 +242,22 @@ def test_a_command_can_be_run_with_its_output(rig):
     assert body(ask(rig, "/run/default/p/c?cmd=echo+hello", "POST")) == (200, "hello\n")
 
 
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/run/default/p/c?cmd=echo+hello"),
+        ("HEAD", "/run/default/p/c?cmd=echo+hello"),
+        ("GET", "//run/default/p/c?cmd=echo+hello"),
+        ("PUT", "/exec/default/p/c?command=echo&output=1"),
+        ("POST", "/pods"),
+        ("DELETE", "/logs/"),
+        ("POST", "/containerLogs/default/p/c"),
+    ],
+)
+def test_a_route_answers_to_its_own_methods_alone(rig, method, path):
+    assert body(ask(rig, path, method)) == (405, "405: Method Not Allowed")
+
+
 def test_statistics_show_pods_and_node(rig):
     start(rig, "sleep 1000")
 

@@ -24,6 +24,7 @@ class HttpRequest:
     Attributes:
         path: percent-decoded; `raw_path` as sent, without the query.
         headers: lower-case names; a repeated header's values are joined with a comma and a blank.
+        repeated: the values of those that came on several lines, one per line; None where none did.
         certificate: DER of the client's certificate chain, leaf first, checked against no CA yet.
         user: set by the in-process transport only: who calls, past authentication.
         peer: the client's address and port.
@@ -39,6 +40,15 @@ class HttpRequest:
     peer: tuple[str, int] = ("", 0)
     secure: bool = True
     user: UserInfo | None = None
+    repeated: Mapping[str, Sequence[str]] | None = None
+
+    def lines(self) -> dict[str, Sequence[str]]:
+        """Return the values of all headers, one per line: what says who acts may contain commas, and UTF-8.
+
+        Bytes that are no UTF-8 are shown as escapes, so that two names never become one.
+        """
+        several = self.repeated or {}
+        return {name: tuple(map(_as_utf8, several.get(name, (value,)))) for name, value in self.headers.items()}
 
     def query(self) -> dict[str, list[str]]:
         """Return the query parameters, decoded; parse once and keep the result."""
@@ -46,6 +56,11 @@ class HttpRequest:
         for key, value in parse_qsl(self.query_string, keep_blank_values=True):
             values.setdefault(key, []).append(value)
         return values
+
+
+def _as_utf8(value: str) -> str:
+    value = value.strip(" \t")
+    return value if value.isascii() else value.encode("latin-1", "replace").decode(errors="backslashreplace")
 
 
 @dataclass(slots=True, kw_only=True)

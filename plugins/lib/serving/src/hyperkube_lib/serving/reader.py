@@ -41,6 +41,7 @@ class RequestReader(asyncio.Protocol):
         self._url = b""
         self._method = ""
         self._headers: dict[str, str] = {}
+        self._repeated: dict[str, list[str]] | None = None
         self._head_bytes = 0
         self._incoming: Incoming | None = None
         self._body: list[bytes] = []
@@ -69,6 +70,7 @@ class RequestReader(asyncio.Protocol):
         """A request begins."""
         self._url = b""
         self._headers = {}
+        self._repeated = None
         self._since = self.service.now
 
     def on_url(self, url: bytes) -> None:
@@ -85,6 +87,9 @@ class RequestReader(asyncio.Protocol):
                 names[name] = key
         headers = self._headers
         if key in headers:
+            if self._repeated is None:
+                self._repeated = {}
+            self._repeated.setdefault(key, [headers[key]]).append(value.decode("latin-1"))
             separator = "; " if key == "cookie" else ", "
             headers[key] = f"{headers[key]}{separator}{value.decode('latin-1')}"
         else:
@@ -108,6 +113,7 @@ class RequestReader(asyncio.Protocol):
             certificate=self._certificate,
             peer=self._peer,
             secure=self._secure,
+            repeated=self._repeated,
         )
         incoming = Incoming(request, keep_alive=parser.should_keep_alive())
         incoming.http_1_0 = parser.get_http_version() == "1.0"

@@ -60,6 +60,8 @@ def _over_websocket(
     known: tuple[str, ...]
     if isinstance(answer, StreamResponse | RelayUpgrade):
         known = answer.websocket_protocols
+        if not known and len(offered := websocket.offered_protocols(request)) == 1:
+            known = tuple(offered)  # what takes none agrees to any one, and means nothing by it
     elif isinstance(answer, ExecUpgrade):
         known = websocket.CHANNELS
     else:
@@ -72,7 +74,8 @@ def _over_websocket(
         offered = websocket.offered_protocols(request)
         return plain(403, f"none of the sub-protocols {offered!r} is known here, use one of {list(known)!r}")
     if isinstance(answer, StreamResponse):
-        _watch(connection, greeting, answer, text=None if "binary" in protocol else websocket.as_text)
+        binary = protocol in answer.websocket_protocols and "binary" in protocol
+        _watch(connection, greeting, answer, text=None if binary else websocket.as_text)
     elif isinstance(answer, RelayUpgrade):
         _relayed_body(connection, incoming, greeting, answer, text="base64" in protocol)
     elif isinstance(answer, ExecUpgrade):

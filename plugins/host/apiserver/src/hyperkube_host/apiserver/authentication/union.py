@@ -26,16 +26,16 @@ _CACHE_MAX = 10_000
 
 def credentials_of(request: HttpRequest) -> Credentials:
     """Return what a request offers as proof of identity."""
-    headers = request.headers
+    headers = request.lines()
     token, basic = "", None
-    authorization = headers.get("authorization", "").strip()
+    authorization = headers.get("authorization", ("",))[0]
     scheme, _, rest = authorization.partition(" ")
     if scheme.lower() == "bearer":
         token = rest.partition(" ")[0]
     elif scheme.lower() == "basic":
         basic = _basic(rest.strip())
-    if not token and "sec-websocket-protocol" in headers:
-        token = _socket_token(headers["sec-websocket-protocol"])
+    if not token and _is_websocket(request):
+        token = _socket_token(request.headers["sec-websocket-protocol"])
     return Credentials(token=token, basic=basic, certificate=request.certificate, headers=headers, path=request.path)
 
 
@@ -55,16 +55,29 @@ def _basic(text: str) -> tuple[str, str] | None:
     return (name, password) if colon else None
 
 
+def _is_websocket(request: HttpRequest) -> bool:
+    headers = request.headers
+    if "sec-websocket-protocol" not in headers or headers.get("upgrade", "").lower() != "websocket":
+        return False
+    return "upgrade" in (word.strip() for word in headers.get("connection", "").lower().split(","))
+
+
 def _socket_token(protocols: str) -> str:
-    for protocol in protocols.split(","):
-        name = protocol.strip()
-        if name.startswith(_SOCKET_TOKEN):
-            text = name.removeprefix(_SOCKET_TOKEN)
-            try:
-                return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
-            except (binascii.Error, UnicodeDecodeError):
-                return ""
-    return ""
+    """Return the token among the sub-protocols, which stands beside one that the connection is to speak.
+
+    One that breaks the rules is no missing token: it is returned as it stands, and no authenticator knows it.
+    Source: kubernetes apiserver ``pkg/authentication/request/websocket/protocol.go``.
+    """
+    names = [protocol.strip() for protocol in protocols.split(",")]
+    tokens = [name.removeprefix(_SOCKET_TOKEN) for name in names if name.startswith(_SOCKET_TOKEN)]
+    if not tokens or (len(tokens) == 1 and not tokens[0]):
+        return ""
+    if len(tokens) > 1 or len(names) == 1:
+        return _SOCKET_TOKEN
+    try:
+        return base64.b64decode(tokens[0] + "=" * (-len(tokens[0]) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return _SOCKET_TOKEN
 
 
 class Authentication:
@@ -155,13 +168,15 @@ class Authentication:
         if known is None or self._is_proxied(request):
             return None
         user, until = known
+        if user.name == ANONYMOUS and "sec-websocket-protocol" in request.headers:
+            return None  # a token may stand there, which the key of the memory does not hold
         return user if until > self._clock.monotonic() else None
 
     def _is_proxied(self, request: HttpRequest) -> bool:
         return bool(request.certificate) and any(name in request.headers for name in self._proxy_headers)
 
     def _remember(self, request: HttpRequest, user: UserInfo, seconds: float) -> None:
-        if request.headers.get("sec-websocket-protocol") or self._is_proxied(request):
+        if request.repeated or request.headers.get("sec-websocket-protocol") or self._is_proxied(request):
             return
         # The lock is for writers: clearing and adding are two steps. Readers need none, as they look up once.
         with self._lock:

@@ -138,7 +138,7 @@ class ApiHandler:
             api.warn(_MISPLACED_TOKEN)
         if self.audit is not None:
             self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
-        acting = self._impersonation.act_as(request.headers, user, lambda: api.info.attributes(user))
+        acting = self._impersonation.act_as(request, user, lambda: api.info.attributes(user))
         api.user = acting.user
         if api.audit_event is not None and api.user is not user:
             api.audit_event.acting_as, api.audit_event.constraint = acting.user, acting.constraint

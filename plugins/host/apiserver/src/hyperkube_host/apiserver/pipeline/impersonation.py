@@ -11,11 +11,11 @@ impersonation.go); the gate ConstrainedImpersonation is on since 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from urllib.parse import unquote
 
 from hyperkube_host.apiserver.authorization.union import Authorization, refusal
+from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.aggregate import aggregate
@@ -32,6 +32,7 @@ from hyperkube.machinery.users import (
     SERVICE_ACCOUNTS_GROUP,
     UNAUTHENTICATED_GROUP,
     UserInfo,
+    unescape_extra_key,
 )
 
 _USER, _UID, _GROUP, _EXTRA = "impersonate-user", "impersonate-uid", "impersonate-group", "impersonate-extra-"
@@ -73,11 +74,11 @@ class Impersonation:
         self._modes: tuple[_Mode | None, ...] = (*_MODES, None) if constrained else (None,)
         self._worked: dict[str, int] = {}
 
-    def act_as(self, headers: Mapping[str, str], requester: UserInfo, attributes: Callable[[], Attributes]) -> Acting:
+    def act_as(self, request: HttpRequest, requester: UserInfo, attributes: Callable[[], Attributes]) -> Acting:
         """Return whom a request acts as: the requester unless it names another user.
 
         Args:
-            headers: the request's.
+            request: what came in.
             requester: who sent it.
             attributes: returns what it asks for.
 
@@ -85,9 +86,9 @@ class Impersonation:
             BadRequest: a group, uid or extra value without a user.
             Forbidden: `requester` may not act so.
         """
-        if not any(header.startswith("impersonate-") for header in headers):
+        if not any(header.startswith("impersonate-") for header in request.headers):
             return Acting(requester)
-        wanted = _wanted(headers)
+        wanted = _wanted(request.lines())
         if not wanted.name:
             if not (wanted.uid or wanted.groups or wanted.extra):
                 return Acting(requester)
@@ -186,16 +187,14 @@ class Impersonation:
             raise refusal(question, decision.reason)
 
 
-def _wanted(headers: Mapping[str, str]) -> UserInfo:
-    """Return the user that the headers name, as they name it."""
-    extra = {
-        unquote(header[len(_EXTRA) :]): _values(value) for header, value in headers.items() if header.startswith(_EXTRA)
-    }
-    return UserInfo(headers.get(_USER, ""), headers.get(_UID, ""), _values(headers.get(_GROUP, "")), extra)
-
-
-def _values(text: str) -> tuple[str, ...]:
-    return tuple(value for value in text.split(", ") if value)
+def _wanted(lines: Mapping[str, Sequence[str]]) -> UserInfo:
+    """Return the user that the headers name, as they name it: each line is one value, with its commas."""
+    extra: dict[str, tuple[str, ...]] = {}
+    for header, values in lines.items():
+        if header.startswith(_EXTRA):
+            key = unescape_extra_key(header[len(_EXTRA) :])
+            extra[key] = (*extra.get(key, ()), *values)
+    return UserInfo(lines.get(_USER, ("",))[0], lines.get(_UID, ("",))[0], tuple(lines.get(_GROUP, ())), extra)
 
 
 def _question(requester: UserInfo, verb: str, group: str, resource: str, name: str) -> Attributes:

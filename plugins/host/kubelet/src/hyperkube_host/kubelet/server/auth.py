@@ -25,6 +25,7 @@ _SUBRESOURCES = (
     ("/stats", ("stats",)),
     ("/metrics", ("metrics",)),
     ("/logs", ("log",)),
+    ("/checkpoint", ("checkpoint",)),
     ("/pods", ("pods", "proxy")),
     ("/runningpods", ("pods", "proxy")),
     ("/healthz", ("healthz", "proxy")),
@@ -33,6 +34,8 @@ _SUBRESOURCES = (
     ("/flagz", ("configz",)),
 )
 """The narrow subresource comes first, then the wide one of older roles."""
+_COMMANDS = frozenset({"exec", "attach", "run", "portForward"})
+"""What runs something or reaches into a pod: reading alone does not allow it, with whatever method it is asked for."""
 
 
 class KubeletAuth:
@@ -67,7 +70,8 @@ class KubeletAuth:
         """
         user = request.user if request.user is not None else self._authentication.authenticate(request)
         if not self._always_allows:
-            self._authorize(user, _VERBS.get(request.method, ""), subresources(request.path))
+            for verb in verbs(request.method, request.path):
+                self._authorize(user, verb, subresources(request.path))
         return user
 
     def _authorize(self, user: UserInfo, verb: str, subs: Sequence[str]) -> None:
@@ -88,6 +92,13 @@ class KubeletAuth:
                 raise InternalError(f"Authorization error ({what})") from error
         what = f"verb={verb}, resource=nodes, subresource(s)=[{' '.join(subs)}]"
         raise Forbidden(f"Forbidden (user={user.name}, {what})")
+
+
+def verbs(method: str, path: str) -> Sequence[str]:
+    """Return the verbs all of which must be allowed: a WebSocket's GET creates as SPDY's POST does."""
+    verb = _VERBS.get(method, "")
+    head = next((part for part in path.split("/") if part), "")
+    return (verb, "create") if head in _COMMANDS and verb != "create" else (verb,)
 
 
 def subresources(path: str) -> Sequence[str]:

@@ -44,6 +44,12 @@ PATHS = ("/configz", "/healthz", "/metrics", "/pods", "/runningpods", "/stats")
 """What ``/statusz`` lists."""
 _LONG = ("/exec/", "/attach/", "/portForward/", "/containerLogs/", "/run/")
 _RUN_SECONDS = 120.0
+_READ, _STREAM = frozenset({"GET"}), frozenset({"GET", "POST"})
+_METHODS = {
+    "pods": _READ, "runningpods": _READ, "stats": _READ, "logs": _READ, "containerLogs": _READ, "configz": _READ,
+    "exec": _STREAM, "attach": _STREAM, "portForward": _STREAM, "run": frozenset({"POST"}),
+}  # fmt: skip
+"""With which methods routes answer; those that are not listed answer to all."""
 Query = Mapping[str, Sequence[str]]
 
 
@@ -102,6 +108,8 @@ class KubeletHandler:
     def _route(self, request: HttpRequest) -> Answer:
         parts = [part for part in request.path.split("/") if part]
         head = parts[0] if parts else ""
+        if request.method not in _METHODS.get(head, (request.method,)):
+            raise MethodNotAllowed("405: Method Not Allowed")
         query = request.query()
         page = self._zpages.answer(request) or self.page(request.path.rstrip("/"))
         if page is not None:
