@@ -5,6 +5,7 @@ from hyperkube_host.kubelet.flags import FLAGS
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.server.auth import KubeletAuth
 from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
 
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import Forbidden, InternalError, Unauthorized
@@ -118,3 +119,24 @@ def test_a_kubelet_that_stands_alone_allows_nothing():
 
     with pytest.raises(Forbidden):
         ask(alone, token="")
+
+
+@pytest.mark.parametrize(("node", "is_known"), [("n1", True), ("n2", False)])
+def test_a_token_of_the_api_server_is_reviewed_for_this_kubelet_alone(node, is_known):
+    tokens = KubeletTokens(FakeClock())
+
+    class Reviewer(Api):
+        def create(self, resource, review):
+            if resource.resource != "tokenreviews":
+                return {"status": {"allowed": True}}
+            spec = review["spec"]
+            user = tokens.user(spec["token"], spec["audiences"])
+            return {"status": {"authenticated": user is not None, "user": {"username": "api"}, **spec}}
+
+    api = access(Reviewer())
+
+    if is_known:
+        assert ask(api, token=tokens.token(node)) == "api"
+    else:
+        with pytest.raises(Unauthorized):
+            ask(api, token=tokens.token(node))

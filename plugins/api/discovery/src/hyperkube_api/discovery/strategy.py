@@ -8,7 +8,8 @@ from __future__ import annotations
 from hyperkube_api.core.ip_warnings import ip_warnings
 from hyperkube_api.discovery.defaults import default_endpoint_slice
 from hyperkube_api.discovery.validation import validate_endpoint_slice
-from hyperkube_api.meta.validation import LOOPBACK_GATE, unchanged
+from hyperkube_api.meta.loopback import KnownEndpoints, loopback_rule, target_of
+from hyperkube_api.meta.validation import unchanged
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import ROOT, FieldError
@@ -53,9 +54,17 @@ class EndpointSliceStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check addresses and ports."""
-        return validate_endpoint_slice(obj, loopback=call.gates.get(LOOPBACK_GATE, False))
+        return validate_endpoint_slice(obj, loopback=loopback_rule(call))
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check as on creation, and that the kind of addresses stayed."""
         kept = unchanged(ROOT.child("addressType"), obj.get("addressType"), old.get("addressType"))
-        return kept or validate_endpoint_slice(obj, loopback=call.gates.get(LOOPBACK_GATE, False))
+        return kept or validate_endpoint_slice(obj, loopback=loopback_rule(call, lambda: _known(old)))
+
+
+def _known(endpoint_slice: Object) -> KnownEndpoints:
+    return {
+        target_of(endpoint, address)
+        for endpoint in endpoint_slice.get("endpoints") or ()
+        for address in endpoint.get("addresses") or ()
+    }

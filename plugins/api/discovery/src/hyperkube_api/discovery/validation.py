@@ -6,7 +6,10 @@ Source: kubernetes pkg/apis/discovery/validation/validation.go.
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
+from functools import partial
 
+from hyperkube_api.meta.loopback import LoopbackRule, never_loopback
 from hyperkube_api.meta.validation import by_rule, endpoint_address, ip_address, labels
 
 from hyperkube.machinery import names
@@ -27,8 +30,8 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 MAX_ENDPOINTS, MAX_ADDRESSES, MAX_PORTS, MAX_HINTS, MAX_TOPOLOGY = 1000, 100, 20000, 8, 16
 
 
-def validate_endpoint_slice(obj: Object, *, loopback: bool = False) -> list[FieldError]:
-    """Check an endpoint slice; `loopback`: the machine's own addresses are allowed."""
+def validate_endpoint_slice(obj: Object, *, loopback: LoopbackRule = never_loopback) -> list[FieldError]:
+    """Check an endpoint slice; `loopback`: which of the machine's own addresses are allowed."""
     kind = obj.get("addressType") or ""
     at = ROOT.child("addressType")
     errors: list[FieldError] = []
@@ -40,7 +43,7 @@ def validate_endpoint_slice(obj: Object, *, loopback: bool = False) -> list[Fiel
     return errors + _ports(obj.get("ports") or [])
 
 
-def _endpoints(endpoints: list[Object], kind: str, *, loopback: bool) -> list[FieldError]:
+def _endpoints(endpoints: list[Object], kind: str, *, loopback: LoopbackRule) -> list[FieldError]:
     path = ROOT.child("endpoints")
     if len(endpoints) > MAX_ENDPOINTS:
         return [too_many(path, len(endpoints), MAX_ENDPOINTS)]
@@ -51,7 +54,7 @@ def _endpoints(endpoints: list[Object], kind: str, *, loopback: bool) -> list[Fi
     ]
 
 
-def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: bool) -> list[FieldError]:
+def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: LoopbackRule) -> list[FieldError]:
     addresses, at = endpoint.get("addresses") or [], path.child("addresses")
     errors: list[FieldError] = []
     if not addresses:
@@ -59,7 +62,7 @@ def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: bool) -> lis
     elif len(addresses) > MAX_ADDRESSES:
         errors.append(too_many(at, len(addresses), MAX_ADDRESSES))
     for index, address in enumerate(addresses):
-        errors += _address(at, at.index(index), address, kind, loopback=loopback)
+        errors += _address(at, at.index(index), address, kind, loopback=partial(loopback, endpoint))
     if endpoint.get("nodeName") is not None:
         errors += by_rule(path.child("nodeName"), endpoint["nodeName"], names.dns1123_subdomain)
     topology = endpoint.get("deprecatedTopology") or {}
@@ -71,7 +74,7 @@ def _endpoint(path: Path, endpoint: Object, kind: str, *, loopback: bool) -> lis
     return errors + _hints(path.child("hints"), endpoint.get("hints") or {})
 
 
-def _address(whole: Path, path: Path, address: str, kind: str, *, loopback: bool) -> list[FieldError]:
+def _address(whole: Path, path: Path, address: str, kind: str, *, loopback: Callable[[str], bool]) -> list[FieldError]:
     """Check an address; one of the wrong family is reported at the list."""
     if kind == "FQDN":
         return _domain(path, address)

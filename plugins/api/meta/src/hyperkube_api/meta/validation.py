@@ -203,12 +203,8 @@ def _without_zeros(text: str) -> str | None:
     return ".".join(str(int(part)) for part in parts)
 
 
-LOOPBACK_GATE = "AllowLoopbackEndpoints"
-"""The gate under which endpoints may be on the machine's own addresses: where pods are processes of this machine."""
-
-
-def endpoint_address(path: Path, text: str, *, loopback: bool = False) -> list[FieldError]:
-    """Check that an IP address can be that of an endpoint: none of the special ranges, unless `loopback` is allowed."""
+def endpoint_address(path: Path, text: str, *, loopback: Callable[[str], bool] | None = None) -> list[FieldError]:
+    """Check that an IP address can be that of an endpoint: of no special range, except what `loopback` allows."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -216,7 +212,7 @@ def endpoint_address(path: Path, text: str, *, loopback: bool = False) -> list[F
     errors: list[FieldError] = []
     if address.is_unspecified:
         errors.append(invalid(path, text, f"may not be unspecified ({text})"))
-    if address.is_loopback and not loopback:
+    if address.is_loopback and not (loopback is not None and loopback(text)):
         errors.append(invalid(path, text, "may not be in the loopback range (127.0.0.0/8, ::1/128)"))
     if address.is_link_local:
         errors.append(invalid(path, text, "may not be in the link-local range (169.254.0.0/16, fe80::/10)"))

@@ -210,9 +210,9 @@ FLAGS = (
     *section(
         "Kubelets",
         Flag("kubelet-port", INT, 10250, "port of kubelets that publish none", accepted=False),
-        Flag("kubelet-https", BOOL, True, "HTTPS to kubelets"),
-        Flag("kubelet-timeout", DURATION, "5s", "timeout of calls to kubelets"),
-        Flag("kubelet-client-certificate", STRING, "", "certificate to show kubelets"),
+        Flag("kubelet-https", BOOL, True, "HTTPS to kubelets; without it they are not told who asks"),
+        Flag("kubelet-timeout", DURATION, "5s", "how long a connection to a kubelet may take"),
+        Flag("kubelet-client-certificate", STRING, "", "certificate to show kubelets; else they are shown a token"),
         Flag("kubelet-client-key", STRING, "", "its private key"),
         Flag("kubelet-certificate-authority", STRING, "", "CA of the kubelets' certificates"),
         Flag(

@@ -195,13 +195,15 @@ class ControlPlaneOptions(_Record):
 
 
 class KubeletOptions(_Record):
-    """How kubelets are reached."""
+    """How kubelets are reached; times in seconds."""
 
     kubelet_certificate_authority: str
     kubelet_client_certificate: str
     kubelet_client_key: str
+    kubelet_https: bool
     kubelet_port: int
     kubelet_preferred_address_types: tuple[str, ...]
+    kubelet_timeout: float
 
 
 class AggregationOptions(_Record):

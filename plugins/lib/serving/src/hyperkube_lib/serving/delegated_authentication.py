@@ -8,6 +8,8 @@ Source: kubernetes apiserver ``pkg/authentication/authenticatorfactory/delegatin
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, user_of
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.expiring_cache import ExpiringCache
@@ -16,6 +18,7 @@ from hyperkube.client.client import Client
 from hyperkube.kinds.resources import TOKEN_REVIEWS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, Unauthorized
+from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, UserInfo
 
 TOKEN_SECONDS = 10.0
@@ -32,6 +35,7 @@ class DelegatedAuthentication:
         client_ca_file: str = "",
         anonymous: bool = True,
         token_seconds: float = TOKEN_SECONDS,
+        audiences: Callable[[str], Sequence[str]] = lambda _token: (),
     ) -> None:
         """Take whom to ask.
 
@@ -41,6 +45,7 @@ class DelegatedAuthentication:
             client_ca_file: PEM authorities of client certificates; empty: certificates are not looked at.
             anonymous: whether a request without credentials is let in as ``system:anonymous``.
             token_seconds: for how long the answer about a token is good.
+            audiences: whom a token must be meant for; none for the API server's own.
 
         Raises:
             UsageError: the file cannot be read, or holds no certificate.
@@ -49,6 +54,7 @@ class DelegatedAuthentication:
         self._client = client
         self._authorities = CertificateAuthorities(client_ca_file) if client_ca_file else None
         self._anonymous = anonymous
+        self._audiences = audiences
         self._users: ExpiringCache[str, UserInfo | None] = ExpiringCache(clock, lambda _user: token_seconds)
 
     def authenticate(self, request: HttpRequest) -> UserInfo:
@@ -83,12 +89,14 @@ class DelegatedAuthentication:
             Unauthorized: the API server could not be asked.
         """
         assert self._client is not None  # noqa: S101  the only caller looks first
-        review = {"kind": "TokenReview", "apiVersion": TOKEN_REVIEWS.api_version, "spec": {"token": token}}
+        audiences = [*self._audiences(token)]
+        spec: Object = {"token": token, **({"audiences": audiences} if audiences else {})}
+        review = {"kind": "TokenReview", "apiVersion": TOKEN_REVIEWS.api_version, "spec": spec}
         try:
             status = self._client.create(TOKEN_REVIEWS, review).get("status") or {}
         except (ApiError, OSError) as error:
             raise Unauthorized from error
-        if not status.get("authenticated"):
+        if not status.get("authenticated") or not set(audiences) <= {*(status.get("audiences") or ())}:
             return None
         found = status.get("user") or {}
         extra = {key: tuple(values) for key, values in (found.get("extra") or {}).items()}

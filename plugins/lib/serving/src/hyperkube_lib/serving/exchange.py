@@ -194,6 +194,8 @@ class RelayUpgrade:
     path: str
     """With the query, percent-encoded."""
     tls: bool = True
+    connect_seconds: float = 30.0
+    """How long the connection may take."""
     ca_file: str = ""
     """Checks the server's certificate; empty, and no `ca_data` either: not checked."""
     ca_data: str = ""

@@ -26,7 +26,6 @@ from hyperkube_lib.serving.wire import LAST_CHUNK, chunk, head, refusal
 
 from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUnavailable
 
-CONNECT_TIMEOUT = 30.0
 """Seconds within which the other server must take the connection."""
 
 REFUSAL_BOUND = 2048
@@ -96,7 +95,7 @@ class Relay(asyncio.Protocol):
         target = self._target
         try:
             context = self._service.client_context(target) if target.tls else None
-            async with asyncio.timeout(CONNECT_TIMEOUT):
+            async with asyncio.timeout(target.connect_seconds):
                 await asyncio.get_running_loop().create_connection(
                     lambda: self,
                     target.host,

@@ -1,8 +1,9 @@
 """userspace: the proxier that needs nothing from the kernel but sockets.
 
 It listens on each service address itself and relays every connection to one of the backends. That works for an
-ordinary user as far as the addresses are local (all of 127.0.0.0/8 is) and the ports are not privileged; what cannot
-be bound is reported, so that the user is told the node port instead. Slower than iptables, and the client's address
+ordinary user as far as the addresses are local (all of 127.0.0.0/8 is) and the ports are not privileged; root makes
+other cluster IPs addresses of the node as long as they are served. What cannot be bound is reported, so that the user
+is told the node port instead. Slower than iptables, and the client's address
 is lost on the way; in exchange it runs anywhere.
 """
 
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 
 from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
+from hyperkube_proxier.userspace.node_addresses import NodeAddresses, remove_all
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.proxier import ServicePort, ServicePortName, UnservedPort
@@ -29,6 +31,7 @@ class UserspaceProxier:
         self._monotonic = monotonic
         self._balancers: dict[tuple[ServicePortName, bool], Balancer] = {}
         self._listeners: Listeners | None = None
+        self._addresses = NodeAddresses()
 
     def sync(self, services: Mapping[ServicePortName, ServicePort]) -> list[UnservedPort]:
         """Listen on exactly the addresses that these ports need; return the ports that could not be bound."""
@@ -50,24 +53,27 @@ class UserspaceProxier:
         if self._listeners is None:
             if not wanted:
                 return unserved
-            self._listeners = Listeners()
+            self._listeners = Listeners(self._addresses.add)
             self._listeners.start()
         failed = self._listeners.converge(wanted)
+        self._addresses.keep({address.ip for address in wanted})
         return unserved + [UnservedPort(owners[address], reason) for address, reason in failed.items()]
 
     def cleanup(self) -> None:
-        """Do what `close` does: nothing outlives the process."""
+        """Do what `close` does, and remove the addresses that a proxy which was killed has left on the node."""
         self.close()
+        remove_all()
 
     def close(self) -> None:
         """Close all listeners and connections."""
         if self._listeners is not None:
             self._listeners.close()
             self._listeners = None
+            self._addresses.keep(())
 
     def _listen_addresses(self, port: ServicePort) -> list[tuple[ListenAddress, bool]]:
         """Return where a port listens, and whether that is reached from outside the cluster."""
-        found = [(ListenAddress(port.protocol, ip, port.port), False) for ip in port.cluster_ips]
+        found = [(ListenAddress(port.protocol, ip, port.port, of_cluster=True), False) for ip in port.cluster_ips]
         found += [
             (ListenAddress(port.protocol, ip, port.port), True) for ip in (*port.external_ips, *port.load_balancer_ips)
         ]

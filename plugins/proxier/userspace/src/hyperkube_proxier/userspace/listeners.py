@@ -7,7 +7,7 @@ import contextlib
 import errno
 import socket
 import threading
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from hyperkube_proxier.userspace.balancer import Balancer
@@ -20,11 +20,12 @@ LOOP_ITERATIONS_TO_CLOSE = 3
 
 
 class ListenAddress(NamedTuple):
-    """A protocol, address and port to listen on."""
+    """A protocol, address and port to listen on; `of_cluster`: the address is a cluster IP, no machine's own."""
 
     protocol: str
     ip: str
     port: int
+    of_cluster: bool = False
 
     def __str__(self) -> str:
         return f"{self.protocol} {self.ip}:{self.port}"
@@ -80,7 +81,9 @@ class _Datagrams:
 class Listeners:
     """All listeners of one proxier; its methods are called from one thread, the loop runs on another."""
 
-    def __init__(self) -> None:
+    def __init__(self, add_address: Callable[[str], None]) -> None:
+        """Prepare; `add_address` makes a cluster IP one of this node's addresses, or raises an OSError."""
+        self._add_address = add_address
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="userspace-proxier", daemon=True)
         self._open: dict[ListenAddress, _Stream | _Datagrams] = {}
@@ -113,7 +116,7 @@ class Listeners:
                 listener.balancer = balancer
                 continue
             try:
-                bound = _bind(address)
+                bound = self._bind(address)
             except OSError as error:
                 failed[address] = _reason(address, error)
                 continue
@@ -121,6 +124,16 @@ class Listeners:
             await opened.open(bound)
             self._open[address] = opened
         return failed
+
+    def _bind(self, address: ListenAddress) -> socket.socket:
+        try:
+            return _bind(address)
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL or not address.of_cluster:
+                raise
+            with contextlib.suppress(PermissionError):  # then the address stays what it is: not available
+                self._add_address(address.ip)
+            return _bind(address)
 
     async def _close(self) -> None:
         for listener in self._open.values():
@@ -158,6 +171,11 @@ def _bind(address: ListenAddress) -> socket.socket:
 def _reason(address: ListenAddress, error: OSError) -> str:
     if error.errno == errno.EACCES:
         return f"cannot listen on {address} without privilege (ports below 1024 need it)"
+    if error.errno == errno.EADDRNOTAVAIL and address.of_cluster:
+        return (
+            f"cannot listen on {address}: the address is not one of this machine (kube-proxy adds it when it runs as"
+            " root; an ordinary user needs a --service-cluster-ip-range within 127.0.0.0/8)"
+        )
     if error.errno == errno.EADDRNOTAVAIL:
         return f"cannot listen on {address}: the address is not one of this machine"
     return f"cannot listen on {address}: {error.strerror or error}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from hyperkube_api.core.endpoints.defaults import default_endpoints
 from hyperkube_api.core.endpoints.validation import validate_endpoints
 from hyperkube_api.core.endpoints.warnings import endpoints_warnings
-from hyperkube_api.meta.validation import LOOPBACK_GATE
+from hyperkube_api.meta.loopback import KnownEndpoints, loopback_rule, target_of
 
 from hyperkube.hookspecs.api import Call, Strategy
 from hyperkube.machinery.field import FieldError
@@ -26,12 +26,21 @@ class EndpointsStrategy(Strategy):
 
     def validate(self, call: Call, obj: Object) -> list[FieldError]:
         """Check addresses and ports."""
-        return validate_endpoints(obj, loopback=call.gates.get(LOOPBACK_GATE, False))
+        return validate_endpoints(obj, loopback=loopback_rule(call))
 
     def validate_update(self, call: Call, obj: Object, old: Object) -> list[FieldError]:
         """Check addresses and ports that changed."""
-        return validate_endpoints(obj, old, loopback=call.gates.get(LOOPBACK_GATE, False))
+        return validate_endpoints(obj, old, loopback=loopback_rule(call, lambda: _known(old)))
 
     def warnings(self, call: Call, obj: Object, old: Object | None) -> list[str]:
         """Warn of addresses that are not in canonical form."""
         return endpoints_warnings(obj)
+
+
+def _known(endpoints: Object) -> KnownEndpoints:
+    return {
+        target_of(address, address.get("ip") or "")
+        for subset in endpoints.get("subsets") or ()
+        for member in ("addresses", "notReadyAddresses")
+        for address in subset.get(member) or ()
+    }

@@ -5,6 +5,10 @@ Source: kubernetes pkg/apis/core/validation (ValidateEndpoints).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
+from hyperkube_api.meta.loopback import LoopbackRule, never_loopback
 from hyperkube_api.meta.validation import NOT_IP, by_rule, endpoint_address, ip_address, loose_network
 
 from hyperkube.machinery import names
@@ -15,13 +19,15 @@ PROTOCOLS = ("SCTP", "TCP", "UDP")
 _SUBSETS = ROOT.child("subsets")
 
 
-def validate_endpoints(endpoints: Object, old: Object | None = None, *, loopback: bool = False) -> list[FieldError]:
+def validate_endpoints(
+    endpoints: Object, old: Object | None = None, *, loopback: LoopbackRule = never_loopback
+) -> list[FieldError]:
     """Check the addresses and ports of an Endpoints object, unless they are the old ones.
 
     Args:
         endpoints: the object.
         old: the object before an update.
-        loopback: whether the machine's own addresses are allowed.
+        loopback: which of the machine's own addresses are allowed.
     """
     errors: list[FieldError] = []
     for index, subset in enumerate(endpoints.get("subsets") or ()):
@@ -29,7 +35,7 @@ def validate_endpoints(endpoints: Object, old: Object | None = None, *, loopback
     return errors if old is None or old.get("subsets") != endpoints.get("subsets") else []
 
 
-def _subset(path: Path, subset: Object, *, loopback: bool) -> list[FieldError]:
+def _subset(path: Path, subset: Object, *, loopback: LoopbackRule) -> list[FieldError]:
     errors: list[FieldError] = []
     if not subset.get("addresses") and not subset.get("notReadyAddresses"):
         errors.append(required(path, "must specify `addresses` or `notReadyAddresses`"))
@@ -42,17 +48,17 @@ def _subset(path: Path, subset: Object, *, loopback: bool) -> list[FieldError]:
     return errors
 
 
-def _address(path: Path, address: Object, *, loopback: bool) -> list[FieldError]:
+def _address(path: Path, address: Object, *, loopback: LoopbackRule) -> list[FieldError]:
     text = address.get("ip") or ""
     errors = ip_address(path.child("ip"), text)
     if address.get("hostname"):
         errors += by_rule(path.child("hostname"), address["hostname"], names.dns1123_label)
     if address.get("nodeName") is not None:
         errors += by_rule(path.child("nodeName"), address["nodeName"], names.dns1123_subdomain)
-    return errors + _endpoint_address(path.child("ip"), text, loopback=loopback)
+    return errors + _endpoint_address(path.child("ip"), text, partial(loopback, address))
 
 
-def _endpoint_address(path: Path, text: str, *, loopback: bool) -> list[FieldError]:
+def _endpoint_address(path: Path, text: str, loopback: Callable[[str], bool]) -> list[FieldError]:
     """Check that an address is of no special range; one with leading zeros was reported, and was none."""
     if loose_network(f"{text}/0") is None:
         return [invalid(path, text, "must be a valid IP address")]

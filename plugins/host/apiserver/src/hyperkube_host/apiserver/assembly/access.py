@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from hyperkube_host.apiserver.assembly.foundation import Foundation
 from hyperkube_host.apiserver.authentication.authenticators import load_authn
 from hyperkube_host.apiserver.authentication.token_signer import TokenSigner
-from hyperkube_host.apiserver.authentication.union import Authentication
+from hyperkube_host.apiserver.authentication.union import Authentication, with_authenticated_group
 from hyperkube_host.apiserver.authorization.authorizers import load_authz
 from hyperkube_host.apiserver.authorization.reload import AuthorizerReloader
 from hyperkube_host.apiserver.authorization.union import ALWAYS_ALLOWED_PATHS, Authorization
 from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.plugins import hooks
+from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
 
-from hyperkube.hookspecs.authn import TakesPasswords
+from hyperkube.hookspecs.authn import Authenticated, Credentials, TakesPasswords
 from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.plugin import PluginHost
 
@@ -29,6 +30,7 @@ class Access:
         reload: takes up the authorizers of a changed ``--authorization-config``.
         explanations: why requests were refused, as far as flags have that told.
         signer: signs service-account tokens; None without a key.
+        kubelet_tokens: what the server shows kubelets.
     """
 
     authentication: Authentication
@@ -37,6 +39,14 @@ class Access:
     reload: AuthorizerReloader
     explanations: Explanations
     signer: TokenSigner | None
+    kubelet_tokens: KubeletTokens
+
+    def review(self, credentials: Credentials) -> Authenticated | None:
+        """Return whom a token under review proves; see `Authentication.review`."""
+        user = self.kubelet_tokens.user(credentials.token, credentials.audiences)
+        if user is not None:
+            return Authenticated(with_authenticated_group(user), audiences=credentials.audiences)
+        return self.authentication.review(credentials)
 
 
 def build_access(foundation: Foundation) -> Access:
@@ -67,6 +77,7 @@ def build_access(foundation: Foundation) -> Access:
         reload=AuthorizerReloader(authz, authorization, foundation.context, rules.authorization_config, clock),
         explanations=Explanations(clock, options.admission.explain_admission, reasons),
         signer=_signer(foundation),
+        kubelet_tokens=KubeletTokens(clock, options.service_accounts.service_account_signing_key_file),
     )
 
 

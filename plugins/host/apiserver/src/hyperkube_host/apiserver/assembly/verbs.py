@@ -49,6 +49,7 @@ def build_services(foundation: Foundation, model: Model, access: Access, protobu
             logger=LOGGER,
             options=options,
             api=_api_services(options, access),
+            kubelet_tokens=access.kubelet_tokens,
         )
     )
 
@@ -64,5 +65,5 @@ def _api_services(options: Options, access: Access) -> ApiServices:
         service_account_issuers=accounts.service_account_issuer,
         api_audiences=accounts.api_audiences,
         token_signer=access.signer,
-        authenticate=access.authentication.review,
+        authenticate=access.review,
     )

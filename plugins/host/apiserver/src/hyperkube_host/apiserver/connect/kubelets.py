@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import orjson
-from hyperkube_host.apiserver.options import KubeletOptions
+from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, NotFound
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, name_of
 
 DEFAULT_PORT = 10250
 _ADDRESS_TYPES = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
@@ -40,18 +40,21 @@ def port_of(node: Object, default: int = DEFAULT_PORT) -> int:
 
 
 def relay_to(
+    services: Services,
     node: Object,
     path: str,
-    options: KubeletOptions,
     *,
-    headers: Sequence[tuple[str, str]] = (),
     refusal: Callable[[int, bytes], Response] | None = None,
 ) -> RelayUpgrade:
-    """Return the answer that passes a request on to a node's kubelet.
+    """Return the answer that passes a request on to a node's kubelet, as ``--kubelet-*`` say.
+
+    Without a client certificate a token tells the kubelet who asks; never over plain HTTP.
 
     Raises:
         InternalError: the node has no usable address.
     """
+    options = services.options.kubelets
+    with_token = options.kubelet_https and not options.kubelet_client_certificate
     return RelayUpgrade(
         host=address_of(node, options.kubelet_preferred_address_types),
         port=port_of(node, options.kubelet_port),
@@ -59,7 +62,9 @@ def relay_to(
         ca_file=options.kubelet_certificate_authority,
         certificate_file=options.kubelet_client_certificate,
         key_file=options.kubelet_client_key,
-        headers=list(headers),
+        tls=options.kubelet_https,
+        connect_seconds=options.kubelet_timeout,
+        headers=[("Authorization", f"Bearer {services.kubelet_tokens.token(name_of(node))}")] if with_token else [],
         refusal=refusal,
     )
 

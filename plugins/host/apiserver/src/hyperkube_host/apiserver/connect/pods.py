@@ -45,7 +45,7 @@ def log(services: Services, request: ApiRequest, target: Target) -> Answer:
     query = {name: request.param(name) for name in (*_LOG_NUMBERS, "sinceTime", "stream") if request.param(name)}
     query |= {name: "true" for name in ("follow", "previous", "timestamps") if flag(request.query, name)}
     path = f"/containerLogs/{quote(target.namespace)}/{quote(target.name)}/{quote(container)}?{urlencode(query)}"
-    way = relay_to(node, path.rstrip("?"), services.options.kubelets, refusal=as_status)
+    way = relay_to(services, node, path.rstrip("?"), refusal=as_status)
     way.answered, way.websocket_protocols = _as_text, _LOG_PROTOCOLS
     return way
 
@@ -130,11 +130,11 @@ def stream(services: Services, request: ApiRequest, target: Target, kind: str) -
     if kind == "portforward":
         node = _host(services, target, pod)
         ports = [("port", port) for port in forwarded_ports(request)]
-        return relay_to(node, f"/portForward/{place}?{urlencode(ports)}".rstrip("?"), services.options.kubelets)
+        return relay_to(services, node, f"/portForward/{place}?{urlencode(ports)}".rstrip("?"))
     container = container_of(request, pod)
     node = _host(services, target, pod)
     query = _stream_query(request, with_command=kind == "exec")
-    return relay_to(node, f"/{kind}/{place}/{quote(container)}?{urlencode(query)}", services.options.kubelets)
+    return relay_to(services, node, f"/{kind}/{place}/{quote(container)}?{urlencode(query)}")
 
 
 def _stream_query(request: ApiRequest, *, with_command: bool) -> Sequence[tuple[str, str]]:

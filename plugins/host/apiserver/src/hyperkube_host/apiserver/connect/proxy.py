@@ -67,7 +67,7 @@ def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
     resource = target.served.spec.resource
     if resource == NODES:
         _, name, _ = split_name(target.name, "node")
-        answer: Answer = relay_to(services.objects.get(NODES, name), _path(request), services.options.kubelets)
+        answer: Answer = relay_to(services, services.objects.get(NODES, name), _path(request))
     elif resource == PODS:
         answer = _pod(services, request, target)
     else:

@@ -14,6 +14,7 @@ from hyperkube_host.apiserver.request.equivalents import ServedVersions
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder
+from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
 
 from hyperkube.hookspecs.admission import AdmissionRequest, Operation
 from hyperkube.hookspecs.api import Call
@@ -68,6 +69,7 @@ class Services:
 
     Attributes:
         api: what strategies and handlers get of the server.
+        kubelet_tokens: by which kubelets believe the server, without a client certificate.
     """
 
     registry: Registry
@@ -83,6 +85,7 @@ class Services:
     logger: logging.Logger
     options: Options
     api: ApiServices
+    kubelet_tokens: KubeletTokens
 
     def call(self, request: ApiRequest, target: Target, *, body: Object | None = None, verb: str = "") -> Call:
         """Return the request as strategies and handlers see it."""

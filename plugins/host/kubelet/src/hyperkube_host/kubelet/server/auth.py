@@ -12,6 +12,7 @@ from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
 from hyperkube_lib.serving.delegated_authorization import AccessUnknown, DelegatedAuthorization
 from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.serving.kubelet_tokens import audiences_of
 
 from hyperkube.client.client import Client
 from hyperkube.machinery.clock import Clock
@@ -55,6 +56,7 @@ class KubeletAuth:
             client_ca_file=options.server.client_ca_file,
             anonymous=options.server.anonymous,
             token_seconds=TOKEN_SECONDS,
+            audiences=lambda token: audiences_of(token, options.node.name),
         )
         self._authorization = DelegatedAuthorization(
             clock, client, allowed_seconds=ALLOWED_SECONDS, denied_seconds=DENIED_SECONDS
