@@ -1,8 +1,10 @@
 """The endpointslice controller: conditions, and as few writes as possible."""
 
 from hyperkube_controller.endpointslice import Endpointslice
+from hyperkube_controller.endpointslice.reconciler import CONTROLLER
+from hyperkube_lib.endpoints import HEADLESS, LAST_CHANGE_TRIGGER_TIME, MANAGED_BY, SERVICE_NAME
 
-from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, PODS, SERVICES
+from hyperkube.kinds.resources import ENDPOINT_SLICES, EVENTS, NODES, PODS, SERVICES
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -12,7 +14,15 @@ SERVICE = {
     "metadata": {"name": "web", "namespace": "d", "uid": "u-web"},
     "spec": {"selector": {"app": "web"}, "clusterIP": "10.0.0.1", "ports": [{"port": 80, "targetPort": 8080}]},
 }
-NODE = {"kind": "Node", "metadata": {"name": "n1", "labels": {"topology.kubernetes.io/zone": "z1"}}}
+
+
+def node(name, zone, *, cpu="4", ready="True", **labels):
+    status = {"conditions": [{"type": "Ready", "status": ready}], "allocatable": {"cpu": cpu}}
+    labels = labels | ({"topology.kubernetes.io/zone": zone} if zone else {})
+    return {"kind": "Node", "metadata": {"name": name, "labels": labels}, "status": status}
+
+
+NODE = node("n1", "z1")
 
 
 def pod(number, *, ready=True, **meta):
@@ -37,10 +47,24 @@ def rig(*pods, service=SERVICE):
     return rig
 
 
+def of_node(pod, name):
+    return {**pod, "spec": {**pod["spec"], "nodeName": name}}
+
+
+def names(slice_):
+    return [entry["targetRef"]["name"] for entry in slice_["endpoints"]]
+
+
+def flush(world):
+    world.plugins[0]._recorder.flush()
+    return sorted((event["reason"], event["message"]) for event in world.client.objects(EVENTS))
+
+
 class TestContract(ControllerContract):
     plugin = Endpointslice
 
     def populate(self, rig):
+        rig.client.seed(NODES, NODE)
         rig.client.seed(SERVICES, SERVICE)
         rig.client.seed(PODS, pod(1))
 
@@ -98,7 +122,7 @@ def test_a_change_of_one_pod_writes_one_slice():
 def test_a_service_without_pods_has_one_empty_slice():
     (slice_,) = rig().client.objects(ENDPOINT_SLICES)
 
-    assert slice_["endpoints"] == []
+    assert slice_["endpoints"] == slice_["ports"] == []
 
 
 def test_slices_that_got_empty_are_deleted():
@@ -123,3 +147,133 @@ def test_both_families_have_slices_of_their_own():
         "IPv4": ["10.1.0.1"],
         "IPv6": ["fd00::1"],
     }
+
+
+def test_a_pod_of_an_unknown_node_waits_for_it_and_the_others_do_not():
+    world = rig(pod(1), of_node(pod(2), "n2"))
+    (before,) = world.client.objects(ENDPOINT_SLICES)
+
+    world.client.seed(NODES, node("n2", "z2"))
+    world.advance(10)
+
+    assert names(before) == ["p1"]
+    assert flush(world) == [
+        (
+            "FailedToUpdateEndpointSlices",
+            "Error updating Endpoint Slices for Service d/web: skipping Pod p2 for Service d/web: Node n2 Not Found",
+        )
+    ]
+    assert names(world.client.objects(ENDPOINT_SLICES)[0]) == ["p1", "p2"]
+
+
+def test_a_service_that_publishes_all_lists_pods_of_unknown_nodes():
+    service = {**SERVICE, "spec": {**SERVICE["spec"], "publishNotReadyAddresses": True}}
+
+    (slice_,) = rig(of_node(pod(1, ready=False), "gone"), service=service).client.objects(ENDPOINT_SLICES)
+
+    assert slice_["endpoints"][0]["conditions"]["ready"] is True
+    assert "zone" not in slice_["endpoints"][0]
+
+
+def test_slices_of_an_earlier_service_of_the_name_are_deleted_not_reused():
+    world = rig()
+    (present,) = world.client.objects(ENDPOINT_SLICES)
+    old = {**present, "metadata": {**present["metadata"], "name": "web-old", "uid": "u-old"}}
+    old["metadata"]["ownerReferences"] = [{**present["metadata"]["ownerReferences"][0], "uid": "u-earlier"}]
+    world.client.seed(ENDPOINT_SLICES, old)
+
+    world.settle()
+
+    assert [each["metadata"]["name"] for each in world.client.objects(ENDPOINT_SLICES)] == [present["metadata"]["name"]]
+
+
+def test_a_placeholder_becomes_the_slice_of_the_first_pods():
+    world = rig()
+    (placeholder,) = world.client.objects(ENDPOINT_SLICES)
+    world.client.seed(PODS, pod(1))
+
+    world.settle()
+
+    (slice_,) = world.client.objects(ENDPOINT_SLICES)
+    assert slice_["metadata"]["name"] == placeholder["metadata"]["name"]
+    assert slice_["ports"] == [{"name": "", "port": 8080, "protocol": "TCP"}]
+
+
+def test_slices_bear_the_labels_of_their_service():
+    service = {**SERVICE, "metadata": {**SERVICE["metadata"], "labels": {"team": "a", HEADLESS: "", MANAGED_BY: "me"}}}
+    world = rig(pod(1), service=service)
+    (before,) = world.client.objects(ENDPOINT_SLICES)
+
+    world.client.patch(SERVICES, "web", {"metadata": {"labels": {"team": "b"}}}, "d")
+    world.settle()
+
+    (after,) = world.client.objects(ENDPOINT_SLICES)
+    assert before["metadata"]["labels"] == {"team": "a", SERVICE_NAME: "web", MANAGED_BY: CONTROLLER}
+    assert after["metadata"]["labels"] == {"team": "b", SERVICE_NAME: "web", MANAGED_BY: CONTROLLER}
+
+
+def test_a_service_without_a_cluster_address_marks_its_slices():
+    service = {**SERVICE, "spec": {**SERVICE["spec"], "clusterIP": "None"}}
+
+    slices = rig(pod(1), service=service).client.objects(ENDPOINT_SLICES)
+
+    assert {each["addressType"]: each["metadata"]["labels"][HEADLESS] for each in slices} == {"IPv4": "", "IPv6": ""}
+
+
+def test_no_slice_is_made_for_a_service_that_is_being_deleted():
+    going = {"deletionTimestamp": "2030-01-01T00:00:00Z", "finalizers": ["x"]}
+
+    world = rig(pod(1), service={**SERVICE, "metadata": {**SERVICE["metadata"], **going}})
+
+    assert world.client.objects(ENDPOINT_SLICES) == []
+
+
+def test_pods_with_other_ports_have_slices_of_their_own():
+    ports = [{"name": "http", "port": 80, "targetPort": "http", "protocol": "TCP"}]
+    service = {**SERVICE, "spec": {**SERVICE["spec"], "ports": ports}}
+    one, two = pod(1), pod(2)
+    for each, number in ((one, 8080), (two, 8081)):
+        each["spec"]["containers"] = [{"ports": [{"name": "http", "containerPort": number}]}]
+
+    slices = rig(one, two, service=service).client.objects(ENDPOINT_SLICES)
+
+    assert {each["ports"][0]["port"]: names(each) for each in slices} == {8080: ["p1"], 8081: ["p2"]}
+
+
+def test_an_ended_pod_is_not_listed():
+    ended = pod(1)
+    ended["status"]["phase"] = "Succeeded"
+
+    (slice_,) = rig(ended).client.objects(ENDPOINT_SLICES)
+
+    assert slice_["endpoints"] == []
+
+
+def test_slices_tell_when_the_change_happened_that_they_answer_to():
+    world = rig(pod(1, ready=False))
+    (made,) = world.client.objects(ENDPOINT_SLICES)
+    since = "2030-01-01T00:05:00Z"
+    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}]
+    world.client.patch(PODS, "p1", {"status": {"conditions": conditions}}, "d", subresource="status")
+
+    world.settle()
+
+    (changed,) = world.client.objects(ENDPOINT_SLICES)
+    created = world.client.objects(SERVICES)[0]["metadata"]["creationTimestamp"]
+    assert made["metadata"]["annotations"] == {LAST_CHANGE_TRIGGER_TIME: created}
+    assert changed["metadata"]["annotations"] == {LAST_CHANGE_TRIGGER_TIME: since}
+
+
+def test_changes_of_pods_are_gathered_for_the_batch_period():
+    world = ControllerRig(Endpointslice, settings={"endpointslice_updates_batch_period": 30.0})
+    world.client.seed(NODES, NODE)
+    world.client.seed(SERVICES, SERVICE)
+    world.settle()
+    world.client.seed(PODS, pod(1))
+    world.settle()
+    (before,) = world.client.objects(ENDPOINT_SLICES)
+
+    world.advance(30)
+
+    assert before["endpoints"] == []
+    assert names(world.client.objects(ENDPOINT_SLICES)[0]) == ["p1"]

@@ -3,7 +3,7 @@
 import pytest
 from hyperkube_controller.endpointslicemirroring import Endpointslicemirroring
 
-from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, SERVICES
+from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, EVENTS, SERVICES
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -88,3 +88,88 @@ def test_slices_go_when_the_service_selects_pods():
     rig.settle()
 
     assert rig.client.objects(ENDPOINT_SLICES) == []
+
+
+def flush(rig):
+    rig.plugins[0]._recorder.flush()
+    return [(event["reason"], event["message"]) for event in rig.client.objects(EVENTS)]
+
+
+def subset(*addresses, unready=(), port=5432):
+    rows, others = ([{"ip": address} for address in group] for group in (addresses, unready))
+    return {"addresses": rows, "notReadyAddresses": others, "ports": [{"port": port}]}
+
+
+def test_ports_without_a_name_are_shown_with_an_empty_one():
+    (made,) = run({**endpoints(), "subsets": [subset("192.0.2.1")]}).client.objects(ENDPOINT_SLICES)
+
+    assert made["ports"] == [{"name": "", "port": 5432, "protocol": "TCP"}]
+
+
+def test_subsets_with_equal_ports_are_one_slice():
+    subsets = [subset("192.0.2.1"), subset("192.0.2.2"), subset("192.0.2.3", port=1)]
+
+    made = run({**endpoints(), "subsets": subsets}).client.objects(ENDPOINT_SLICES)
+
+    assert {each["ports"][0]["port"]: len(each["endpoints"]) for each in made} == {5432: 2, 1: 1}
+
+
+def test_ready_addresses_come_first_and_the_rest_is_reported():
+    rig = ControllerRig(Endpointslicemirroring, settings={"mirroring_max_endpoints_per_subset": 2})
+    rig.client.seed(SERVICES, service())
+    subsets = [subset("192.0.2.1", unready=("2001:db8::1", "192.0.2.2", "192.0.2.3"))]
+    rig.client.seed(ENDPOINTS, {**endpoints(), "subsets": subsets})
+
+    rig.settle()
+
+    made = {each["addressType"]: each["endpoints"] for each in rig.client.objects(ENDPOINT_SLICES)}
+    assert made == {
+        "IPv4": [{"addresses": ["192.0.2.1"], "conditions": {"ready": True}}],
+        "IPv6": [{"addresses": ["2001:db8::1"], "conditions": {"ready": False}}],
+    }
+    text = "A max of 2 addresses can be mirrored to EndpointSlices per Endpoints subset. 2 addresses were skipped"
+    assert flush(rig) == [("TooManyAddressesToMirror", text)]
+
+
+def test_what_is_no_address_is_reported_and_left_out():
+    rig = run({**endpoints(), "subsets": [subset("192.0.2.1", "300.1.1.1")]})
+
+    assert [len(each["endpoints"]) for each in rig.client.objects(ENDPOINT_SLICES)] == [1]
+    text = "Skipped 1 invalid IP addresses when mirroring to EndpointSlices"
+    assert flush(rig) == [("InvalidIPAddress", text)]
+
+
+def test_annotations_are_shown_but_for_the_ones_of_other_tools():
+    hidden = {
+        "endpoints.kubernetes.io/last-change-trigger-time": "2030-01-01T00:00:00Z",
+        "kubectl.kubernetes.io/last-applied-configuration": "{}",
+    }
+    rig = run(endpoints(annotations={"team": "a", **hidden}))
+    (made,) = rig.client.objects(ENDPOINT_SLICES)
+
+    rig.client.patch(ENDPOINTS, "db", {"metadata": {"annotations": {"team": "b"}}}, "d")
+    rig.settle()
+
+    (changed,) = rig.client.objects(ENDPOINT_SLICES)
+    assert made["metadata"]["annotations"] == {"team": "a"}
+    assert changed["metadata"]["annotations"] == {"team": "b"}
+
+
+def test_slices_go_with_the_endpoints():
+    rig = run(endpoints())
+
+    rig.client.delete(ENDPOINTS, "db", "d")
+    rig.settle()
+
+    assert rig.client.objects(ENDPOINT_SLICES) == []
+
+
+def test_a_slice_taken_from_the_controller_is_made_again():
+    rig = run(endpoints())
+    (before,) = rig.client.objects(ENDPOINT_SLICES)
+
+    label = {"endpointslice.kubernetes.io/managed-by": "me"}
+    rig.client.patch(ENDPOINT_SLICES, before["metadata"]["name"], {"metadata": {"labels": label}}, "d")
+    rig.settle()
+
+    assert len(rig.client.objects(ENDPOINT_SLICES)) == 2

@@ -1,6 +1,7 @@
 """Ports by name, and names below headless services."""
 
-from hyperkube_lib.endpoints import hostname_of, matters, port_number
+import pytest
+from hyperkube_lib.endpoints import TriggerTimeTracker, hostname_of, pod_changed, port_number, with_trigger_time
 
 POD = {
     "metadata": {"name": "p", "labels": {"a": "b"}},
@@ -39,5 +40,66 @@ def test_a_pod_has_a_name_below_the_service_of_its_subdomain():
 def test_only_some_changes_matter():
     annotated = {**POD, "metadata": {**POD["metadata"], "annotations": {"x": "y"}}}
 
-    assert not matters(POD, annotated)
-    assert matters(POD, {**POD, "status": {"podIP": "10.0.0.2"}})
+    assert not pod_changed(POD, annotated)
+    assert pod_changed(POD, {**POD, "status": {"podIP": "10.0.0.2"}})
+    assert pod_changed(POD, {**POD, "spec": {**POD["spec"], "hostname": "other"}})
+
+
+T0, T1, T2, T3 = (f"2030-01-01T00:00:0{second}Z" for second in range(4))
+
+
+def service(created=T0):
+    return {"metadata": {"name": "web", "creationTimestamp": created}}
+
+
+def pod(name, since):
+    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}]
+    return {"metadata": {"name": name}, "status": {"conditions": conditions}}
+
+
+@pytest.mark.parametrize(
+    ("syncs", "expected"),
+    [
+        ([(T0, {})], [T0]),
+        ([(T0, {"a": T1})], [T0]),
+        ([(T0, {"a": T1}), (T0, {"a": T2})], [T0, T2]),
+        ([(T0, {"a": T1}), (T0, {"a": T1})], [T0, ""]),
+        ([(T0, {}), (T0, {"a": T2, "b": T1})], [T0, T1]),
+        ([(T0, {"a": T1}), (T2, {"a": T3})], [T0, T2]),
+        ([(T0, {"a": T2}), (T0, {})], [T0, ""]),
+    ],
+    ids=[
+        "new-service",
+        "new-service-with-pod",
+        "pod-changed",
+        "nothing-changed",
+        "oldest-wins",
+        "recreated",
+        "pod-gone",
+    ],
+)
+def test_the_oldest_change_since_the_last_sync_is_the_trigger(syncs, expected):
+    tracker = TriggerTimeTracker()
+
+    times = [
+        tracker.compute("d/web", service(created), [pod(name, since) for name, since in pods.items()])
+        for created, pods in syncs
+    ]
+
+    assert times == expected
+
+
+def test_a_forgotten_service_is_new():
+    tracker = TriggerTimeTracker()
+    tracker.compute("d/web", service(), [])
+
+    tracker.forget("d/web")
+
+    assert tracker.compute("d/web", service(T1), []) == T1
+
+
+def test_without_a_new_trigger_time_the_annotation_goes():
+    annotated = with_trigger_time(service(), T1)
+
+    assert annotated["metadata"]["annotations"] == {"endpoints.kubernetes.io/last-change-trigger-time": T1}
+    assert "annotations" not in with_trigger_time(annotated, "")["metadata"]

@@ -5,18 +5,20 @@ Older than slices and still read by many. Source: kubernetes ``pkg/controller/en
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_lib import endpoints
 
 from hyperkube.client.actions import Action, Create, Delete, Update, perform
-from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.pods import is_ready, spec_of
+from hyperkube.kinds.pods import is_ready, spec_of, status_of
 from hyperkube.kinds.resources import ENDPOINTS, PODS, SERVICES
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
@@ -32,63 +34,108 @@ MAX_ADDRESSES = 1000
 OVER_CAPACITY = "endpoints.kubernetes.io/over-capacity"
 MANAGED_BY = "endpoints.kubernetes.io/managed-by"
 
-_Ports = tuple[tuple[tuple[str, Any], ...], ...]
+FAILED_TO_CREATE = "FailedToCreateEndpoint"
+FAILED_TO_UPDATE = "FailedToUpdateEndpoint"
+
+_Port = tuple[tuple[str, Any], ...]
 
 
-def decide(service: Object, pods: Iterable[Object], present: Object | None) -> list[Action]:
-    """Return what makes the Endpoints object list the service's pods."""
-    subsets, cut = subsets_of(service, endpoints.pods_of(service, pods))
+def decide(service: Object, pods: Iterable[Object], present: Object | None, trigger_time: str = "") -> list[Action]:
+    """Return what makes the Endpoints object list the service's pods; `pods` are those that it selects."""
+    subsets, truncated = truncate(subsets_of(service, pods))
     labels = {key: value for key, value in labels_of(service).items() if key != endpoints.HEADLESS}
     labels[MANAGED_BY] = "endpoint-controller"
     if endpoints.is_headless(service):
         labels[endpoints.HEADLESS] = ""
     before = annotations_of(present) if present is not None else {}
     annotations = {key: value for key, value in before.items() if key != OVER_CAPACITY}
-    if cut:
+    if truncated:
         annotations[OVER_CAPACITY] = "truncated"
     if present is None:
         meta: Object = {"name": name_of(service), "namespace": namespace_of(service), "labels": labels}
-        if annotations:
-            meta["annotations"] = annotations
-        made = {"kind": "Endpoints", "apiVersion": "v1", "metadata": meta}
-        return [Create(ENDPOINTS, made | ({"subsets": subsets} if subsets else {}))]
+        made: Object = {"kind": "Endpoints", "apiVersion": "v1", "metadata": {**meta, "annotations": annotations}}
+        made |= {"subsets": subsets} if subsets else {}
+        return [Create(ENDPOINTS, endpoints.with_trigger_time(made, trigger_time))]
     if (present.get("subsets") or []) == subsets and labels_of(present) == labels and before == annotations:
         return []
     meta = {**metadata(present), "labels": labels, "annotations": annotations}
     changed = {key: value for key, value in present.items() if key != "subsets"} | {"metadata": meta}
-    return [Update(ENDPOINTS, changed | ({"subsets": subsets} if subsets else {}))]
+    changed |= {"subsets": subsets} if subsets else {}
+    return [Update(ENDPOINTS, endpoints.with_trigger_time(changed, trigger_time))]
 
 
-def subsets_of(service: Object, pods: Iterable[Object]) -> tuple[list[Object], bool]:
-    """Return the subsets, addresses with equal ports together, and whether some were cut off."""
-    groups: dict[_Ports, dict[str, list[Object]]] = {}
-    count = 0
-    cut = False
-    ipv6 = ((service.get("spec") or {}).get("ipFamilies") or ["IPv4"])[0] == "IPv6"
-    for pod in sorted(pods, key=name_of):
-        address = endpoints.address_of(pod, ipv6=ipv6)
+def subsets_of(service: Object, pods: Iterable[Object]) -> list[Object]:
+    """Return the subsets: ports that the same addresses offer stand together.
+
+    A named port that not all pods have, or have under other numbers, splits only itself off. Only a headless service
+    lists its pods without any port.
+    """
+    spec = service.get("spec") or {}
+    by_port: dict[_Port | None, list[tuple[Object, bool]]] = {}
+    for pod in pods:
+        address = endpoints.address_of(pod, ipv6=_is_ipv6(service, pod))
         if not address or not endpoints.has_address(pod, service, terminating=False):
             continue
-        ports = endpoints.ports_of(pod, service)
-        if not ports and (service.get("spec") or {}).get("ports"):
-            continue
-        if count >= MAX_ADDRESSES:
-            cut = True
-            break
-        count += 1
-        ready = is_ready(pod) or endpoints.publishes_not_ready(service)
-        kind = "addresses" if ready else "notReadyAddresses"
-        groups.setdefault(ports, {}).setdefault(kind, []).append(_entry(address, pod, service))
-    subsets = []
-    for ports, kinds in groups.items():
-        subset: Object = {
-            kind: sorted(kinds[kind], key=_place) for kind in ("addresses", "notReadyAddresses") if kind in kinds
-        }
-        if ports:
-            rows = [{key: value for key, value in row if value} for row in ports]
-            subset["ports"] = sorted(rows, key=lambda row: (row.get("name", ""), row["port"], row["protocol"]))
-        subsets.append(subset)
-    return sorted(subsets, key=lambda subset: repr(subset.get("ports"))), cut
+        entry = _entry(address, pod, service), is_ready(pod) or endpoints.publishes_not_ready(service)
+        for port in endpoints.ports_of(pod, service):
+            by_port.setdefault(port, []).append(entry)
+        if not spec.get("ports") and spec.get("clusterIP") == "None":
+            by_port.setdefault(None, []).append(entry)
+    groups: dict[tuple[tuple[tuple[str, str], bool], ...], list[_Port]] = {}
+    listed: dict[tuple[tuple[tuple[str, str], bool], ...], list[tuple[Object, bool]]] = {}
+    for offered, entries in by_port.items():
+        entries.sort(key=lambda pair: _place(pair[0]))
+        key = tuple((_place(entry), ready) for entry, ready in entries)
+        listed[key] = entries
+        groups.setdefault(key, []).extend([offered] if offered is not None else [])
+    return sorted((_subset(listed[key], ports) for key, ports in groups.items()), key=_subset_order)
+
+
+def _subset(entries: Sequence[tuple[Object, bool]], ports: Iterable[_Port]) -> Object:
+    subset: Object = {}
+    for kind, wanted in (("addresses", True), ("notReadyAddresses", False)):
+        if found := [entry for entry, ready in entries if ready is wanted]:
+            subset[kind] = found
+    if rows := [{key: value for key, value in port if value} for port in ports]:
+        subset["ports"] = sorted(rows, key=lambda row: (row.get("name", ""), row["port"], row["protocol"]))
+    return subset
+
+
+def _subset_order(subset: Object) -> tuple[str, str]:
+    return repr(subset.get("ports")), repr(subset)
+
+
+def _is_ipv6(service: Object, pod: Object) -> bool:
+    """Tell of which family a pod's address is to be: the service's first, else that of its or of the pod's address."""
+    spec = service.get("spec") or {}
+    if spec.get("ipFamilies"):
+        return bool(spec["ipFamilies"][0] == "IPv6")
+    cluster_ip = spec.get("clusterIP") or "None"
+    return ":" in (cluster_ip if cluster_ip != "None" else str(status_of(pod).get("podIP") or ""))
+
+
+def truncate(subsets: list[Object]) -> tuple[list[Object], bool]:
+    """Return the subsets with at most a thousand addresses, and whether any were left out.
+
+    Those of ready pods come first; each subset keeps its share of what is cut.
+    """
+    ready = sum(len(subset.get("addresses", ())) for subset in subsets)
+    unready = sum(len(subset.get("notReadyAddresses", ())) for subset in subsets)
+    if ready + unready <= MAX_ADDRESSES:
+        return subsets, False
+    kind, total, most = "notReadyAddresses", unready, MAX_ADDRESSES - ready
+    if ready > MAX_ADDRESSES:
+        kind, total, most = "addresses", ready, MAX_ADDRESSES
+    left = most
+    cut: list[Object] = []
+    for subset in subsets:
+        # Shares are rounded up, so the last subset may get less than its own.
+        share = min(left, -(-len(subset.get(kind, ())) * most // total))
+        left -= min(share, len(subset.get(kind, ())))
+        kept = {key: value for key, value in subset.items() if key != "notReadyAddresses" or kind == key}
+        kept = {**kept, kind: subset.get(kind, [])[:share]}
+        cut.append({key: value for key, value in kept.items() if value})
+    return [subset for subset in cut if subset.keys() - {"ports"}], True
 
 
 def _place(entry: Object) -> tuple[str, str]:
@@ -107,9 +154,10 @@ def _entry(address: str, pod: Object, service: Object) -> Object:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How many endpoints are synced at once."""
+    """How many endpoints are synced at once, and how long changes of pods are gathered."""
 
     concurrent_endpoint_syncs: int = 5
+    endpoint_updates_batch_period: float = 0.0
 
 
 class Endpoint(Plugin):
@@ -118,21 +166,28 @@ class Endpoint(Plugin):
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
+        settings = self.settings(Settings)
         self._services = self.informers.informer(SERVICES)
         self._pods = self.informers.informer(PODS)
         self._endpoints = self.informers.informer(ENDPOINTS)
+        self._trigger_times = endpoints.TriggerTimeTracker()
+        self._recorder = EventRecorder(self.client, self.context.clock, "endpoint-controller")
         loop = ReconcileLoop(
             self.context.name,
             self._sync,
             clock=self.context.clock,
             logger=self.context.logger,
-            workers=self.settings(Settings).concurrent_endpoint_syncs,
+            workers=settings.concurrent_endpoint_syncs,
         )
-        endpoints.watch_services(loop, self._services, self._pods)
-        self._endpoints.add_handler(
-            on_update=lambda old, new: loop.enqueue(new) if old.get("subsets") != new.get("subsets") else None,
-            on_delete=loop.enqueue,
-        )
+        batch_period = settings.endpoint_updates_batch_period
+        endpoints.watch_services(loop, self._services, self._pods, batch_period=batch_period)
+
+        def on_add(present: Object) -> None:
+            # Those whose service went while no controller ran; such as people write, their services may come yet.
+            if MANAGED_BY in labels_of(present):
+                loop.enqueue(present)
+
+        self._endpoints.add_handler(on_add, on_delete=loop.enqueue)
         return loop
 
     def _sync(self, key: str) -> None:
@@ -140,7 +195,29 @@ class Endpoint(Plugin):
         service = self._services.get(namespace, name)
         present = self._endpoints.get(namespace, name)
         if service is None:
-            if present is not None and labels_of(present).get(MANAGED_BY):
+            self._trigger_times.forget(key)
+            if (
+                present is not None
+            ):  # also one that was written by hand: it went with its service before there were owners
                 perform(self.client, None, [Delete.of(ENDPOINTS, present)])
         elif endpoints.is_managed(service):
-            perform(self.client, None, decide(service, self._pods.list(namespace), present))
+            pods = endpoints.pods_of(service, self._pods.list(namespace))
+            self._write(service, decide(service, pods, present, self._trigger_times.compute(key, service, pods)))
+
+    def _write(self, service: Object, actions: Sequence[Action]) -> None:
+        try:
+            perform(self.client, None, actions)
+        except ApiError as error:
+            if not namespace_is_going(error):
+                self._report(service, actions, error)
+            raise
+
+    def _report(self, service: Object, actions: Sequence[Action], error: ApiError) -> None:
+        where = f"{namespace_of(service)}/{name_of(service)}"
+        for action in actions:
+            if isinstance(action, Create):
+                text = f"Failed to create endpoint for service {where}: {error}"
+                self._recorder.event(action.object, "Warning", FAILED_TO_CREATE, text)
+            elif isinstance(action, Update):
+                text = f"Failed to update endpoint {where}: {error}"
+                self._recorder.event(action.object, "Warning", FAILED_TO_UPDATE, text)

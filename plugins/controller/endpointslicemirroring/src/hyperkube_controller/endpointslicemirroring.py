@@ -6,18 +6,27 @@ Source: kubernetes ``pkg/controller/endpointslicemirroring``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 
-from hyperkube_lib.endpoints import MANAGED_BY, SERVICE_NAME, ManagedSlices
+from hyperkube_lib.endpoints import (
+    LAST_CHANGE_TRIGGER_TIME,
+    MANAGED_BY,
+    SERVICE_NAME,
+    ManagedSlices,
+    selector_of,
+)
 
-from hyperkube.client.actions import Action, Create, Delete, Update, perform
+from hyperkube.client.actions import Action, Create, Delete, Emit, Update, perform
+from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, SERVICES
 from hyperkube.kinds.workloads import controller_reference
+from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,
@@ -33,52 +42,88 @@ from hyperkube.plugin import Plugin
 CONTROLLER = "endpointslicemirroring-controller.k8s.io"
 SKIP = "endpointslice.kubernetes.io/skip-mirror"
 LEADER = "control-plane.alpha.kubernetes.io/leader"
-TRIGGER = "endpoints.kubernetes.io/last-change-trigger-time"
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-MOST = 1000
+MAX_ENDPOINTS_PER_SUBSET = 1000
+BACKOFF = Backoff(initial=1.0, cap=100.0)
+_NAME_LIMIT = 253
 
 
 def is_mirrored(endpoints: Object, service: Object | None) -> bool:
     """Tell whether endpoints are to be shown as slices."""
-    if service is None or is_being_deleted(service) or (service.get("spec") or {}).get("selector"):
+    if service is None or is_being_deleted(service) or selector_of(service):
         return False
+    return may_be_mirrored(endpoints)
+
+
+def may_be_mirrored(endpoints: Object) -> bool:
+    """Tell whether nothing in the endpoints themselves speaks against it: no label, no lock for leader election."""
     return labels_of(endpoints).get(SKIP) != "true" and LEADER not in annotations_of(endpoints)
 
 
-def wanted_slices(endpoints: Object) -> Iterator[Object]:
-    """Yield what slices are to say: one for each subset and address family, with at most a thousand addresses."""
+@dataclass(slots=True)
+class Wanted:
+    """What the slices are to say, and what of the endpoints they cannot.
+
+    Attributes:
+        slices: by address type and ports; subsets with equal ports are shown as one.
+        invalid: how many addresses are none.
+        skipped: how many are left out, the invalid ones among them.
+    """
+
+    slices: dict[tuple[str, str], Object] = field(default_factory=dict)
+    invalid: int = 0
+    skipped: int = 0
+
+
+def wanted_slices(endpoints: Object, limit: int = MAX_ENDPOINTS_PER_SUBSET) -> Wanted:
+    """Return what slices are to say: at most `limit` addresses of each subset, those of ready ones first."""
+    wanted = Wanted()
     for subset in endpoints.get("subsets") or []:
-        rows: dict[str, list[Object]] = {}
+        ports = [{"name": "", "protocol": "TCP", **port} for port in subset.get("ports") or []]
+        added = 0
         for part, ready in (("addresses", True), ("notReadyAddresses", False)):
             for address in subset.get(part) or []:
-                family = f"IPv{ip_address(address['ip']).version}"
-                rows.setdefault(family, []).append(_endpoint(address, ready=ready))
-        for family, entries in rows.items():
-            ports = [{"protocol": "TCP", **port} for port in subset.get("ports") or []]
-            yield {"addressType": family, "endpoints": entries[:MOST], "ports": ports}
+                if added >= limit:
+                    wanted.skipped += 1
+                    continue
+                try:
+                    ip = ip_address(address["ip"])
+                except ValueError:
+                    wanted.invalid += 1
+                    wanted.skipped += 1
+                    continue
+                family = f"IPv{ip.version}"
+                made: Object = {"addressType": family, "endpoints": [], "ports": ports}
+                key = family, repr(sorted(ports, key=repr))
+                wanted.slices.setdefault(key, made)["endpoints"].append(_endpoint(address, str(ip), ready=ready))
+                added += 1
+    return wanted
 
 
-def _endpoint(address: Object, *, ready: bool) -> Object:
-    entry: Object = {"addresses": [address["ip"]], "conditions": {"ready": ready}}
-    for source, target in (("hostname", "hostname"), ("nodeName", "nodeName"), ("targetRef", "targetRef")):
-        if address.get(source):
-            entry[target] = address[source]
+def _endpoint(address: Object, ip: str, *, ready: bool) -> Object:
+    entry: Object = {"addresses": [ip], "conditions": {"ready": ready}}
+    for part in ("hostname", "nodeName", "targetRef"):
+        if address.get(part):
+            entry[part] = address[part]
     return entry
 
 
-def decide(endpoints: Object, slices: Sequence[Object]) -> list[Action]:
-    """Return the fewest writes after which the slices say what the endpoints say."""
-    hidden = {TRIGGER, LAST_APPLIED}
+def decide(endpoints: Object, slices: Sequence[Object], limit: int = MAX_ENDPOINTS_PER_SUBSET) -> list[Action]:
+    """Return the fewest writes after which the slices say what the endpoints say, and events on what they cannot."""
+    hidden = {LAST_CHANGE_TRIGGER_TIME, LAST_APPLIED}
     labels = {**labels_of(endpoints), SERVICE_NAME: name_of(endpoints), MANAGED_BY: CONTROLLER}
     annotations = {key: value for key, value in annotations_of(endpoints).items() if key not in hidden}
     left = list(slices)
-    actions: list[Action] = []
-    for wanted in wanted_slices(endpoints):
-        present = _nearest(wanted, left)
+    found = wanted_slices(endpoints, limit)
+    actions = _events(endpoints, found, limit)
+    exact = {key: _exact(wanted, left) for key, wanted in found.slices.items()}
+    for key, wanted in found.slices.items():
+        # A slice that has no use is overwritten rather than deleted, unless another group of ports still wants it.
+        present = exact[key] or _unused(wanted, left, exact.values())
         meta: Object = {"labels": labels} | ({"annotations": annotations} if annotations else {})
         if present is None:
             meta |= {
-                "generateName": f"{name_of(endpoints)}-",
+                "generateName": _prefix(name_of(endpoints)),
                 "namespace": namespace_of(endpoints),
                 "ownerReferences": [controller_reference(endpoints, "v1", "Endpoints")],
             }
@@ -93,10 +138,43 @@ def decide(endpoints: Object, slices: Sequence[Object]) -> list[Action]:
     return actions + [Delete.of(ENDPOINT_SLICES, present) for present in left]
 
 
-def _nearest(wanted: Object, slices: Sequence[Object]) -> Object | None:
-    """Return the slice to keep for what is wanted: its family cannot be changed, its ports are best not."""
-    family = [each for each in slices if each.get("addressType") == wanted["addressType"]]
-    return next((each for each in family if each.get("ports") == wanted["ports"]), family[0] if family else None)
+def _exact(wanted: Object, slices: Sequence[Object]) -> Object | None:
+    """Return the slice that has the ports already."""
+    same = (each for each in slices if all(each.get(part) == wanted[part] for part in ("addressType", "ports")))
+    return next(same, None)
+
+
+def _unused(wanted: Object, slices: Sequence[Object], used: Iterable[Object | None]) -> Object | None:
+    """Return a slice of the same address type that no group of ports has: its address type cannot be changed."""
+    taken = [id(each) for each in used]
+    free = (each for each in slices if each.get("addressType") == wanted["addressType"] and id(each) not in taken)
+    return next(free, None)
+
+
+def _prefix(name: str) -> str:
+    prefix = f"{name}-"
+    return prefix if len(prefix) <= _NAME_LIMIT else name
+
+
+def _events(endpoints: Object, wanted: Wanted, limit: int) -> list[Action]:
+    events: list[Action] = []
+    if wanted.invalid:
+        text = f"Skipped {wanted.invalid} invalid IP addresses when mirroring to EndpointSlices"
+        events.append(Emit(endpoints, "Warning", "InvalidIPAddress", text))
+    if wanted.skipped > wanted.invalid:
+        text = f"A max of {limit} addresses can be mirrored to EndpointSlices per Endpoints subset."
+        text = f"{text} {wanted.skipped} addresses were skipped"
+        events.append(Emit(endpoints, "Warning", "TooManyAddressesToMirror", text))
+    return events
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many endpoints are mirrored at once, how many addresses of a subset, how long changes of slices may wait."""
+
+    mirroring_concurrent_service_endpoint_syncs: int = 5
+    mirroring_max_endpoints_per_subset: int = MAX_ENDPOINTS_PER_SUBSET
+    mirroring_endpointslice_updates_batch_period: float = 0.0
 
 
 class Endpointslicemirroring(Plugin):
@@ -105,14 +183,56 @@ class Endpointslicemirroring(Plugin):
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
+        settings = self.settings(Settings)
+        self._limit = settings.mirroring_max_endpoints_per_subset
         self._endpoints = self.informers.informer(ENDPOINTS)
         self._services = self.informers.informer(SERVICES)
         slices = self.informers.informer(ENDPOINT_SLICES)
-        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
-        self._loop.watch(self._endpoints)
-        self._loop.watch(self._services)
-        self._own = ManagedSlices(CONTROLLER, slices, self._loop, Expectations(self.context.clock))
+        self._recorder = EventRecorder(self.client, self.context.clock, "endpoint-slice-mirroring-controller")
+        self._loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=settings.mirroring_concurrent_service_endpoint_syncs,
+            backoff=BACKOFF,
+        )
+        self._watch_endpoints()
+        self._watch_services()
+        self._own = ManagedSlices(
+            CONTROLLER,
+            slices,
+            self._loop,
+            Expectations(self.context.clock),
+            batch_period=settings.mirroring_endpointslice_updates_batch_period,
+        )
         return self._loop
+
+    def _watch_endpoints(self) -> None:
+        """Look at endpoints that may be mirrored, or might have been before they changed."""
+
+        def enqueue(present: Object) -> None:
+            if may_be_mirrored(present):
+                self._loop.enqueue(present)
+
+        def on_update(old: Object, new: Object) -> None:
+            if may_be_mirrored(old) or may_be_mirrored(new):
+                self._loop.enqueue(new)
+
+        self._endpoints.add_handler(enqueue, on_update, enqueue)
+
+    def _watch_services(self) -> None:
+        """Look at the endpoints of services without a selector, and of those that get one or lose it."""
+
+        def enqueue(service: Object) -> None:
+            if not selector_of(service):
+                self._loop.enqueue(service)
+
+        def on_update(old: Object, new: Object) -> None:
+            if bool(selector_of(old)) != bool(selector_of(new)):
+                self._loop.enqueue(new)
+
+        self._services.add_handler(enqueue, on_update, enqueue)
 
     def _sync(self, key: str) -> None:
         namespace, name = split_key(key)
@@ -124,4 +244,4 @@ class Endpointslicemirroring(Plugin):
             return
         if is_being_deleted(endpoints) or not self._own.settled(key):
             return
-        self._own.perform(self.client, key, decide(endpoints, slices))
+        self._own.perform(self.client, key, decide(endpoints, slices, self._limit), self._recorder)

@@ -1,27 +1,20 @@
-"""Which pods stand behind a service, under which addresses and ports; shared by three controllers.
+"""Which pods stand behind a service, under which addresses and ports, and which services a changed pod may belong to.
 
-Pure functions, the subscription that finds the services a changed pod may belong to, and the slices of one manager.
-Sources: kubernetes ``pkg/controller/endpoint``, ``staging/src/k8s.io/endpointslice/util``.
+Sources: kubernetes ``pkg/controller/endpoint``, ``staging/src/k8s.io/endpointslice/util/controller_utils.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from hyperkube.client.actions import Action, Create, perform
-from hyperkube.client.client import Client
-from hyperkube.client.expectations import Expectations
 from hyperkube.client.informer import Informer
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.kinds.pods import is_ready, is_sidecar, is_terminal, phase, spec_of, status_of
 from hyperkube.machinery.labels import selector_from_map
-from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, name_of, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, is_being_deleted, key_of, labels_of, name_of, namespace_of, uid_of
 
-SERVICE_NAME = "kubernetes.io/service-name"
 HEADLESS = "service.kubernetes.io/headless"
-MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
-_BY_SERVICE = "service"
 
 
 def selector_of(service: Object) -> dict[str, str]:
@@ -31,7 +24,7 @@ def selector_of(service: Object) -> dict[str, str]:
 
 def is_headless(service: Object) -> bool:
     """Tell whether the service has no cluster address."""
-    return (service.get("spec") or {}).get("clusterIP") == "None"
+    return (service.get("spec") or {}).get("clusterIP") in {None, "", "None"}
 
 
 def is_managed(service: Object) -> bool:
@@ -106,88 +99,40 @@ def ports_of(pod: Object, service: Object) -> tuple[tuple[tuple[str, Any], ...],
     return tuple(rows)
 
 
-def matters(old: Object, new: Object) -> bool:
-    """Tell whether a change of a pod can change its service's endpoints."""
+def pod_changed(old: Object, new: Object) -> bool:
+    """Tell whether a change of a pod, other than of its labels, can change its services' endpoints."""
     return (
         status_of(old).get("podIPs") != status_of(new).get("podIPs")
         or status_of(old).get("podIP") != status_of(new).get("podIP")
         or is_ready(old) != is_ready(new)
         or phase(old) != phase(new)
         or is_being_deleted(old) != is_being_deleted(new)
-        or labels_of(old) != labels_of(new)
         or spec_of(old).get("nodeName") != spec_of(new).get("nodeName")
+        or any(spec_of(old).get(part) != spec_of(new).get(part) for part in ("hostname", "subdomain"))
     )
 
 
-def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer) -> None:
-    """Enqueue a service when it changes, and when a pod does that it selects or has selected."""
+def watch_services(loop: ReconcileLoop, services: Informer, pods: Informer, *, batch_period: float = 0.0) -> None:
+    """Enqueue a service when it changes, and `batch_period` seconds after a pod did that it selects or has selected."""
 
-    def enqueue(pod: Object) -> None:
-        for service in services.list(namespace_of(pod)):
-            selector = selector_of(service)
-            if selector and selector.items() <= labels_of(pod).items():
-                loop.enqueue(service)
+    def keys(pod: Object) -> set[str]:
+        labels = labels_of(pod).items()
+        found = services.list(namespace_of(pod))
+        return {key_of(service) for service in found if (of := selector_of(service)) and of.items() <= labels}
+
+    def enqueue(found: Iterable[str]) -> None:
+        for key in found:
+            if batch_period:
+                loop.queue.add_after(key, batch_period)
+            else:
+                loop.queue.add(key)
 
     def changed(old: Object, new: Object) -> None:
-        if matters(old, new):
-            enqueue(new)
-            if labels_of(old) != labels_of(new):
-                enqueue(old)
+        if pod_changed(old, new):
+            enqueue(keys(new) | keys(old))
+        elif labels_of(old) != labels_of(new):
+            # A service that selects the pod before and after lists it as it did.
+            enqueue(keys(new) ^ keys(old))
 
     loop.watch(services)
-    pods.add_handler(enqueue, changed, enqueue)
-
-
-class ManagedSlices:
-    """The EndpointSlices that one controller manages, and what it has created but does not see yet.
-
-    Keys are those of the services, ``namespace/name``.
-    """
-
-    def __init__(self, manager: str, slices: Informer, loop: ReconcileLoop, expectations: Expectations) -> None:
-        """Index the slices that bear the label of `manager`, and enqueue a service when one of its own changes."""
-        self._manager = manager
-        self._slices = slices
-        self._loop = loop
-        self._expectations = expectations
-        self._index = f"{_BY_SERVICE} of {manager}"  # the informer is shared with other managers
-        slices.add_index(self._index, self._keys)
-        slices.add_handler(self._seen, lambda _old, new: self._changed(new), self._changed)
-
-    def of(self, key: str) -> list[Object]:
-        """Return a service's slices that are there to stay."""
-        return [each for each in self._slices.by_index(self._index, key) if not is_being_deleted(each)]
-
-    def settled(self, key: str) -> bool:
-        """Tell whether all that was created is seen."""
-        return self._expectations.satisfied(key)
-
-    def forget(self, key: str) -> None:
-        """Expect nothing more of a service that is gone."""
-        self._expectations.forget(key)
-
-    def perform(self, client: Client, key: str, actions: Sequence[Action]) -> None:
-        """Carry a service's actions out, and expect what they create unless they fail."""
-        creations = sum(isinstance(action, Create) for action in actions)
-        if creations:
-            self._expectations.expect(key, creations=creations)
-        try:
-            perform(client, None, actions)
-        except BaseException:
-            self._expectations.forget(key)
-            raise
-
-    def _keys(self, present: Object) -> tuple[str, ...]:
-        labels = labels_of(present)
-        if labels.get(MANAGED_BY) != self._manager or not labels.get(SERVICE_NAME):
-            return ()
-        return (f"{namespace_of(present)}/{labels[SERVICE_NAME]}",)
-
-    def _seen(self, present: Object) -> None:
-        for key in self._keys(present):
-            self._expectations.creation_observed(key)
-            self._loop.queue.add(key)
-
-    def _changed(self, present: Object) -> None:
-        for key in self._keys(present):
-            self._loop.queue.add(key)
+    pods.add_handler(lambda pod: enqueue(keys(pod)), changed, lambda pod: enqueue(keys(pod)))

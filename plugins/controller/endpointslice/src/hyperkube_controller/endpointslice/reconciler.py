@@ -1,0 +1,307 @@
+"""Which slices a service is to have, with as few writes as possible.
+
+Slices are grouped by their ports, because a named port may be another number in each pod. An endpoint stays in the
+slice that has it; slices that change anyway are filled first, then the one that comes closest to full, then new ones.
+A service without endpoints has one empty slice, the placeholder, which shows that it is looked after.
+Source: kubernetes ``staging/src/k8s.io/endpointslice/reconciler.go``, ``utils.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from hyperkube_lib import endpoints
+
+from hyperkube.client.actions import Action, Create, Delete, Update
+from hyperkube.kinds.pods import is_ready, spec_of
+from hyperkube.kinds.resources import ENDPOINT_SLICES
+from hyperkube.kinds.workloads import controller_reference
+from hyperkube.machinery.objects import (
+    Object,
+    copy_object,
+    labels_of,
+    metadata,
+    name_of,
+    namespace_of,
+    owners_of,
+    uid_of,
+)
+
+CONTROLLER = "endpointslice-controller.k8s.io"
+ZONE = "topology.kubernetes.io/zone"
+MAX_ENDPOINTS = 100
+_NAME_LIMIT = 253
+_RESERVED = frozenset({endpoints.SERVICE_NAME, endpoints.MANAGED_BY, endpoints.HEADLESS})
+
+Ports = tuple[tuple[tuple[str, Any], ...], ...]
+"""The ports of a group of slices, as sorted rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What a decision knows: the service, the pods it selects, how nodes are found, and the slices it has."""
+
+    service: Object
+    pods: Sequence[Object]
+    node_of: Callable[[str], Object | None]
+    slices: Sequence[Object]
+    limit: int = MAX_ENDPOINTS
+
+
+@dataclass(slots=True)
+class SlicePlan:
+    """What becomes of the slices of one address type.
+
+    Those in `create` and `update` are copies, which hints are written into; those in `unchanged` and `delete` come from
+    the cache and are not to be touched.
+    """
+
+    address_type: str
+    create: list[Object] = field(default_factory=list)
+    update: list[Object] = field(default_factory=list)
+    delete: list[Object] = field(default_factory=list)
+    unchanged: list[Object] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    """Why pods are left out that will be looked at again."""
+
+    def change(self, unchanged: Object) -> None:
+        """Make a copy of an unchanged slice one of those to update."""
+        self.unchanged = [each for each in self.unchanged if each is not unchanged]
+        self.update.append(copy_object(unchanged))
+
+    def actions(self, service: Object) -> list[Action]:
+        """Return the writes; a slice to delete is overwritten by one to create where that is possible.
+
+        Slices of an earlier service of this name are not reused: the garbage collector is about to delete them.
+        """
+        create, delete = list(self.create), []
+        update = list(self.update)
+        for gone in self.delete:
+            if create and is_owned_by(gone, service):
+                made = create.pop()
+                update.append({**made, "metadata": {**metadata(gone), "labels": labels_of(made)}})
+            else:
+                delete.append(gone)
+        return [
+            *(Create(ENDPOINT_SLICES, made) for made in create),
+            *(Update(ENDPOINT_SLICES, changed) for changed in update),
+            *(Delete.of(ENDPOINT_SLICES, gone) for gone in delete),
+        ]
+
+
+def plan_slices(observed: Observed) -> list[SlicePlan]:
+    """Return a plan for each address type that the service has, and one that deletes the slices of others."""
+    families = families_of(observed.service)
+    others = SlicePlan("", delete=[each for each in observed.slices if each.get("addressType") not in families])
+    plans = [_plan_family(observed, family) for family in families]
+    return [*plans, others] if others.delete else plans
+
+
+def families_of(service: Object) -> list[str]:
+    """Return the address types that the service has: IPv4, IPv6 or both."""
+    spec = service.get("spec") or {}
+    families = [family for family in spec.get("ipFamilies") or () if family in {"IPv4", "IPv6"}]
+    if families:
+        return families
+    cluster_ip = spec.get("clusterIP") or "None"
+    if cluster_ip == "None":
+        return ["IPv4", "IPv6"]
+    return ["IPv6" if ":" in cluster_ip else "IPv4"]
+
+
+def is_owned_by(slice_: Object, service: Object) -> bool:
+    """Tell whether the slice belongs to this very service, not to an earlier one of its name."""
+    return any(
+        owner.get("uid") == uid_of(service) and owner.get("kind") == "Service" and owner.get("apiVersion") == "v1"
+        for owner in owners_of(slice_)
+    )
+
+
+def _plan_family(observed: Observed, family: str) -> SlicePlan:
+    plan = SlicePlan(family)
+    wanted = _wanted(observed, family, plan.skipped)
+    present = [each for each in observed.slices if each.get("addressType") == family]
+    by_ports: dict[Ports, list[Object]] = {}
+    for each in present:
+        if is_owned_by(each, observed.service):
+            by_ports.setdefault(_ports_key(each), []).append(each)
+        else:
+            plan.delete.append(each)
+    for ports, entries in wanted.items():
+        _plan_ports(plan, observed, ports, entries, by_ports.pop(ports, []))
+    plan.delete += [each for stale in by_ports.values() for each in stale]
+    if len(plan.delete) == len(present) and not plan.create:
+        _keep_placeholder(plan, observed.service)
+    return plan
+
+
+def _wanted(observed: Observed, family: str, skipped: list[str]) -> dict[Ports, dict[object, Object]]:
+    """Return the endpoints that are wanted by their ports and their identity."""
+    service = observed.service
+    wanted: dict[Ports, dict[object, Object]] = {}
+    for pod in observed.pods:
+        if not endpoints.has_address(pod, service, terminating=True):
+            continue
+        entries = wanted.setdefault(_sorted(endpoints.ports_of(pod, service)), {})
+        node_name = spec_of(pod).get("nodeName", "")
+        node = observed.node_of(node_name)
+        if node is None and not endpoints.publishes_not_ready(service):
+            # A pod of a node that is gone must not keep the others from being listed; the pod garbage collector ends
+            # it, or the node appears: the service is looked at again until then.
+            where = f"{namespace_of(service)}/{name_of(service)}"
+            skipped.append(f"skipping Pod {name_of(pod)} for Service {where}: Node {node_name} Not Found")
+            continue
+        address = endpoints.address_of(pod, ipv6=family == "IPv6")
+        if address:
+            entry = _entry(address, pod, node, service)
+            entries[_identity(entry)] = entry
+    return wanted
+
+
+def _entry(address: str, pod: Object, node: Object | None, service: Object) -> Object:
+    serving = is_ready(pod)
+    terminating = bool(metadata(pod).get("deletionTimestamp"))
+    ready = endpoints.publishes_not_ready(service) or (serving and not terminating)
+    entry: Object = {
+        "addresses": [address],
+        "conditions": {"ready": ready, "serving": serving, "terminating": terminating},
+        "targetRef": endpoints.target_of(pod),
+    }
+    if hostname := endpoints.hostname_of(pod, service):
+        entry["hostname"] = hostname
+    if node_name := spec_of(pod).get("nodeName"):
+        entry["nodeName"] = node_name
+    if node is not None and (zone := labels_of(node).get(ZONE)):
+        entry["zone"] = zone
+    return entry
+
+
+def _identity(entry: Object) -> tuple[object, ...]:
+    """Return what makes two entries the same endpoint; everything else of it may change in place."""
+    target = entry.get("targetRef") or {}
+    whom = tuple(target.get(part) for part in ("kind", "namespace", "name", "uid"))
+    return (*entry.get("addresses", ()), entry.get("hostname", ""), *whom)
+
+
+def _without_hints(entry: Object) -> Object:
+    return {key: value for key, value in entry.items() if key != "hints"}
+
+
+def _plan_ports(
+    plan: SlicePlan, observed: Observed, ports: Ports, wanted: dict[object, Object], slices: Sequence[Object]
+) -> None:
+    """Plan the slices of one group of ports: keep endpoints where they are, then place the new ones."""
+    left = dict(wanted)
+    changed: list[Object] = []
+    same: list[Object] = []
+    labels = slice_labels(observed.service)
+    for present in sorted(slices, key=name_of):
+        before = present.get("endpoints") or []
+        kept = [left.pop(identity) for entry in before if (identity := _identity(entry)) in left]
+        # Hints are none of what is compared: what made them may not be asked at all for a slice that stays.
+        if [_without_hints(entry) for entry in before] != kept:
+            if kept:
+                changed.append({**present, "metadata": {**metadata(present), "labels": labels}, "endpoints": kept})
+            else:
+                plan.delete.append(present)
+        elif _plain(labels_of(present)) != _plain(labels):
+            again = copy_object(present)
+            again["metadata"]["labels"] = labels
+            changed.append(again)
+        else:
+            same.append(present)
+    rest = list(left.values())
+    for slice_ in sorted(changed, key=lambda each: -len(each["endpoints"])):
+        _fill(slice_, rest, observed.limit)
+    while rest:
+        chosen = _slice_to_fill(same, len(rest), observed.limit)
+        if chosen is None:
+            plan.create.append(
+                _fill(_new_slice(observed.service, plan.address_type, ports, labels), rest, observed.limit)
+            )
+        else:
+            same.remove(chosen)
+            changed.append(_fill(copy_object(chosen), rest, observed.limit))
+    plan.update += changed
+    plan.unchanged += same
+
+
+def _fill(slice_: Object, rest: list[Object], limit: int) -> Object:
+    """Move as many of the entries into the slice as there is room for; return the slice."""
+    listed = slice_["endpoints"] = [*(slice_.get("endpoints") or ())]
+    room = max(0, limit - len(listed))
+    listed += rest[:room]
+    del rest[:room]
+    return slice_
+
+
+def _slice_to_fill(slices: Iterable[Object], count: int, limit: int) -> Object | None:
+    """Return the slice that so many more endpoints make fullest, if they all fit into one that is not empty."""
+    best: Object | None = None
+    least = limit
+    for each in slices:
+        room = limit - count - len(each.get("endpoints") or ())
+        if 0 <= room < least:
+            best, least = each, room
+    return best
+
+
+def _keep_placeholder(plan: SlicePlan, service: Object) -> None:
+    """Leave the one empty slice, or plan it."""
+    labels = slice_labels(service)
+    made = _new_slice(service, plan.address_type, (), labels)
+    if len(plan.delete) == 1:
+        (present,) = plan.delete
+        same = labels_of(present) == labels and is_owned_by(present, service)
+        if same and not present.get("endpoints") and not present.get("ports"):
+            plan.delete, plan.unchanged = [], [present]
+            return
+    plan.create.append(made)
+
+
+def _new_slice(service: Object, family: str, ports: Ports, labels: dict[str, str]) -> Object:
+    prefix = f"{name_of(service)}-"
+    return {
+        "kind": "EndpointSlice",
+        "apiVersion": "discovery.k8s.io/v1",
+        "metadata": {
+            "generateName": prefix if len(prefix) <= _NAME_LIMIT else name_of(service),
+            "namespace": namespace_of(service),
+            "labels": labels,
+            "ownerReferences": [controller_reference(service, "v1", "Service")],
+        },
+        "addressType": family,
+        "endpoints": [],
+        "ports": [dict(row) for row in ports],
+    }
+
+
+def _sorted(ports: Ports) -> Ports:
+    return tuple(sorted(ports, key=repr))
+
+
+def _ports_key(present: Object) -> Ports:
+    """Return a slice's ports in the shape that `hyperkube_lib.endpoints.ports_of` has."""
+    rows = []
+    for port in present.get("ports") or []:
+        row: list[tuple[str, Any]] = [("name", port.get("name", "")), ("port", port.get("port"))]
+        row.append(("protocol", port.get("protocol", "TCP")))
+        if port.get("appProtocol"):
+            row.append(("appProtocol", port["appProtocol"]))
+        rows.append(tuple(row))
+    return _sorted(tuple(rows))
+
+
+def slice_labels(service: Object) -> dict[str, str]:
+    """Return the labels of the service's slices: its own, and those that say what they are."""
+    labels = _plain(labels_of(service))
+    if endpoints.is_headless(service):
+        labels[endpoints.HEADLESS] = ""
+    return {**labels, endpoints.MANAGED_BY: CONTROLLER, endpoints.SERVICE_NAME: name_of(service)}
+
+
+def _plain(labels: dict[str, str]) -> dict[str, str]:
+    """Return the labels that a service and its slices share."""
+    return {key: value for key, value in labels.items() if key not in _RESERVED}

@@ -1,0 +1,43 @@
+"""What the three controllers of endpoints share: the pods behind a service, slices of one manager, trigger times."""
+
+from hyperkube_lib.endpoints.managed_slices import MANAGED_BY, SERVICE_NAME, ManagedSlices
+from hyperkube_lib.endpoints.service_pods import (
+    HEADLESS,
+    address_of,
+    has_address,
+    hostname_of,
+    is_headless,
+    is_managed,
+    pod_changed,
+    pods_of,
+    port_number,
+    ports_of,
+    publishes_not_ready,
+    selector_of,
+    target_of,
+    watch_services,
+)
+from hyperkube_lib.endpoints.trigger_time_tracker import LAST_CHANGE_TRIGGER_TIME, TriggerTimeTracker, with_trigger_time
+
+__all__ = [
+    "HEADLESS",
+    "LAST_CHANGE_TRIGGER_TIME",
+    "MANAGED_BY",
+    "SERVICE_NAME",
+    "ManagedSlices",
+    "TriggerTimeTracker",
+    "address_of",
+    "has_address",
+    "hostname_of",
+    "is_headless",
+    "is_managed",
+    "pod_changed",
+    "pods_of",
+    "port_number",
+    "ports_of",
+    "publishes_not_ready",
+    "selector_of",
+    "target_of",
+    "watch_services",
+    "with_trigger_time",
+]
