@@ -2,30 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from own_network import AS_USER, ROOT, missing, run_script
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "how-to" / "run-the-servers-as-processes.md"
 OWN_RANGE = "127.250.0.0/24"
-SECONDS = 240
-NOBODY = "65534"
-AS_USER = (
-    f"setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups"
-    " --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search"
-)
-"""An ordinary user, who may read where Python is installed, be it in root's own folder."""
-ENTER = """
-ip link set lo up
-exec {user} bash -e {script}
-"""
-"""The servers have the usual ports, so they get a network of their own; whatever happens, they end with the script."""
 
 
 def by_hand():
@@ -37,28 +20,13 @@ def by_hand():
 @pytest.fixture
 def run_page(scratch, request):
     """Run the page's commands in a network of their own; return what they printed."""
-    if os.geteuid() != 0 or any(shutil.which(name) is None for name in ("unshare", "ip", "setpriv", "etcd")):
-        pytest.skip("needs root for a network of its own, and the programs unshare, ip, setpriv, etcd")
+    if missing():
+        pytest.skip(missing())
     folder = scratch / request.node.name.replace("[", "-").strip("]")
     folder.mkdir()
 
     def run(commands, *, user=""):
-        script, enter = folder / "page.sh", folder / "enter.sh"
-        script.write_text(commands.replace("/tmp/demo", str(folder)))
-        enter.write_text(ENTER.format(user=user, script=script))
-        if user:
-            os.chown(folder, int(NOBODY), int(NOBODY))
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        words = ["unshare", "--net", "--pid", "--fork", "--kill-child", "bash", "-e", str(enter)]
-        log = folder / "output.txt"
-        with log.open("wb") as output:
-            done = subprocess.run(
-                words, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, timeout=SECONDS,
-                env={**os.environ, "PATH": path, "HOME": str(folder)}, check=False,
-            )  # fmt: skip
-        text = log.read_text()
-        assert done.returncode == 0, text[-6000:]
-        return text
+        return run_script(folder, commands.replace("/tmp/demo", str(folder)), user=user)
 
     return run
 

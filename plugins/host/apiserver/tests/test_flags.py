@@ -116,3 +116,29 @@ def test_an_unknown_reconciler_is_refused(tmp_path):
 
     with pytest.raises(UsageError, match=r"must be one of: \[lease, master-count, none\]"):
         complete(COMMAND.parse(given))
+
+
+@pytest.mark.parametrize(
+    ("given", "port"),
+    [
+        pytest.param([], 0, id="without"),
+        pytest.param(["--insecure-bind-address=127.0.0.1"], 8080, id="with-its-address"),
+        pytest.param(["--address=127.0.0.1"], 8080, id="with-its-address-of-old"),
+        pytest.param(["--address=127.0.0.1", "--insecure-port=0"], 0, id="switched-off"),
+        pytest.param(["--insecure-bind-address=127.0.0.1", "--port=9090"], 9090, id="another"),
+    ],
+)
+def test_the_http_port_is_that_of_1_x_where_its_address_is_given(given, port, tmp_path):
+    line = ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0", *given]
+
+    assert complete(COMMAND.parse(line)).listener.insecure_port == port
+
+
+def test_a_key_that_verifies_leaves_the_server_able_to_verify_its_own_tokens(tmp_path):
+    line = ["--storage-backend=memory", f"--cert-dir={tmp_path}", "--secure-port=0", "--service-account-key-file=a.key"]
+
+    accounts = complete(COMMAND.parse(line)).service_accounts
+
+    signing = str(tmp_path / "service-account.key")
+    assert accounts.service_account_signing_key_file == signing
+    assert accounts.service_account_key_file == ("a.key", signing)

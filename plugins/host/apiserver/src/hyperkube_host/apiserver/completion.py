@@ -25,7 +25,14 @@ SERVING_NAMES = (
 )  # fmt: skip
 """What clients call the server, for its certificate."""
 
-COMPAT = {"1.5": {"insecure-port": 8080, "admission-control": ("AlwaysAdmit",), "authorization-mode": ("AlwaysAllow",)}}
+INSECURE_PORT = 8080
+COMPAT = {
+    "1.5": {
+        "insecure-port": INSECURE_PORT,
+        "admission-control": ("AlwaysAdmit",),
+        "authorization-mode": ("AlwaysAllow",),
+    }
+}
 """Release → the defaults it had where 1.36's differ."""
 
 
@@ -49,13 +56,20 @@ def with_compat(values: FlagValues) -> FlagValues:
     return values.with_defaults(COMPAT[release])
 
 
+def with_insecure_port(values: FlagValues) -> FlagValues:
+    """Return the values with the HTTP port of the 1.x line where its address was given, and so is wanted."""
+    if "insecure-bind-address" not in values.given or "insecure-port" in values.given:
+        return values
+    return values.with_values({"insecure-port": INSECURE_PORT})
+
+
 def complete(values: FlagValues) -> Options:
     """Return the options that the flags make, with what follows from them: certificates, the signing key.
 
     Raises:
         UsageError: flags that contradict each other, or a folder that cannot be written.
     """
-    values = with_compat(values)
+    values = with_insecure_port(with_compat(values))
     values = values.with_values(etcd_options(Options.of(values).storage))
     options = Options.of(values)
     _check(options)
@@ -87,7 +101,8 @@ def _signing_key(values: FlagValues) -> Mapping[str, Any]:
     if values["service-account-signing-key-file"]:
         return {}
     key = ensure_key(Path(values["cert-dir"]) / "service-account.key")
-    verifying = values["service-account-key-file"] or (key,)
+    # The given keys verify what others sign, as a controller manager of old does; this one, what the server signs.
+    verifying = (*values["service-account-key-file"], key)
     return {"service-account-signing-key-file": key, "service-account-key-file": verifying}
 
 

@@ -120,7 +120,13 @@ FLAGS = (
     *section(
         "Insecure serving",
         Flag("insecure-bind-address", ADDRESS, "127.0.0.1", "address of the HTTP port", aliases=("address",)),
-        Flag("insecure-port", INT, 0, "HTTP port without authentication; 0 for none", aliases=("port",)),
+        Flag(
+            "insecure-port",
+            INT,
+            0,
+            "HTTP port without authentication; 0 for none, but 8080 with --insecure-bind-address",
+            aliases=("port",),
+        ),
     ),
     *section(
         "Authentication",

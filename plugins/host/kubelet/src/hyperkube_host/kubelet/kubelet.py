@@ -165,13 +165,21 @@ class Kubelet:
             case Task.SHORTEN_GRACE:
                 self._shorten_grace(work.uid)
             case Task.SYNC_NODE:
-                self._queue.add_after(Task.SYNC_NODE, self.node.try_sync())
+                self._sync_node()
             case Task.RELIST:
                 self._queue.add_after(Task.RELIST, self.pleg.relist())
             case Task.HOUSEKEEPING:
                 self._keep_house()
             case Task.RESYNC:
                 self._resync()
+
+    def _sync_node(self) -> None:
+        was_registered = self.node.is_registered
+        self._queue.add_after(Task.SYNC_NODE, self.node.try_sync())
+        if self.node.is_registered and not was_registered:
+            for entry in self.pods.entries():
+                if is_static(entry.pod):  # it runs already; its mirror waited for the node, which owns it
+                    self._queue.sync_pod(uid_of(entry.pod))
 
     def _keep_house(self) -> None:
         if not self._all_sources_ready():
@@ -203,9 +211,11 @@ class Kubelet:
             if self._sources_ready:
                 self._remove_leftovers(uid)
             return
-        if self._services.mirrors is not None and is_static(entry.pod):
+        static = is_static(entry.pod)
+        if self._services.mirrors is not None and static:
             self._services.mirrors.sync(entry)
-        if not self.node.is_registered and entry.state is PodState.PENDING:
+        if not (static or self.node.is_registered) and entry.state is PodState.PENDING:
+            # A static pod never waits: it may be the API server that the node is to register with.
             self._queue.sync_pod_after(uid, REGISTRATION_POLL_SECONDS)
             return
         self._services.worker.sync(entry)
