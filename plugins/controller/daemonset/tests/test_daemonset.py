@@ -1,8 +1,10 @@
 """The daemonset controller: which nodes get a pod, and how an update goes round."""
 
-from hyperkube_controller.daemonset import Daemonset, node_of
+import pytest
+from hyperkube_controller.daemonset import Daemonset
+from hyperkube_controller.daemonset.pods import node_of
 
-from hyperkube.kinds.resources import CONTROLLER_REVISIONS, DAEMON_SETS, NODES, PODS
+from hyperkube.kinds.resources import CONTROLLER_REVISIONS, DAEMON_SETS, EVENTS, NODES, PODS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -158,3 +160,53 @@ def test_a_pod_that_loses_its_controller_is_adopted_again():
 
     (pod,) = world.client.objects(PODS)
     assert pod["metadata"]["ownerReferences"][0]["name"] == "log"
+
+
+def test_a_set_that_selects_all_pods_is_told_so():
+    world = ControllerRig(Daemonset)
+    world.client.seed(NODES, node("n1"))
+    world.client.seed(DAEMON_SETS, {**daemon_set(), "spec": {**daemon_set()["spec"], "selector": {}}})
+
+    world.settle()
+
+    assert world.client.objects(PODS) == []
+    text = "This daemon set is selecting all pods. A non-empty selector is required."
+    assert ("Warning", "SelectingAll", text) in events(world)
+
+
+def events(world):
+    world.plugins[0]._recorder.flush()
+    return {(event["type"], event["reason"], event["message"]) for event in world.client.objects(EVENTS)}
+
+
+@pytest.mark.parametrize("verb", ["create", "delete"])
+def test_a_request_that_got_no_answer_is_made_again_at_once(verb):
+    world = rig(*[node(f"n{number}") for number in range(4)])
+    world.client.patch(DAEMON_SETS, "log", {"spec": {"template": {"spec": {"nodeSelector": {"disk": "ssd"}}}}}, "d")
+    if verb == "create":
+        world.settle()
+        world.client.patch(DAEMON_SETS, "log", {"spec": {"template": {"spec": {"nodeSelector": None}}}}, "d")
+    for _ in range(2):
+        world.client.fail_next(verb, "pods", ConnectionError("server closed the connection"))
+
+    world.settle()
+
+    assert places(world) == ([] if verb == "delete" else ["n0", "n1", "n2", "n3"])
+
+
+def test_a_new_template_does_not_wait_for_the_back_off_of_the_old_one():
+    world = rig(node("n1"))
+
+    def fail():
+        (pod,) = world.client.objects(PODS)
+        world.client.patch(PODS, pod["metadata"]["name"], {"status": {"phase": "Failed"}}, "d", subresource="status")
+        world.settle()
+        return world.client.objects(PODS)[0]["metadata"]["name"] != pod["metadata"]["name"]
+
+    assert [fail(), fail()] == [True, False]
+    change = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "v2"}]}}}}
+    world.client.patch(DAEMON_SETS, "log", change, "d")
+
+    world.settle()
+
+    assert world.client.objects(PODS)[0]["spec"]["containers"][0]["image"] == "v2"

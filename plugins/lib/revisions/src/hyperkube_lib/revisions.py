@@ -1,6 +1,7 @@
 """Histories of pod templates: each template that an owner ever had is a ControllerRevision, numbered in order.
 
-Source: kubernetes ``pkg/controller/history``, ``pkg/controller/statefulset/stateful_set_utils.go``.
+Sources: kubernetes ``pkg/controller/history``, ``pkg/controller/statefulset/stateful_set_utils.go``,
+``pkg/controller/daemon/update.go``.
 """
 
 from __future__ import annotations
@@ -9,26 +10,31 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hyperkube.client.actions import Action, Create, Delete, Update
+from hyperkube.client.actions import Action, Delete
+from hyperkube.client.client import Client
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS
 from hyperkube.kinds.workloads import controller_reference, same_template, template_hash
-from hyperkube.machinery.objects import Object, copy_object, labels_of, name_of, namespace_of
+from hyperkube.machinery.errors import AlreadyExists
+from hyperkube.machinery.objects import Object, annotations_of, copy_object, labels_of, metadata, name_of, namespace_of
 
 HASH_LABEL = "controller-revision-hash"
-_OBJECT_HASH = "controller.kubernetes.io/hash"
+"""On pods: which revision they are of. On the revisions of daemon sets: their hash."""
+OBJECT_HASH_LABEL = "controller.kubernetes.io/hash"
+"""On the revisions of stateful sets: their hash."""
+_NAME_PREFIX_MAX = 223
 
 
 @dataclass(frozen=True, slots=True)
-class History:
-    """What the present template amounts to.
+class Owners:
+    """Whose revisions: the API version and kind of their owners, and the label that holds a revision's hash."""
 
-    Attributes:
-        update: the revision of the present template, made or found.
-        actions: what brings the stored history in line: its creation, or its renumbering after a rollback.
-    """
+    api_version: str
+    kind: str
+    hash_label: str
 
-    update: Object
-    actions: tuple[Action, ...]
+
+STATEFUL_SET_REVISIONS = Owners("apps/v1", "StatefulSet", OBJECT_HASH_LABEL)
+DAEMON_SET_REVISIONS = Owners("apps/v1", "DaemonSet", HASH_LABEL)
 
 
 def template_of(revision: Object) -> Object:
@@ -38,31 +44,66 @@ def template_of(revision: Object) -> Object:
     return template
 
 
-def track(owner: Object, api_version: str, kind: str, revisions: Sequence[Object]) -> History:
-    """Return the revision of the owner's present template, and what makes the stored history say so."""
+def ordered(revisions: Sequence[Object]) -> list[Object]:
+    """Return the revisions by number, then by age, then by name; the latest is the last."""
+    return sorted(
+        revisions,
+        key=lambda each: (each.get("revision", 0), metadata(each).get("creationTimestamp", ""), name_of(each)),
+    )
+
+
+def new_revision(owner: Object, owners: Owners, number: int, collision_count: int) -> Object:
+    """Return the revision that keeps the owner's present template, to be created."""
     template = (owner.get("spec") or {}).get("template") or {}
-    ordered = sorted(revisions, key=lambda revision: (revision.get("revision", 0), name_of(revision)))
-    latest = ordered[-1].get("revision", 0) if ordered else 0
-    for known in reversed(ordered):
-        if same_template(template_of(known), template):
-            if known is ordered[-1]:
-                return History(known, ())
-            renumbered = {**known, "revision": latest + 1}
-            return History(renumbered, (Update(CONTROLLER_REVISIONS, renumbered),))
-    digest = template_hash(template, (owner.get("status") or {}).get("collisionCount"))
-    made: Object = {
+    digest = template_hash(template, collision_count)
+    meta: Object = {
+        "name": f"{name_of(owner)[:_NAME_PREFIX_MAX]}-{digest}",
+        "namespace": namespace_of(owner),
+        "labels": {**labels_of(template), owners.hash_label: digest},
+        "annotations": dict(annotations_of(owner)),
+        "ownerReferences": [controller_reference(owner, owners.api_version, owners.kind)],
+    }
+    return {
         "kind": "ControllerRevision",
         "apiVersion": "apps/v1",
-        "metadata": {
-            "name": f"{name_of(owner)}-{digest}",
-            "namespace": namespace_of(owner),
-            "labels": {**labels_of(template), _OBJECT_HASH: digest, HASH_LABEL: digest},
-            "ownerReferences": [controller_reference(owner, api_version, kind)],
-        },
+        "metadata": {key: value for key, value in meta.items() if value},
         "data": {"spec": {"template": _in_order({**template, "$patch": "replace"})}},
-        "revision": latest + 1,
+        "revision": number,
     }
-    return History(made, (Create(CONTROLLER_REVISIONS, made),))
+
+
+def sync_update_revision(
+    client: Client, owner: Object, owners: Owners, revisions: Sequence[Object]
+) -> tuple[Object, int]:
+    """Make the stored history say that the owner's present template is the latest; write only if it does not yet.
+
+    Returns:
+        The revision of the present template, and the hash collision count for the owner's status.
+
+    Raises:
+        ApiError: a write was refused.
+    """
+    collisions: int = (owner.get("status") or {}).get("collisionCount") or 0
+    template = (owner.get("spec") or {}).get("template") or {}
+    known = ordered(revisions)
+    latest = known[-1].get("revision", 0) if known else 0
+    for revision in reversed(known):
+        if same_template(template_of(revision), template):
+            if revision is known[-1]:
+                return revision, collisions
+            # A rollback: the revision that has the template is the latest again.
+            renumbered = {**revision, "revision": latest + 1}
+            return client.update(CONTROLLER_REVISIONS, renumbered, namespace_of(owner)), collisions
+    while True:
+        made = new_revision(owner, owners, latest + 1, collisions)
+        try:
+            return client.create(CONTROLLER_REVISIONS, made, namespace_of(owner)), collisions
+        except AlreadyExists:
+            taken = client.get(CONTROLLER_REVISIONS, name_of(made), namespace_of(owner))
+            if same_template(template_of(taken), template):
+                return taken, collisions  # made by an earlier sync, which the cache does not show yet
+            # Another template has the same hash: the count changes the name.
+            collisions += 1
 
 
 def _in_order(value: Any) -> Any:
@@ -74,9 +115,18 @@ def _in_order(value: Any) -> Any:
     return value
 
 
-def surplus(owner: Object, revisions: Sequence[Object], live: Collection[str]) -> list[Action]:
-    """Return the deletion of the oldest revisions beyond ``revisionHistoryLimit``; those named `live` stay."""
+def truncate_history(
+    owner: Object, old: Sequence[Object], live: Collection[str], *, live_count: bool = False
+) -> list[Action]:
+    """Return the deletions of the oldest revisions beyond ``revisionHistoryLimit``.
+
+    Args:
+        owner: whose history it is.
+        old: its revisions but for those that the status names.
+        live: the names of those that pods still have; they stay.
+        live_count: whether those that stay count against the limit: for daemon sets they do, for stateful sets not.
+    """
     limit = (owner.get("spec") or {}).get("revisionHistoryLimit", 10)
-    old = [revision for revision in revisions if name_of(revision) not in live]
-    old.sort(key=lambda revision: revision.get("revision", 0))
-    return [Delete.of(CONTROLLER_REVISIONS, revision) for revision in old[: max(0, len(old) - limit)]]
+    unused = [revision for revision in ordered(old) if name_of(revision) not in live]
+    excess = (len(old) if live_count else len(unused)) - limit
+    return [Delete.of(CONTROLLER_REVISIONS, revision) for revision in unused[: max(0, excess)]] if limit >= 0 else []

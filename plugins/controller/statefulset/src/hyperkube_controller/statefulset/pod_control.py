@@ -1,0 +1,138 @@
+"""Creating, mending and deleting the pods of stateful sets and their claims, each with an event about the set.
+
+Source: kubernetes ``pkg/controller/statefulset/stateful_pod_control.go``.
+"""
+
+from __future__ import annotations
+
+from hyperkube_controller.statefulset.claims import (
+    claim_names,
+    claims_of,
+    has_unexpected_controller,
+    is_owner_up_to_date,
+    with_owners,
+)
+from hyperkube_controller.statefulset.decision import CreateClaims, CreatePod, DeletePod, OwnClaims, Step
+from hyperkube_controller.statefulset.pods import ordinals
+
+from hyperkube.client.actions import Delete, delete
+from hyperkube.client.client import Client
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.informer import Informer
+from hyperkube.client.reconcile import NotYet
+from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PODS
+from hyperkube.machinery.errors import AlreadyExists, ApiError
+from hyperkube.machinery.objects import Object, is_being_deleted, name_of, namespace_of
+
+
+class StatefulPodControl:
+    """Carries out steps; thread-safe."""
+
+    def __init__(self, client: Client, recorder: EventRecorder, claims: Informer) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._claims = claims
+
+    def carry_out(self, stateful_set: Object, step: Step) -> None:
+        """Do what the step says.
+
+        Raises:
+            NotYet: a claim that the pod needs is being deleted.
+            ApiError: a request was refused.
+        """
+        if isinstance(step, CreatePod):
+            self._create(stateful_set, step)
+        elif isinstance(step, DeletePod):
+            self.delete(stateful_set, step.pod)
+        elif isinstance(step, CreateClaims):
+            self._create_claims(stateful_set, step.ordinal, step.pod)
+            self._own_claims(stateful_set, step.ordinal, step.pod)
+        elif isinstance(step, OwnClaims):
+            self._own_claims(stateful_set, step.ordinal, step.pod)
+        else:
+            self._update(stateful_set, step.ordinal, step.pod, step.conformed)
+
+    def delete(self, stateful_set: Object, pod: Object) -> None:
+        """Delete a pod.
+
+        Raises:
+            ApiError: the request was refused.
+        """
+        try:
+            was_there = delete(self._client, Delete.of(PODS, pod))
+        except (ApiError, OSError) as error:
+            self._record("delete", stateful_set, pod, error)
+            raise
+        if was_there:
+            self._record("delete", stateful_set, pod)
+
+    def _create(self, stateful_set: Object, step: CreatePod) -> None:
+        pod = step.pod
+        try:
+            self._create_claims(stateful_set, step.ordinal, pod)
+            self._client.create(PODS, pod, namespace_of(pod))
+        except AlreadyExists:
+            # Ours, which the cache does not show yet, or another one in its place: the next sync tells which.
+            raise
+        except (ApiError, OSError, NotYet) as error:
+            self._record("create", stateful_set, pod, error)
+            raise
+        self._own_claims(stateful_set, step.ordinal, pod)
+        self._record("create", stateful_set, pod)
+
+    def _update(self, stateful_set: Object, ordinal: int, pod: Object, conformed: Object) -> None:
+        try:
+            if conformed is not pod:
+                self._create_claims(stateful_set, ordinal, pod)
+            self._own_claims(stateful_set, ordinal, pod)
+            self._client.update(PODS, conformed, namespace_of(pod))
+        except (ApiError, OSError, NotYet) as error:
+            self._record("update", stateful_set, pod, error)
+            raise
+        self._record("update", stateful_set, pod)
+
+    def _create_claims(self, stateful_set: Object, ordinal: int, pod: Object) -> None:
+        for claim in claims_of(stateful_set, ordinal):
+            known = self._claims.get(namespace_of(claim), name_of(claim))
+            if known is None:
+                self._create_claim(stateful_set, pod, claim)
+            elif is_being_deleted(known):
+                raise NotYet(f"pvc {name_of(claim)} is being deleted")
+
+    def _create_claim(self, stateful_set: Object, pod: Object, claim: Object) -> None:
+        about = f"Pod {name_of(pod)} in StatefulSet {name_of(stateful_set)}"
+        try:
+            self._client.create(PERSISTENT_VOLUME_CLAIMS, claim, namespace_of(claim))
+        except AlreadyExists:
+            return  # it outlived an earlier pod of that name, as it should; the cache does not show it yet
+        except (ApiError, OSError) as error:
+            text = f"create Claim {name_of(claim)} for {about} failed error: {error}"
+            self._recorder.event(stateful_set, "Warning", "FailedCreate", text)
+            raise
+        text = f"create Claim {name_of(claim)} {about} success"
+        self._recorder.event(stateful_set, "Normal", "SuccessfulCreate", text)
+
+    def _own_claims(self, stateful_set: Object, ordinal: int, pod: Object) -> None:
+        """Give the claims that are there the owners that the retention policy asks for."""
+        scaled_down = ordinal not in ordinals(stateful_set)
+        for name in claim_names(stateful_set, ordinal).values():
+            claim = self._claims.get(namespace_of(stateful_set), name)
+            if claim is None:
+                continue  # a later sync has it
+            if has_unexpected_controller(claim, stateful_set, pod):
+                text = (
+                    f"PersistentVolumeClaim {name} has a conflicting OwnerReference that acts as a manging controller, "
+                    "the retention policy is ignored for this claim"
+                )
+                self._recorder.event(stateful_set, "Warning", "ConflictingController", text)
+            if not is_owner_up_to_date(claim, stateful_set, pod, scaled_down=scaled_down):
+                owned = with_owners(claim, stateful_set, pod, scaled_down=scaled_down)
+                self._client.update(PERSISTENT_VOLUME_CLAIMS, owned, namespace_of(claim))
+
+    def _record(self, verb: str, stateful_set: Object, pod: Object, error: Exception | None = None) -> None:
+        about = f"{verb} Pod {name_of(pod)} in StatefulSet {name_of(stateful_set)}"
+        if error is None:
+            self._recorder.event(stateful_set, "Normal", f"Successful{verb.title()}", f"{about} successful")
+        else:
+            text = f"{about} failed error: {error}"
+            self._recorder.event(stateful_set, "Warning", f"Failed{verb.title()}", text)
