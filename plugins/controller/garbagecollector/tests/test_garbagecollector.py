@@ -6,7 +6,7 @@ import pytest
 from hyperkube_controller.garbagecollector import Garbagecollector
 
 from hyperkube.client.client import RawResponse
-from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS
+from hyperkube.kinds.resources import CONFIG_MAPS, DEPLOYMENTS, EVENTS, NODES, PODS, REPLICA_SETS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -177,3 +177,50 @@ def test_a_finalizer_of_somebody_else_holds_the_chain(rig):
     rig.settle()
 
     assert left(rig) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"kind": "Deployment"}, {"name": "other"}, {"apiVersion": "v1", "kind": "Pod"}],
+    ids=["kind", "name", "group"],
+)
+def test_a_reference_that_names_another_object_than_its_uid_does_is_dangling(rig, wrong):
+    family(rig)
+    rig.client.seed(PODS, obj("Pod", "misled", ref("ReplicaSet", "rs", "u-rs") | wrong))
+
+    rig.settle()
+
+    assert left(rig) == ["web", "rs", "pod"]
+
+
+def test_a_wrong_reference_does_not_speak_for_a_right_one_to_the_same_owner(rig):
+    rig.client.seed(PODS, obj("Pod", "misled", ref("Deployment", "rs", "u-rs")))
+    rig.settle()
+    assert left(rig) == []
+
+    rig.client.seed(PODS, obj("Pod", "right", ref("ReplicaSet", "rs", "u-rs")))
+    rig.client.seed(REPLICA_SETS, obj("ReplicaSet", "rs", api="apps/v1"))
+    rig.settle()
+
+    assert left(rig) == ["rs", "right"]
+
+
+def events(rig):
+    (controller,) = rig.controllers
+    controller._recorder.flush()
+    return [(event["reason"], event["message"]) for event in rig.client.objects(EVENTS)]
+
+
+def test_owners_in_other_namespaces_are_told_of(rig):
+    family(rig)
+    rig.client.seed(PODS, obj("Pod", "far", ref("ReplicaSet", "rs", "u-rs"), namespace="other"))
+    rig.client.seed(NODES, obj("Node", "n1", ref("ReplicaSet", "rs", "u-rs"), namespace=""))
+
+    rig.settle()
+
+    where = 'ownerRef [apps/v1/ReplicaSet, namespace: {0}, name: rs, uid: u-rs] does not exist in namespace "{0}"'
+    assert sorted(events(rig)) == [
+        ("OwnerRefInvalidNamespace", where.format("")),
+        ("OwnerRefInvalidNamespace", where.format("other")),
+    ]
+    assert len(rig.client.objects(NODES)) == 1

@@ -130,7 +130,7 @@ def test_a_refusal_is_told(rig):
 
     conditions = rig.client.get(NAMESPACES, "gone")["status"]["conditions"]
     failure = next(c for c in conditions if c["type"] == "NamespaceDeletionContentFailure")
-    assert failure["message"] == "Failed to delete all resource types: not you"
+    assert failure["message"] == "Failed to delete all resource types, 1 remaining: not you"
 
 
 def test_other_finalizers_stay(rig):
@@ -140,3 +140,46 @@ def test_other_finalizers_stay(rig):
 
     assert action.object["spec"] == {"finalizers": ["mine"]}
     assert action.subresource == "finalize"
+
+
+def told(rig, kind):
+    conditions = rig.client.get(NAMESPACES, "gone")["status"]["conditions"]
+    return next((c["status"], c["reason"], c["message"]) for c in conditions if c["type"] == kind)
+
+
+def test_pods_that_outlast_their_grace_are_told_of(rig):
+    rig.client.seed(PODS, {**obj("Pod", "p"), "spec": {"terminationGracePeriodSeconds": 30, "nodeName": "n"}})
+    rig.client.delete(NAMESPACES, "gone")
+    rig.settle()
+    before = told(rig, "NamespaceDeletionContentFailure")
+
+    rig.advance(31)
+
+    text = "unexpected items still remain in namespace: gone for gvr: /v1, Resource=pods"
+    assert before[:2] == ("False", "ContentDeleted")
+    assert told(rig, "NamespaceDeletionContentFailure") == (
+        "True",
+        "ContentDeletionFailed",
+        f"Failed to delete all resource types, 1 remaining: {text}",
+    )
+
+
+def test_servers_that_do_not_answer_are_told_of():
+    namespace = {"metadata": {"name": "x"}, "spec": {"finalizers": ["kubernetes"]}}
+
+    (action,) = decide(namespace, Content(undiscovered=["b.io/v1", "a.io/v1"]), ControllerRig().clock.now())
+
+    conditions = {c["type"]: (c["status"], c["reason"], c["message"]) for c in action.object["status"]["conditions"]}
+    assert conditions["NamespaceDeletionDiscoveryFailure"] == (
+        "True",
+        "DiscoveryFailed",
+        (
+            "Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: "
+            "a.io/v1: stale GroupVersion discovery: a.io/v1, b.io/v1: stale GroupVersion discovery: b.io/v1"
+        ),
+    )
+    assert conditions["NamespaceDeletionGroupVersionParsingFailure"] == (
+        "False",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    )

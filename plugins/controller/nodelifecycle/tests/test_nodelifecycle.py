@@ -2,15 +2,17 @@
 
 import pytest
 from hyperkube_controller.nodelifecycle import Nodelifecycle
+from hyperkube_controller.nodelifecycle.zones import zone_state
 
-from hyperkube.kinds.resources import LEASES, NODES, PODS
+from hyperkube.kinds.resources import EVENTS, LEASES, NODES, PODS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
 
-def node(ready="True", **spec):
+def node(ready="True", name="n1", labels=None, **spec):
     conditions = [{"type": "Ready", "status": ready, "lastHeartbeatTime": "2030-01-01T00:00:00Z"}] if ready else []
-    return {"kind": "Node", "metadata": {"name": "n1"}, "spec": spec, "status": {"conditions": conditions}}
+    meta = {"name": name, "labels": labels or {}}
+    return {"kind": "Node", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": {"conditions": conditions}}
 
 
 def pod(name, *tolerations):
@@ -22,21 +24,42 @@ def pod(name, *tolerations):
     }
 
 
-def lease(renewed):
-    return {"kind": "Lease", "metadata": {"name": "n1", "namespace": "kube-node-lease"}, "spec": {"renewTime": renewed}}
+def lease(renewed, name="n1"):
+    return {"kind": "Lease", "metadata": {"name": name, "namespace": "kube-node-lease"}, "spec": {"renewTime": renewed}}
 
 
 STAYS_5 = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
 STAYS = {"operator": "Exists"}
 
 
+class Rig(ControllerRig):
+    """A bench with nodes that stay well, since nothing is evicted where all nodes fail."""
+
+    def __init__(self, *well, **settings):
+        super().__init__(Nodelifecycle, settings=settings)
+        self.well = well
+        for name in well:
+            self.client.seed(NODES, node(name=name))
+            self.client.seed(LEASES, lease("t", name))
+
+    def advance(self, seconds):
+        """Let time pass; the nodes that are well renew their leases every ten seconds."""
+        while seconds > 0:
+            step = min(10, seconds)
+            for name in self.well:
+                spec = {"spec": {"renewTime": f"t{self.clock.monotonic()}"}}
+                self.client.patch(LEASES, name, spec, "kube-node-lease")
+            super().advance(step)
+            seconds -= step
+
+
 @pytest.fixture
 def rig():
-    return ControllerRig(Nodelifecycle)
+    return Rig("well")
 
 
-def taints(rig):
-    listed = rig.client.get(NODES, "n1")["spec"].get("taints") or []
+def taints(rig, name="n1"):
+    listed = rig.client.get(NODES, name)["spec"].get("taints") or []
     return {(taint["key"].partition("/")[2], taint["effect"]) for taint in listed}
 
 
@@ -49,7 +72,7 @@ class TestContract(ControllerContract):
     plugin = Nodelifecycle
 
     def populate(self, rig):
-        rig.client.seed(NODES, node("False"))
+        rig.client.seed(NODES, node("False"), node(name="well"))
 
 
 def test_a_node_that_falls_silent_is_marked_and_tainted_after_forty_seconds(rig):
@@ -130,3 +153,189 @@ def test_a_cordoned_node_is_tainted(rig):
     rig.settle()
 
     assert taints(rig) == {("mine", "NoSchedule"), ("unschedulable", "NoSchedule")}
+
+
+def events(rig):
+    rig.plugins[0]._recorder.flush()
+    return [(event["reason"], event["message"]) for event in rig.client.objects(EVENTS)]
+
+
+def evicted(rig):
+    """Return the nodes that are tainted so that their pods go."""
+    listed = rig.client.objects(NODES)
+    return [
+        each["metadata"]["name"]
+        for each in listed
+        if any(effect == "NoExecute" for _, effect in taints(rig, each["metadata"]["name"]))
+    ]
+
+
+def failed(*names, zone="", status="False"):
+    labels = {"topology.kubernetes.io/zone": zone} if zone else {}
+    return [node(status, name=name, labels=labels) for name in names]
+
+
+def test_nodes_that_come_and_go_are_told_of(rig):
+    rig.client.seed(NODES, node())
+    rig.settle()
+    rig.client.delete(NODES, "n1")
+    rig.settle()
+
+    assert events(rig) == [
+        ("RegisteredNode", "Node well event: Registered Node well in Controller"),
+        ("RegisteredNode", "Node n1 event: Registered Node n1 in Controller"),
+        ("RemovingNode", "Node n1 event: Removing Node n1 from Controller"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "expected"),
+    [
+        ("Ready", "False", {("not-ready", "NoSchedule"), ("not-ready", "NoExecute")}),
+        ("Ready", "Unknown", {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}),
+        ("MemoryPressure", "True", {("memory-pressure", "NoSchedule")}),
+        ("DiskPressure", "True", {("disk-pressure", "NoSchedule")}),
+        ("PIDPressure", "True", {("pid-pressure", "NoSchedule")}),
+        ("NetworkUnavailable", "True", {("network-unavailable", "NoSchedule")}),
+        ("MemoryPressure", "Unknown", set()),
+    ],
+)
+def test_each_condition_has_its_taint(rig, kind, status, expected):
+    conditions = [{"type": kind, "status": status}]
+    if kind != "Ready":
+        conditions.append({"type": "Ready", "status": "True"})
+    rig.client.seed(NODES, {**node(), "status": {"conditions": conditions}})
+
+    rig.settle()
+
+    assert taints(rig) == expected
+    stamps = [taint.get("timeAdded") for taint in rig.client.get(NODES, "n1")["spec"].get("taints") or []]
+    assert all(stamps)
+
+
+def test_a_node_that_speaks_again_but_is_not_ready_changes_its_taints_at_once(rig):
+    rig.client.seed(NODES, node("Unknown"))
+    rig.settle()
+    before = taints(rig)
+
+    rig.client.patch(NODES, "n1", {"status": node("False")["status"]}, subresource="status")
+    rig.settle()
+
+    assert before == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}
+    assert taints(rig) == {("not-ready", "NoSchedule"), ("not-ready", "NoExecute")}
+
+
+def test_a_zone_empties_one_node_after_the_other():
+    rig = Rig("w1", "w2", "w3")
+    rig.client.seed(NODES, *failed("a", "b"))
+    rig.settle()
+    first = evicted(rig)
+
+    rig.advance(9)
+    early = evicted(rig)
+    rig.advance(2)
+
+    assert (first, early, evicted(rig)) == (["a"], ["a"], ["a", "b"])
+    assert taints(rig, "b") >= {("not-ready", "NoSchedule")}
+
+
+def test_a_small_zone_that_is_mostly_down_is_not_emptied():
+    rig = Rig("w1", "w2")
+    rig.client.seed(NODES, *failed("a", "b", "c"))
+
+    rig.settle()
+    rig.advance(60)
+
+    assert evicted(rig) == []
+
+
+def test_a_large_zone_that_is_mostly_down_is_emptied_slowly():
+    rig = Rig("w1", "w2", large_cluster_size_threshold=4)
+    rig.client.seed(NODES, *failed("a", "b", "c"))
+    rig.settle()
+    first = evicted(rig)
+
+    rig.advance(50)
+    later = evicted(rig)
+    rig.advance(60)
+
+    assert (len(first), len(later), len(evicted(rig))) == (1, 1, 2)
+
+
+def test_a_zone_that_is_lost_is_emptied_while_another_is_well():
+    rig = Rig("w1")
+    rig.client.seed(NODES, *failed("a", "b", "c", zone="far"))
+
+    rig.settle()
+    rig.advance(30)
+
+    assert evicted(rig) == ["a", "b", "c"]
+
+
+def test_nothing_is_emptied_where_no_node_is_ready_and_what_was_tainted_stays():
+    rig = Rig("well")
+    rig.client.seed(NODES, *failed("a"))
+    rig.settle()
+    before = evicted(rig)
+
+    rig.client.patch(NODES, "well", {"status": node("False")["status"]}, subresource="status")
+    rig.settle()
+    rig.advance(60)
+    stopped = evicted(rig)
+    rig.client.patch(NODES, "well", {"status": node("True")["status"]}, subresource="status")
+    rig.advance(20)
+
+    assert (before, stopped, evicted(rig)) == (["a"], [], ["a"])
+    assert taints(rig, "a") == {("unreachable", "NoSchedule"), ("unreachable", "NoExecute")}  # silent by now
+
+
+def test_the_silence_before_the_first_node_is_back_does_not_count():
+    rig = Rig()
+    rig.client.seed(NODES, node(), node(name="n2"))
+    rig.settle()
+    rig.advance(50)
+
+    back = node()["status"]
+    back["conditions"][0]["lastHeartbeatTime"] = "2030-01-01T00:01:00Z"
+    rig.client.patch(NODES, "n1", {"status": back}, subresource="status")
+    rig.settle()
+
+    assert evicted(rig) == ["n2"]  # it says Unknown, and the zone has a ready node again
+
+
+def test_excluded_nodes_do_not_make_a_zone_unhealthy():
+    rig = Rig("w1", "w2")
+    excluded = {"node.kubernetes.io/exclude-disruption": ""}
+    rig.client.seed(NODES, *failed("a"), *(node("False", name=name, labels=excluded) for name in ("b", "c")))
+
+    rig.settle()
+    rig.advance(60)
+
+    assert evicted(rig) == ["a", "b", "c"]
+
+
+def test_beta_labels_follow():
+    labels = {"kubernetes.io/os": "linux", "kubernetes.io/arch": "arm64", "beta.kubernetes.io/arch": "amd64"}
+    rig = Rig("well")
+    rig.client.seed(NODES, node(labels=labels))
+
+    rig.settle()
+
+    found = rig.client.get(NODES, "n1")["metadata"]["labels"]
+    assert found == {**labels, "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "arm64"}
+
+
+@pytest.mark.parametrize(
+    ("ready", "not_ready", "state"),
+    [
+        (2, 0, "Normal"),
+        (0, 1, "FullDisruption"),
+        (0, 5, "FullDisruption"),
+        (1, 2, "Normal"),
+        (2, 3, "PartialDisruption"),
+        (3, 3, "Normal"),
+        (1, 9, "PartialDisruption"),
+    ],
+)
+def test_the_state_of_a_zone_follows_from_its_nodes(ready, not_ready, state):
+    assert zone_state(ready, not_ready, 0.55).value == state

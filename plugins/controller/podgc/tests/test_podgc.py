@@ -1,7 +1,9 @@
 """The podgc controller: which pods it ends, and when."""
 
-from hyperkube_controller.podgc import Podgc
+import pytest
+from hyperkube_controller.podgc import Podgc, decide
 
+from hyperkube.client.actions import Delete, Patch
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
@@ -78,3 +80,51 @@ def test_a_pod_being_deleted_on_a_node_out_of_service_is_not_waited_for():
     rig.settle()
 
     assert names(rig) == []
+
+
+def test_evicted_pods_go_before_older_ones():
+    rig = ControllerRig(Podgc, settings={"terminated_pod_gc_threshold": 2})
+    for number, reason in enumerate(("", "", "Evicted")):
+        ended = pod(f"p{number}", phase="Failed", creationTimestamp=f"2030-01-01T00:00:0{number}Z")
+        rig.client.seed(PODS, {**ended, "status": {**ended["status"], "reason": reason}})
+
+    rig.settle()
+
+    assert names(rig) == ["p0", "p1"]
+
+
+def test_a_threshold_of_zero_keeps_all():
+    rig = ControllerRig(Podgc, settings={"terminated_pod_gc_threshold": 0})
+    rig.client.seed(PODS, *(pod(f"p{number}", phase="Succeeded") for number in range(4)))
+
+    rig.settle()
+
+    assert len(names(rig)) == 4
+
+
+@pytest.mark.parametrize(
+    ("phase", "node", "statuses"),
+    [
+        ("Pending", "", [{"phase": "Failed"}]),
+        ("Running", "n1", [{"phase": "Failed"}]),
+        ("Succeeded", "n1", []),
+        ("Failed", "n1", []),
+    ],
+    ids=["unscheduled", "out-of-service", "succeeded", "failed"],
+)
+def test_a_pod_has_failed_before_it_is_deleted_unless_it_has_ended(phase, node, statuses):
+    going = pod("a", node, phase, deletionTimestamp="2030-01-01T00:00:00Z")
+
+    actions = decide([going], set(), {"n1"}, 0, ControllerRig().clock.now())
+
+    assert [action.patch["status"] for action in actions if isinstance(action, Patch)] == statuses
+    assert [action.options for action in actions if isinstance(action, Delete)] == [{"gracePeriodSeconds": 0}]
+
+
+def test_a_stranded_pod_is_told_why():
+    (patch, _) = decide([pod("a", "gone")], {"gone"}, set(), 0, ControllerRig().clock.now())
+
+    (condition,) = patch.patch["status"]["conditions"]
+    assert patch.patch["status"]["phase"] == "Failed"
+    assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByPodGC")
+    assert condition["message"] == "PodGC: node no longer exists"

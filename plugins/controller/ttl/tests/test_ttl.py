@@ -25,7 +25,19 @@ class TestContract(ControllerContract):
 
 @pytest.mark.parametrize(
     ("count", "before", "after"),
-    [(100, 0, 0), (101, 0, 1), (95, 1, 1), (89, 1, 0), (6000, 0, 4), (20_000, 0, 4), (1799, 4, 3), (1, 4, 0)],
+    [
+        (100, 0, 0),
+        (101, 0, 1),
+        (95, 1, 1),
+        (89, 1, 0),
+        (6000, 0, 4),
+        (10_000, 0, 4),
+        (10_001, 4, 5),
+        (9000, 5, 5),
+        (8999, 5, 4),
+        (1799, 4, 3),
+        (1, 4, 0),
+    ],
 )
 def test_steps(count, before, after):
     assert seconds_for(count, before) == after

@@ -9,6 +9,19 @@ from hyperkube.machinery.groups import GroupResource
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 PODS, SERVICES, CLAIMS = (GroupResource("", name) for name in ("pods", "services", "persistentvolumeclaims"))
 DEPLOYMENTS = GroupResource("apps", "deployments")
+RESOURCE_CLAIMS = GroupResource("resource.k8s.io", "resourceclaims")
+DEVICE_REQUESTS = [
+    {"name": "a", "exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 2}},
+    {"name": "b", "exactly": {"deviceClassName": "nic", "allocationMode": "All"}},
+    {
+        "name": "c",
+        "firstAvailable": [
+            {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 3},
+            {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1},
+            {"deviceClassName": "nic", "allocationMode": "ExactCount", "count": 1},
+        ],
+    },
+]
 
 
 def pod(requests=None, **spec):
@@ -42,8 +55,17 @@ def pod(requests=None, **spec):
                 "gold.storageclass.storage.k8s.io/requests.storage": "2",
             },
         ),
+        (
+            RESOURCE_CLAIMS,
+            {"spec": {"devices": {"requests": DEVICE_REQUESTS}}},
+            {
+                "count/resourceclaims.resource.k8s.io": "1",
+                "gpu.deviceclass.resource.k8s.io/devices": "5",
+                "nic.deviceclass.resource.k8s.io/devices": "33",
+            },
+        ),
     ],
-    ids=["counted", "plain", "pod", "ended", "service", "claim"],
+    ids=["counted", "plain", "pod", "ended", "service", "claim", "resource-claim"],
 )
 def test_objects_use_what_they_ask_for(resource, obj, used):
     assert write(usage(resource, obj, NOW)) == dict(sorted(used.items()))
@@ -100,6 +122,14 @@ def test_only_some_writes_are_charged():
     assert is_charged(SERVICES, "UPDATE", "")
     assert is_charged(DEPLOYMENTS, "CREATE", "")
     assert not is_charged(DEPLOYMENTS, "DELETE", "")
+
+
+def test_devices_of_a_class_are_relevant_to_resource_claims():
+    names = ["gpu.deviceclass.resource.k8s.io/devices", "count/resourceclaims.resource.k8s.io", "pods"]
+
+    assert relevant(RESOURCE_CLAIMS, names) == names[:2]
+    assert relevant(PODS, names) == ["pods"]
+    assert is_charged(RESOURCE_CLAIMS, "UPDATE", "")
 
 
 def test_storage_of_a_class_is_relevant_to_claims():

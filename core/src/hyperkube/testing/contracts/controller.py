@@ -56,7 +56,7 @@ class ControllerContract:
         assert rig.client.actions[before:]
 
     def test_it_finds_its_work_again_after_a_restart(self) -> None:
-        """State lives in the API alone: a second instance on the same world has nothing left to do."""
+        """State lives in the API alone: a second instance on the same world has nothing left to do but tell of it."""
         rig = self.rig()
         rig.settle()
         second = ControllerRig(self.plugin, settings=self.settings)
@@ -65,7 +65,7 @@ class ControllerContract:
 
         second.settle()
 
-        assert second.client.actions[before:] == []
+        assert [action for action in second.client.actions[before:] if action[1] != "events"] == []
 
     def test_it_survives_a_refused_write(self) -> None:
         """A conflict is met by looking again."""

@@ -19,13 +19,16 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import NAMESPACES, PODS
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.errors import ApiError, MethodNotAllowed, NotFound
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
+from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
 FINALIZER = "kubernetes"
+_INCOMPLETE = "unable to retrieve the complete list of server APIs"
 RETRY = Backoff(initial=0.05, cap=5.0)
 
 
@@ -47,7 +50,7 @@ class Content:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nothing is left, as far as everybody answered."""
+        """Whether nothing is left, as far as all servers answered."""
         return not (self.remaining or self.failures or self.undiscovered)
 
 
@@ -67,12 +70,16 @@ def decide(namespace: Object, content: Content, now: datetime) -> list[Action]:
 def _conditions(content: Content) -> list[Object]:
     remaining = ", ".join(f"{name} has {count} resource instances" for name, count in sorted(content.remaining.items()))
     waiting = ", ".join(f"{name} in {count} resource instances" for name, count in sorted(content.finalizers.items()))
-    undiscovered = ", ".join(content.undiscovered)
-    failures = ", ".join(content.failures)
+    undiscovered = ", ".join(f"{name}: stale GroupVersion discovery: {name}" for name in sorted(content.undiscovered))
+    failures = ", ".join(sorted(content.failures))
     return [
         _condition(
             "NamespaceDeletionDiscoveryFailure",
-            undiscovered and ("DiscoveryFailed", f"Discovery failed for some groups: {undiscovered}"),
+            undiscovered
+            and (
+                "DiscoveryFailed",
+                f"Discovery failed for some groups, {len(content.undiscovered)} failing: {_INCOMPLETE}: {undiscovered}",
+            ),
             ("ResourcesDiscovered", "All resources successfully discovered"),
         ),
         _condition(
@@ -82,7 +89,11 @@ def _conditions(content: Content) -> list[Object]:
         ),
         _condition(
             "NamespaceDeletionContentFailure",
-            failures and ("ContentDeletionFailed", f"Failed to delete all resource types: {failures}"),
+            failures
+            and (
+                "ContentDeletionFailed",
+                f"Failed to delete all resource types, {len(content.failures)} remaining: {failures}",
+            ),
             ("ContentDeleted", "All content successfully deleted, may be waiting on finalization"),
         ),
         _condition(
@@ -102,6 +113,17 @@ def _condition(kind: str, bad: tuple[str, str] | str, good: tuple[str, str]) -> 
     reason, message = bad if isinstance(bad, tuple) else good
     status = "True" if isinstance(bad, tuple) else "False"
     return {"type": kind, "status": status, "reason": reason, "message": message}
+
+
+def _is_expected(left: Sequence[Object], seconds: float) -> bool:
+    """Tell whether there is a reason why objects are still there: a finalizer, or a pod's grace that has not passed.
+
+    Args:
+        left: the objects.
+        seconds: for how long the namespace has been going.
+    """
+    graces = [(pod.get("spec") or {}).get("terminationGracePeriodSeconds") or 0 for pod in left if not is_terminal(pod)]
+    return seconds < max(graces, default=0) or any(metadata(obj).get("finalizers") for obj in left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +162,12 @@ class Namespace(Plugin):
             return
         if not is_being_deleted(namespace):
             return
-        content = self._empty(key)
+        content = self._empty(key, parse_time(metadata(namespace)["deletionTimestamp"]))
         perform(self.client, None, decide(namespace, content, self.context.clock.now()))
         if not content.is_gone:
             raise NotYet(f"namespace {key!r} still has {dict(content.remaining)}")
 
-    def _empty(self, namespace: str) -> Content:
+    def _empty(self, namespace: str, deleted: datetime) -> Content:
         """Delete everything in the namespace and return what is still there; while pods are, only they are deleted.
 
         So what pods depend on to end well, or to be kept from the network, outlives them.
@@ -153,12 +175,14 @@ class Namespace(Plugin):
         found = discover(self.client)
         deletable = [row for row in found.resources if row.namespaced and {"delete", "list"} <= row.verbs]
         pods = [row for row in deletable if row.gvr == PODS]
-        content = self._empty_resources(pods, namespace, found.failed)
+        content = self._empty_resources(pods, namespace, deleted, found.failed)
         if content.remaining or content.failures:
             return content
-        return self._empty_resources([row for row in deletable if row.gvr != PODS], namespace, found.failed)
+        return self._empty_resources([row for row in deletable if row.gvr != PODS], namespace, deleted, found.failed)
 
-    def _empty_resources(self, rows: Sequence[ApiResource], namespace: str, undiscovered: Sequence[str]) -> Content:
+    def _empty_resources(
+        self, rows: Sequence[ApiResource], namespace: str, deleted: datetime, undiscovered: Sequence[str]
+    ) -> Content:
         remaining: dict[str, int] = {}
         finalizers: Counter[str] = Counter()
         failures: list[str] = []
@@ -173,6 +197,9 @@ class Namespace(Plugin):
             if left:
                 group_resource = row.gvr.group_resource
                 remaining[f"{group_resource.resource}.{group_resource.group}"] = len(left)
+                if not _is_expected(left, (self.context.clock.now() - deleted).total_seconds()):
+                    gvr = f"{row.gvr.group}/{row.gvr.version}, Resource={row.gvr.resource}"
+                    failures.append(f"unexpected items still remain in namespace: {namespace} for gvr: {gvr}")
             for obj in left:
                 finalizers.update(metadata(obj).get("finalizers") or [])
         return Content(remaining, finalizers, failures, undiscovered)

@@ -54,23 +54,30 @@ def decide(
             actions += _end(pod, "", now)
     ended = [pod for pod in pods if is_terminal(pod) and not is_being_deleted(pod)]
     if threshold and len(ended) > threshold:
-        ended.sort(key=lambda pod: (metadata(pod).get("creationTimestamp", ""), name_of(pod)))
+        ended.sort(key=_deletion_order)
         actions += [Delete.of(PODS, pod, _NOW) for pod in ended[: len(ended) - threshold]]
     return actions
 
 
+def _deletion_order(pod: Object) -> tuple[bool, str, str]:
+    """Order pods that have ended: evicted ones first, then by age."""
+    is_evicted = status_of(pod).get("reason") == "Evicted"
+    return not is_evicted, metadata(pod).get("creationTimestamp", ""), name_of(pod)
+
+
 def _end(pod: Object, why: str, now: datetime) -> list[Action]:
-    """Return what marks an unfinished pod as failed, so that a job sees it, and deletes it at once."""
-    actions: list[Action] = []
-    if not is_terminal(pod) and why:
+    """Return what marks an unfinished pod as failed, so that a job sees it, and deletes it at once.
+
+    No kubelet is left to say that it has ended. A pod that was being deleted anyway gets no condition (`why` is empty).
+    """
+    if is_terminal(pod):
+        return [Delete.of(PODS, pod, _NOW)]
+    status: Object = {"phase": "Failed"}
+    if why:
         target = disruption_target("DeletionByPodGC", why)
-        conditions = with_condition(status_of(pod).get("conditions") or (), target, now)
-        patch = {
-            "metadata": {"uid": metadata(pod).get("uid")},
-            "status": {"phase": "Failed", "conditions": conditions},
-        }
-        actions.append(Patch(PODS, name_of(pod), patch, namespace_of(pod), "status"))
-    return [*actions, Delete.of(PODS, pod, _NOW)]
+        status["conditions"] = with_condition(status_of(pod).get("conditions") or (), target, now)
+    patch = {"metadata": {"uid": metadata(pod).get("uid")}, "status": status}
+    return [Patch(PODS, name_of(pod), patch, namespace_of(pod), "status"), Delete.of(PODS, pod, _NOW)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -26,6 +27,7 @@ from hyperkube.kinds.resources import (
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
     REPLICATION_CONTROLLERS,
+    RESOURCE_CLAIMS,
     RESOURCE_QUOTAS,
     SECRETS,
     SERVICES,
@@ -35,10 +37,10 @@ from hyperkube.machinery.objects import Object, metadata, namespace_of, split_ke
 from hyperkube.machinery.quantity import Quantity
 from hyperkube.plugin import Plugin
 
-_WHOLE = (PODS, SERVICES, PERSISTENT_VOLUME_CLAIMS)
+_WHOLE = (PODS, SERVICES, PERSISTENT_VOLUME_CLAIMS, RESOURCE_CLAIMS)
 _BARE = (CONFIG_MAPS, SECRETS, REPLICATION_CONTROLLERS, RESOURCE_QUOTAS)
 _KNOWN = {resource.group_resource: resource for resource in (*_WHOLE, *_BARE)}
-CHECK_SECONDS, RESYNC_SECONDS = 5.0, 300.0
+CHECK_SECONDS = 5.0
 
 
 def metadata_only(obj: Object) -> Object:
@@ -88,6 +90,14 @@ def counted(hard: Iterable[str]) -> set[GroupResource]:
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How many quotas are synced at once, and after how many seconds each is counted anew though nothing happened."""
+
+    concurrent_resource_quota_syncs: int = 5
+    resource_quota_sync_period: float = 300.0
+
+
 class Resourcequota(Plugin):
     """Keeps ``status.used`` of every quota true; watches only what some quota counts."""
 
@@ -97,7 +107,15 @@ class Resourcequota(Plugin):
         self._lock = threading.Lock()
         self._counters: dict[GroupResource, Informer] = {}
         self._quotas = self.informers.informer(RESOURCE_QUOTAS)
-        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        settings = self.settings(Settings)
+        self._resync = settings.resource_quota_sync_period
+        self._loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=settings.concurrent_resource_quota_syncs,
+        )
         self._quotas.add_handler(self._loop.enqueue, self._quota_changed)
         return self._loop
 
@@ -119,7 +137,7 @@ class Resourcequota(Plugin):
         perform(self.client, None, actions)
         # An object that admission has charged just now may not be in the cache yet: what was written says too little
         # then, and no event would tell.
-        return CHECK_SECONDS if actions else RESYNC_SECONDS
+        return CHECK_SECONDS if actions else self._resync
 
     def _counter(self, resource: GroupResource) -> Informer | None:
         """Return the informer by which objects of a resource are counted; None for one that is not served."""

@@ -14,7 +14,7 @@ from hyperkube.machinery.objects import Object, annotations_of, name_of
 from hyperkube.plugin import Plugin
 
 ANNOTATION = "node.alpha.kubernetes.io/ttl"
-STEPS = ((0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, None, 300))
+STEPS = ((0, 100, 0), (90, 500, 15), (450, 1000, 30), (900, 2000, 60), (1800, 10_000, 300), (9000, None, 600))
 """(nodes from which a step may be left downwards, nodes up to which it holds, seconds); they overlap on purpose."""
 
 

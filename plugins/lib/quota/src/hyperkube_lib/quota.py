@@ -35,6 +35,9 @@ from hyperkube.machinery.times import parse_time
 
 _ONE, _ZERO = Quantity(1), Quantity(0)
 _STORAGE_CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
+_DEVICE_CLASS_SUFFIX = ".deviceclass.resource.k8s.io/devices"
+_MOST_DEVICES = 32
+"""What a request for all devices of a class is charged with: as many as one claim can be given."""
 
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _POD_RESOURCES = frozenset(
@@ -48,6 +51,7 @@ _PLAIN_COUNTS = frozenset({"configmaps", "secrets", "replicationcontrollers", "r
 
 PODS, SERVICES = GroupResource("", "pods"), GroupResource("", "services")
 CLAIMS = GroupResource("", "persistentvolumeclaims")
+RESOURCE_CLAIMS = GroupResource("resource.k8s.io", "resourceclaims")
 
 
 def count_name(resource: GroupResource) -> str:
@@ -61,7 +65,7 @@ def is_charged(resource: GroupResource, operation: str, subresource: str) -> boo
         return (operation == "CREATE" and not subresource) or (operation == "UPDATE" and subresource == "resize")
     if subresource:
         return resource == CLAIMS and subresource == "status" and operation == "UPDATE"
-    return operation == "CREATE" or (operation == "UPDATE" and resource in {SERVICES, CLAIMS})
+    return operation == "CREATE" or (operation == "UPDATE" and resource in {SERVICES, CLAIMS, RESOURCE_CLAIMS})
 
 
 def relevant(resource: GroupResource, names: Iterable[str]) -> list[str]:
@@ -81,6 +85,8 @@ def _is_relevant(resource: GroupResource, name: str) -> bool:
     if resource == CLAIMS:
         by_class = any(name.endswith(_STORAGE_CLASS_SUFFIX + counted) for counted in _CLAIM_RESOURCES)
         return name == count_name(CLAIMS) or name in _CLAIM_RESOURCES or by_class
+    if resource == RESOURCE_CLAIMS and name.endswith(_DEVICE_CLASS_SUFFIX):
+        return True
     return name == count_name(resource) or (
         not resource.group and name == resource.resource and resource.resource in _PLAIN_COUNTS
     )
@@ -98,6 +104,8 @@ def usage(resource: GroupResource, obj: Object, now: datetime) -> ResourceList:
         return _service_usage(obj)
     if resource == CLAIMS:
         return _claim_usage(obj)
+    if resource == RESOURCE_CLAIMS:
+        return _resource_claim_usage(obj)
     used = {count_name(resource): _ONE}
     if not resource.group and resource.resource in _PLAIN_COUNTS:
         used[resource.resource] = _ONE
@@ -168,6 +176,27 @@ def _claim_usage(claim: Object) -> ResourceList:
             if name in used:
                 used[storage_class + _STORAGE_CLASS_SUFFIX + name] = used[name]
     return used
+
+
+def _resource_claim_usage(claim: Object) -> ResourceList:
+    """Return how many devices of each class a claim asks for, of alternatives the most of each class."""
+    used: ResourceList = {count_name(RESOURCE_CLAIMS): _ONE}
+    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+        exactly = request.get("exactly")
+        asked: dict[str, int] = {}
+        for one in request.get("firstAvailable") or ([exactly] if exactly else ()):
+            name = f"{one.get('deviceClassName', '')}{_DEVICE_CLASS_SUFFIX}"
+            asked[name] = max(asked.get(name, 0), _device_count(one))
+        for name, count in asked.items():
+            used[name] = used.get(name, _ZERO) + Quantity(count)
+    return used
+
+
+def _device_count(request: Object) -> int:
+    mode = request.get("allocationMode", "ExactCount")
+    if mode == "All":
+        return _MOST_DEVICES
+    return int(request.get("count", 1)) if mode == "ExactCount" else 0
 
 
 def lacking(resource: GroupResource, obj: Object, names: Iterable[str]) -> str:

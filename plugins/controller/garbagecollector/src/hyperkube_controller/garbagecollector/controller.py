@@ -202,6 +202,8 @@ class GarbageCollector:
         owners = Owners()
         for reference in references:
             owner = self._graph.get(reference["uid"])
+            if owner is not None and not owner.is_meant_by(reference):
+                owner = None  # no such object, whatever has the uid; the server has the last word
             if owner is not None and owner.namespace and owner.namespace != node.namespace:
                 self._warn(node, reference)
                 (owners.dangling if node.namespace else owners.solid).append(reference)
@@ -221,9 +223,11 @@ class GarbageCollector:
             NotYet: the owner's kind is not served.
         """
         uid = reference["uid"]
-        if self._graph.is_absent(uid):
-            return False
         kind = GroupKind(GroupVersion.parse(reference.get("apiVersion", "")).group, reference.get("kind", ""))
+        # Only for this kind, name and namespace: a reference that is wrong in one of them must not speak for others.
+        coordinates = f"{uid} {kind} {node.namespace}/{reference.get('name')}"
+        if self._graph.is_absent(uid) or self._graph.is_absent(coordinates):
+            return False
         resource = self._kinds.get(kind)
         if resource is None:
             self._loop.queue.add_after(MONITORS, 1.0)
@@ -237,7 +241,7 @@ class GarbageCollector:
             owner = {}
         if uid_of(owner) == uid:
             return True
-        self._graph.note_absent(uid)
+        self._graph.note_absent(coordinates)
         return False
 
     def _warn(self, node: Node, reference: Object) -> None:

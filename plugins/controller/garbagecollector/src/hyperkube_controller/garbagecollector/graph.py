@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.groups import GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of, uid_of
 
 FOREGROUND = "foregroundDeletion"
@@ -29,6 +29,7 @@ class Node:
     owners: tuple[Object, ...]
     finalizers: tuple[str, ...]
     deleting: bool
+    kind: str = ""
 
     @classmethod
     def of(cls, resource: GroupVersionResource, obj: Object) -> Node:
@@ -42,6 +43,7 @@ class Node:
             tuple(meta.get("ownerReferences") or ()),
             tuple(meta.get("finalizers") or ()),
             is_being_deleted(obj),
+            str(obj.get("kind") or ""),
         )
 
     @property
@@ -53,6 +55,12 @@ class Node:
     def orphans(self) -> bool:
         """Whether it is being deleted and wants its dependents set free."""
         return self.deleting and ORPHAN in self.finalizers
+
+    def is_meant_by(self, reference: Object) -> bool:
+        """Tell whether an owner reference with this node's uid names it as it is called, and by its kind."""
+        group = GroupVersion.parse(reference.get("apiVersion", "")).group
+        kind_fits = not self.kind or (self.resource.group, self.kind) == (group, reference.get("kind"))
+        return kind_fits and reference.get("name") == self.name
 
     def blocks(self, owner_uid: str) -> bool:
         """Tell whether that owner must not go before this one."""
@@ -85,14 +93,14 @@ class Graph:
         with self._lock:
             return [node for node in self._nodes.values() if node.resource == resource]
 
-    def is_absent(self, uid: str) -> bool:
-        """Tell whether an object of that uid is known to be gone: uids are never used again."""
-        return uid in self._absent
+    def is_absent(self, identity: str) -> bool:
+        """Tell whether an object is known to be gone: by its uid, or by all that a reference says of it."""
+        return identity in self._absent
 
-    def note_absent(self, uid: str) -> None:
-        """Remember that there is no object of that uid."""
+    def note_absent(self, identity: str) -> None:
+        """Remember that there is no such object: uids are never used again."""
         with self._lock:
-            self._absent[uid] = None
+            self._absent[identity] = None
             while len(self._absent) > _ABSENT_KEPT:
                 self._absent.popitem(last=False)
 
@@ -106,16 +114,16 @@ class Graph:
             self._absent.pop(node.uid, None)
             look = self._relink(node.uid, old.owners if old is not None else (), node.owners)
             changed = old is None or old.owners != node.owners
-            if node.orphans or (changed and any(self._may_release(node, ref["uid"]) for ref in node.owners)):
+            if node.orphans or (changed and any(self._may_release(node, ref) for ref in node.owners)):
                 look.add(node.uid)
             if node.deletes_dependents_first:
                 look |= {node.uid} | self._dependents.get(node.uid, set())
             return look
 
-    def _may_release(self, node: Node, owner_uid: str) -> bool:
-        """Tell whether that owner may be no reason to keep the node: unknown, elsewhere, or waiting for it to go."""
-        owner = self._nodes.get(owner_uid)
-        if owner is None or owner.deletes_dependents_first:
+    def _may_release(self, node: Node, reference: Object) -> bool:
+        """Tell whether an owner may be no reason to keep the node: unknown, misnamed, elsewhere, or waiting for it."""
+        owner = self._nodes.get(reference["uid"])
+        if owner is None or owner.deletes_dependents_first or not owner.is_meant_by(reference):
             return True
         return bool(owner.namespace) and owner.namespace != node.namespace
 

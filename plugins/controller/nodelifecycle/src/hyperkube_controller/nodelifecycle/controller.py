@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hyperkube_controller.nodelifecycle.health import no_execute, seconds_left, silenced, wanted_taints
+from hyperkube_controller.nodelifecycle.health import (
+    is_evicting,
+    no_execute,
+    seconds_left,
+    silenced,
+    wanted_labels,
+    wanted_taints,
+    what_counts,
+)
+from hyperkube_controller.nodelifecycle.zones import Change, EvictionRates, ZoneEvictions
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
@@ -38,10 +47,24 @@ STARTUP_GRACE = 60.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """For how many seconds a node may be silent, and while it starts."""
+    """For how many seconds a node may be silent, also while it starts; at which rate nodes are emptied."""
 
     node_monitor_grace_period: float = GRACE
     node_startup_grace_period: float = STARTUP_GRACE
+    node_eviction_rate: float = 0.1
+    secondary_node_eviction_rate: float = 0.01
+    unhealthy_zone_threshold: float = 0.55
+    large_cluster_size_threshold: int = 50
+
+    @property
+    def rates(self) -> EvictionRates:
+        """The rates as the zones want them."""
+        return EvictionRates(
+            primary=self.node_eviction_rate,
+            secondary=self.secondary_node_eviction_rate,
+            unhealthy_threshold=self.unhealthy_zone_threshold,
+            large_size=self.large_cluster_size_threshold,
+        )
 
 
 class Nodelifecycle(Plugin):
@@ -55,6 +78,8 @@ class Nodelifecycle(Plugin):
         self._startup_grace = settings.node_startup_grace_period
         self._recorder = EventRecorder(self.client, clock, "node-controller")
         self._evictor = EventRecorder(self.client, clock, "taint-eviction-controller")
+        self._zones = ZoneEvictions(settings.rates)
+        self._known: dict[str, Object] | None = None
         self._heard: dict[str, float] = {}
         self._told: dict[str, float] = {}
         self._nodes = self.informers.informer(NODES)
@@ -83,15 +108,14 @@ class Nodelifecycle(Plugin):
     def _node_updated(self, old: Object, new: Object) -> None:
         if _heartbeat(old) != _heartbeat(new):
             self._heard[name_of(new)] = self.context.clock.monotonic()
-        if wanted_taints(new, self.context.clock.now()) != ((new.get("spec") or {}).get("taints") or []) or (
-            is_ready(old) != is_ready(new)
-        ):
+        if what_counts(old) != what_counts(new):
             self._node_loop.enqueue(new)
         if no_execute(old) != no_execute(new):
             self._enqueue_pods(new)
 
     def _node_deleted(self, node: Object) -> None:
         self._heard.pop(name_of(node), None)
+        self._node_loop.enqueue(node)
 
     def _lease_seen(self, lease: Object) -> None:
         self._hear(name_of(lease))
@@ -108,9 +132,13 @@ class Nodelifecycle(Plugin):
         node = (pod.get("spec") or {}).get("nodeName", "")
         if key_of(pod) in self._told or (node and no_execute(self._nodes.get("", node))):
             self._pod_loop.enqueue(pod)
+        if node and is_ready(pod) and (found := self._nodes.get("", node)) is not None and not is_ready(found):
+            self._node_loop.enqueue(found)
 
     def _sync_node(self, name: str) -> float | None:
+        self._know_all()
         node = self._nodes.get("", name)
+        self._register(name, node)
         if node is None or is_being_deleted(node):
             return None
         clock = self.context.clock
@@ -123,13 +151,74 @@ class Nodelifecycle(Plugin):
                 if ready is not None and ready.get("status") == "True":
                     self._recorder.event(node, "Normal", "NodeNotReady", f"Node {name} status is now: NodeNotReady")
                 node = self.client.update(NODES, {**node, "status": status}, subresource="status")
-        wanted = wanted_taints(node, clock.now())
+        self._zones.put(node, name, ready=is_ready(node))
+        self._judge()
+        turn = self._set_taints(node, name)
+        if labels := wanted_labels(node):
+            self.client.patch(NODES, name, {"metadata": {"labels": labels}})
+        if not is_ready(node):
+            self._mark_pods(name)
+        waits = [seconds for seconds in (max(left, 0.0), turn) if seconds]
+        return min(waits, default=None)
+
+    def _know_all(self) -> None:
+        """Count all nodes before the first one is judged: alone it would pass for a cluster without a ready node."""
+        if self._known is None:
+            self._known = {}
+            for node in self._nodes.list():
+                self._zones.put(node, name_of(node), ready=is_ready(node))
+
+    def _register(self, name: str, node: Object | None) -> None:
+        """Tell of nodes that come and go."""
+        known = self._known if self._known is not None else {}
+        if node is None:
+            self._zones.drop(name)
+            gone = known.pop(name, None)
+            if gone is not None:
+                text = f"Node {name} event: Removing Node {name} from Controller"
+                self._recorder.event(gone, "Normal", "RemovingNode", text)
+            self._judge()
+        elif name not in known:
+            known[name] = {"kind": "Node", "apiVersion": "v1", "name": name, "uid": uid_of(node)}
+            text = f"Node {name} event: Registered Node {name} in Controller"
+            self._recorder.event(known[name], "Normal", "RegisteredNode", text)
+
+    def _judge(self) -> None:
+        """Look at the nodes that are not ready when the rates of zones have changed."""
+        change = self._zones.judge(self.context.clock.monotonic())
+        if change is Change.NONE:
+            return
+        now = self.context.clock.monotonic()
+        for node in self._nodes.list():
+            if change is Change.RESUMED:
+                # The silence was ours as likely as theirs: each node gets its grace anew.
+                self._heard[name_of(node)] = now
+            if not is_ready(node):
+                self._node_loop.enqueue(node)
+
+    def _set_taints(self, node: Object, name: str) -> float | None:
+        """Give the node the taints it should have; return in how many seconds it may be its turn to be emptied.
+
+        A taint that evicts is exchanged for the other one at once; a new one waits for a token of the node's zone.
+        """
+        clock = self.context.clock
+        turn: float | None = None
+        ready = condition(node.get("status") or {}, "Ready")
+        failed = ready is not None and ready.get("status") in {"False", "Unknown"}
+        if self._zones.is_stopped or not failed:
+            evict = False
+        elif is_evicting(node):
+            evict = True
+        else:
+            turn = self._zones.wait(name, clock.monotonic())
+            evict = turn == 0
+        wanted = wanted_taints(node, clock.now(), evict=evict)
         if wanted != ((node.get("spec") or {}).get("taints") or []):
             patch = {"metadata": {"resourceVersion": metadata(node)["resourceVersion"]}, "spec": {"taints": wanted}}
             self.client.patch(NODES, name, patch)
-        if not is_ready(node):
-            self._mark_pods(name)
-        return max(left, 0.0) or None
+        if evict or not failed:
+            self._zones.done(name)
+        return turn
 
     def _mark_pods(self, name: str) -> None:
         """Take the pods of a node that is not ready out of service."""

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from hyperkube.kinds import taints
 from hyperkube.kinds.conditions import condition
-from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.objects import Object, labels_of, metadata
 from hyperkube.machinery.times import format_time
 
 _WATCHED = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
@@ -24,6 +24,7 @@ _BY_CONDITION = {
     ("Ready", "Unknown"): taints.UNREACHABLE,
 }
 _MANAGED = frozenset({*_BY_CONDITION.values(), taints.UNSCHEDULABLE})
+_EVICTING = frozenset({taints.NOT_READY, taints.UNREACHABLE})
 
 
 def silenced(node: Object, now: datetime) -> Object | None:
@@ -56,8 +57,19 @@ def silenced(node: Object, now: datetime) -> Object | None:
     return {**status, "conditions": conditions} if changed else None
 
 
-def wanted_taints(node: Object, now: datetime) -> list[Object]:
-    """Return the taints that the node should have: its own, and those that follow from its state."""
+def is_evicting(node: Object) -> bool:
+    """Tell whether the node has a taint that evicts pods because it is not ready."""
+    return any(taint.get("key") in _EVICTING for taint in no_execute(node))
+
+
+def wanted_taints(node: Object, now: datetime, *, evict: bool) -> list[Object]:
+    """Return the taints that the node should have: its own, and those that follow from its state.
+
+    Args:
+        node: the node.
+        now: what new taints are stamped with.
+        evict: whether one that is not ready may have the taint that evicts its pods.
+    """
     present: list[Object] = (node.get("spec") or {}).get("taints") or []
     status = node.get("status") or {}
     wanted: list[tuple[str, str]] = []
@@ -65,22 +77,35 @@ def wanted_taints(node: Object, now: datetime) -> list[Object]:
         found = condition(status, kind)
         if found is not None and found.get("status") == state:
             wanted.append((key, taints.NO_SCHEDULE))
-            if kind == "Ready":
+            if kind == "Ready" and evict:
                 wanted.append((key, taints.NO_EXECUTE))
     if (node.get("spec") or {}).get("unschedulable"):
         wanted.append((taints.UNSCHEDULABLE, taints.NO_SCHEDULE))
-    kept = [
-        taint
-        for taint in present
-        if taint.get("key") not in _MANAGED or (taint.get("key"), taint.get("effect")) in wanted
-    ]
+    kept = [taint for taint in present if not _is_managed(taint) or (taint.get("key"), taint.get("effect")) in wanted]
     have = {(taint.get("key"), taint.get("effect")) for taint in kept}
-    made: list[Object] = []
-    for key, effect in wanted:
-        if (key, effect) not in have:
-            stamp = {"timeAdded": format_time(now)} if effect == taints.NO_EXECUTE else {}
-            made.append({"key": key, "effect": effect, **stamp})
+    stamp = format_time(now)
+    made = [{"key": key, "effect": effect, "timeAdded": stamp} for key, effect in wanted if (key, effect) not in have]
     return [*kept, *made]
+
+
+def _is_managed(taint: Object) -> bool:
+    """Tell whether the taint follows from the node's state, so that it goes when that changes."""
+    key, effect = taint.get("key"), taint.get("effect")
+    return (effect == taints.NO_SCHEDULE and key in _MANAGED) or (effect == taints.NO_EXECUTE and key in _EVICTING)
+
+
+def wanted_labels(node: Object) -> dict[str, str]:
+    """Return the labels to set: the beta names of operating system and architecture say what the present ones do."""
+    labels = labels_of(node)
+    pairs = ((name, f"beta.{name}") for name in ("kubernetes.io/os", "kubernetes.io/arch"))
+    return {beta: labels[name] for name, beta in pairs if name in labels and labels.get(beta) != labels[name]}
+
+
+def what_counts(node: Object) -> tuple[object, ...]:
+    """Return what of a node its taints, labels and zone follow from: no heartbeat, and no image."""
+    spec, status = node.get("spec") or {}, node.get("status") or {}
+    states = tuple((entry.get("type"), entry.get("status")) for entry in status.get("conditions") or ())
+    return states, spec.get("taints"), spec.get("unschedulable"), labels_of(node)
 
 
 def no_execute(node: Object | None) -> list[Object]:
