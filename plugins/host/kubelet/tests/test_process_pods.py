@@ -10,7 +10,7 @@ import pytest
 from hyperkube_host.kubelet.pod.pod_entry import PodState
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.kinds.resources import CONFIG_MAPS, PODS
+from hyperkube.kinds.resources import CONFIG_MAPS, EVENTS, PODS
 from hyperkube.machinery.clock import SystemClock
 
 pytest.importorskip("hyperkube_runtime.process", reason="runs pods")
@@ -255,3 +255,31 @@ def test_a_container_of_another_user_reaches_its_volumes_and_no_other_user_does(
     texts = [line.split(" ", 3)[3] for line in next(root.glob("logs/default_p_*/c/0.log")).read_text().splitlines()]
     assert texts == ["65534", "mine"]
     assert (root / "pods").stat().st_mode & 0o077 == 0
+
+
+def events(process, reason):
+    return [event for event in process.client.list(EVENTS, "default").items if event["reason"] == reason]
+
+
+def test_a_container_killed_by_its_liveness_probe_waits_for_the_back_off(process):
+    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+
+    process.create(containers=[shell("exec sleep 1000", livenessProbe=probe)])
+    status = process.wait_reason("CrashLoopBackOff")
+
+    assert status["restartCount"] == 1
+    assert status["state"]["waiting"]["message"].startswith("back-off 10s restarting failed container=c")
+    assert len(events(process, "BackOff")) == 1
+
+
+def test_a_pod_is_told_once_what_its_node_does_not_honour(process):
+    security = {"seccompProfile": {"type": "RuntimeDefault"}, "allowPrivilegeEscalation": False}
+    process.create(restartPolicy="Never", containers=[shell("true", securityContext=security)])
+    process.wait_phase("Succeeded")
+
+    (event,) = until(lambda: events(process, "FieldsNotHonoured"))
+
+    assert event["type"] == "Warning"
+    assert event["message"] == (
+        "the process runtime of this node does not honour: spec.containers[0].securityContext.seccompProfile"
+    )

@@ -8,6 +8,7 @@ import threading
 
 import orjson
 import pytest
+from hyperkube_lib.serving import websocket as websocket_server
 from hyperkube_lib.serving.exchange import ExecUpgrade
 from hyperkube_lib.serving.exit_status import exit_status, failure_status, write_status
 from hyperkube_lib.serving.spdy import (
@@ -22,6 +23,8 @@ from hyperkube_lib.serving.spdy import (
     SynStream,
     WindowUpdate,
 )
+
+from hyperkube.machinery.clock import SystemClock
 
 
 def cat(channels):
@@ -369,3 +372,25 @@ def test_success_is_a_bare_status():
 
 def test_a_failure_to_run_is_an_internal_error():
     assert failure_status("no such container")["message"] == "Internal error occurred: no such container"
+
+
+@pytest.mark.parametrize(
+    "speaks", [pytest.param(True, id="client-that-sends"), pytest.param(False, id="silent-client")]
+)
+def test_the_first_message_waits_until_the_client_has_its_streams(toy, edge, ws, monkeypatch, speaks):
+    waits = []
+    monkeypatch.setattr(websocket_server, "STREAMS_SECONDS", 0.5)
+
+    def serve(channels):
+        begun = SystemClock().monotonic()
+        channels.write(1, b"output")
+        waits.append(SystemClock().monotonic() - begun)
+        channels.close()
+
+    toy.routes["/exec"] = lambda _: ExecUpgrade(serve=serve, stdin=True, stdout=True)
+    client = ws(edge, "/exec", "v5.channel.k8s.io")
+    if speaks:
+        client.send_binary(b"\x04{}")
+
+    assert [client.recv(), client.recv()] == [b"\x01", b"\x01output"]
+    assert (waits[0] < 0.4) is speaks

@@ -390,3 +390,28 @@ def test_the_plugin_builds_it_under_the_root_folder(tmp_path):
     runtime.close()
 
     assert (tmp_path / "process" / "containers").is_dir()
+
+
+def test_the_end_of_a_clients_input_reaches_a_container_with_stdin_once(runtime, tmp_path):
+    container = run(runtime, tmp_path, "cat; echo end", stdin=True, stdin_once=True)
+    attached = runtime.attach(container, stdin=True)
+    os.write(attached.stdin, b"hi\n")
+
+    os.close(attached.stdin)
+    attached.stdin = None
+
+    assert ended(runtime, container).exit_code == 0
+    assert log(tmp_path) == [["stdout", "F", "hi"], ["stdout", "F", "end"]]
+    close(attached)
+
+
+def test_input_without_stdin_once_outlives_its_client(runtime, tmp_path):
+    container = run(runtime, tmp_path, "read first; read second; echo $first $second", stdin=True)
+    for word in (b"a\n", b"b\n"):
+        attached = runtime.attach(container, stdin=True)
+        os.write(attached.stdin, word)
+        close(attached)
+
+    ended(runtime, container)
+
+    assert log(tmp_path) == [["stdout", "F", "a b"]]

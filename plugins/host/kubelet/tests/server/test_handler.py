@@ -208,21 +208,44 @@ class FakeStreams:
         self.closed.set()
 
 
+SERVER = """exec python3 -c '
+import os, socket
+server = socket.create_server((os.environ["POD_IP"], 0))
+print(server.getsockname()[1], flush=True)
+connected, _ = server.accept()
+print(connected.recv(10).decode(), flush=True)
+connected.sendall(b"pong")
+connected.close()
+'"""
+
+
+def log_words(rig, path):
+    return body(ask(rig, path))[1].split()
+
+
 def test_a_port_is_forwarded(rig):
+    start(rig, SERVER)
+    path = "/containerLogs/default/p/c"
+    (port,) = until(lambda: log_words(rig, path))
+    streams = FakeStreams(int(port), b"ping")
+    answer = ask(rig, "/portForward/default/p")
+    assert isinstance(answer, PortForwardUpgrade)
+
+    answer.serve(streams)
+    until(lambda: streams.got)
+
+    assert streams.got == b"pong"
+    assert body(ask(rig, path)) == (200, f"{port}\nping\n")
+
+
+def test_a_port_of_another_program_is_not_forwarded(rig):
     start(rig, "sleep 1000")
     with socket.create_server((rig.status()["podIP"], 0)) as server:
-        streams = FakeStreams(server.getsockname()[1], b"ping")
-        answer = ask(rig, "/portForward/default/p")
-        assert isinstance(answer, PortForwardUpgrade)
-        thread = threading.Thread(target=answer.serve, args=(streams,))
-        thread.start()
-        connected, _ = server.accept()
-        with connected:
-            heard = connected.recv(10)
-            connected.sendall(b"pong")
-        thread.join(30)
+        streams = FakeStreams(server.getsockname()[1], b"")
 
-    assert (heard, streams.got) == (b"ping", b"pong")
+        ask(rig, "/portForward/default/p").serve(streams)
+
+    assert "no process of the pod listens on it" in streams.problem
 
 
 def test_a_closed_port_is_told(rig):

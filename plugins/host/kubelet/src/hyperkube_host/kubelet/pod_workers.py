@@ -29,6 +29,7 @@ from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.api_pod_status import api_pod_status, rejected_status
 from hyperkube_host.kubelet.status.status_input import StatusInput
 from hyperkube_host.kubelet.status.status_manager import StatusManager
+from hyperkube_host.kubelet.types.labels import container_hash
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of
 from hyperkube_host.kubelet.types.pod_status import Failure, Waiting, reported_container_statuses
 from hyperkube_host.kubelet.types.pod_update import describe
@@ -38,6 +39,7 @@ from hyperkube.hookspecs.network import NetworkFailed
 from hyperkube.hookspecs.runtime import (
     ContainerState,
     ContainerStatus,
+    NamesUnhonoured,
     Runtime,
     RuntimeFailed,
     SandboxStatus,
@@ -162,6 +164,9 @@ class PodWorker:
         services, pod = self._services, entry.pod
         for kill in actions.kills:
             self._kill(entry, pod_status, kill)
+        if actions.kills:
+            # What was killed has exited now: its next start waits for the back-off, as after any other end.
+            pod_status = self._pod_status(entry)
         if actions.create_sandbox and not self._is_simulated:
             # Volumes and the sandbox may take long: people should see before that the node has taken the pod.
             self._report(entry, pod_status)
@@ -208,6 +213,8 @@ class PodWorker:
             self._services.recorder.pod_event(entry.pod, "Normal", "SandboxChanged", text)
             for sandbox in pod_status.sandboxes:
                 self._services.sandboxes.stop(entry.pod, sandbox)
+        elif isinstance(self._services.runtime, NamesUnhonoured):
+            self._warn_of_unhonoured(entry.pod, self._services.runtime)
         try:
             return self._services.sandboxes.create(entry.pod, attempt)
         except (RuntimeFailed, NetworkFailed) as error:
@@ -215,6 +222,12 @@ class PodWorker:
             self._services.recorder.pod_event(entry.pod, "Warning", "FailedCreatePodSandBox", text)
             self._services.requeue_after(uid_of(entry.pod), SANDBOX_RETRY_SECONDS)
             return None
+
+    def _warn_of_unhonoured(self, pod: Object, runtime: NamesUnhonoured) -> None:
+        fields = runtime.unhonoured(pod)
+        if fields:
+            text = f"the {self._services.runtime.name} runtime of this node does not honour: {', '.join(fields)}"
+            self._services.recorder.pod_event(pod, "Warning", "FieldsNotHonoured", text)
 
     def _start(
         self,
@@ -226,9 +239,10 @@ class PodWorker:
     ) -> None:
         name, uid = container["name"], uid_of(entry.pod)
         if latest is not None and latest.state == ContainerState.EXITED:
-            wait = entry.restarts.remaining(name, latest.finished_at, self._services.clock.now().timestamp())
+            key = f"{name} {container_hash(container)}"
+            wait = entry.restarts.remaining(key, latest.finished_at, self._services.clock.now().timestamp())
             if wait > 0:
-                delay = format_duration(entry.restarts.delay(name))
+                delay = format_duration(entry.restarts.delay(key))
                 text = f"back-off {delay} restarting failed container={name} pod={describe(entry.pod)}"
                 entry.waiting[name] = Waiting("CrashLoopBackOff", text)
                 event = f"Back-off restarting failed container {name} in pod {describe(entry.pod)}"

@@ -124,10 +124,9 @@ def _exec(connection: Connection, greeting: bytes, answer: ExecUpgrade, protocol
 
     service = connection.service
     socket = WebSocket(service)
-    channels = WebSocketChannels(socket, protocol)
+    first = STDOUT if answer.stdout else STDERR if answer.stderr else ERROR
+    channels = WebSocketChannels(socket, protocol, first)
     _begin(connection, socket, greeting)
-    # an empty message on the first channel that is written to tells the client that it is connected
-    channels.send_now(STDOUT if answer.stdout else STDERR if answer.stderr else ERROR, b"")
     serve_on_thread(service, "exec", lambda: answer.serve(channels), channels.close)
 
 

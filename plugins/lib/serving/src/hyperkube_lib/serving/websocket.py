@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -34,6 +35,9 @@ _MAGIC = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _LONGEST_MESSAGE = 16 << 20
 _CLOSE_CHANNEL = 255
 STDIN, STDOUT, STDERR, ERROR, RESIZE = range(5)
+
+STREAMS_SECONDS = 0.05
+"""How long the first message waits for the client to make its streams; kubectl before 1.33 drops what is earlier."""
 
 
 def offered_protocols(request: HttpRequest) -> list[str]:
@@ -151,12 +155,18 @@ class WebSocket(Upgraded):
 class WebSocketChannels:
     """`Channels` over WebSocket messages."""
 
-    def __init__(self, socket: WebSocket, protocol: str) -> None:
+    def __init__(self, socket: WebSocket, protocol: str, first: int) -> None:
+        """Begin, on the loop, with an empty message on the channel `first`, as a sign that the client is connected."""
         self.protocol = protocol or "channel.k8s.io"
         self._socket = socket
         self._base64 = "base64" in protocol
         self._inboxes = {number: Inbox(socket.took) for number in range(RESIZE + 1)}
+        # Such a client reads on one thread while it makes its streams on another, and says on standard error that it
+        # knows no stream of that number. It has made all of them when it sends anything.
+        self._has_streams = threading.Event()
+        self._first = first
         socket.listener = self
+        socket.service.loop.asyncio.call_later(STREAMS_SECONDS, self._open)
 
     def read(self, channel: int) -> bytes:
         """Return the next message of a channel, or nothing when the client closed it."""
@@ -168,14 +178,20 @@ class WebSocketChannels:
         Raises:
             ConnectionError: the client is gone.
         """
-        self._socket.outflow.write(len(data), self.send_now, channel, data)
+        self._has_streams.wait()
+        self._socket.outflow.write(len(data), self._send, channel, data)
 
     def close(self) -> None:
         """Flush and end the connection."""
         self._socket.service.loop.post(self._socket.finish)
 
-    def send_now(self, channel: int, data: bytes) -> None:
-        """Send a message; on the loop."""
+    def _open(self) -> None:
+        """Send the first message and let others follow: the client has its streams by now; on the loop."""
+        if not self._has_streams.is_set():
+            self._send(self._first, b"")
+            self._has_streams.set()
+
+    def _send(self, channel: int, data: bytes) -> None:
         if self._base64:
             self._socket.send_text(f"{channel}{base64.b64encode(data).decode()}")
         else:
@@ -183,6 +199,7 @@ class WebSocketChannels:
 
     def received(self, data: bytes) -> None:
         """Sort a message into its channel."""
+        self._open()
         size = len(data)
         if not data:
             return
@@ -205,6 +222,7 @@ class WebSocketChannels:
 
     def ended(self) -> None:
         """Nothing more comes on any channel."""
+        self._has_streams.set()
         for inbox in self._inboxes.values():
             inbox.end()
 

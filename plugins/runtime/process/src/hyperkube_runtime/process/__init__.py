@@ -2,9 +2,10 @@
 
 A container is a process group with a shim beside it, so that it outlives the kubelet and nothing of its end
 is lost. Its only image is ``host``: the machine itself. Containers run as the user who runs the node, see the whole
-machine, share its network (each pod is given an address of its own to bind to) and know of no limits: creating a pod
-equals being that user. Where the kernel allows it, volumes appear at their mount paths in a private view of the file
-system; everywhere they appear under ``$HYPERKUBE_ROOT``, the container's working folder.
+machine and share its network (each pod is given an address of its own to bind to): creating a pod equals being that
+user. Where the kernel allows it, volumes appear at their mount paths in a private view of the file system; everywhere
+they appear under ``$HYPERKUBE_ROOT``, the container's working folder. Of the limits and of the security context what
+can be honoured is (see `confinement`); an event names the fields of a pod that cannot (see `unhonoured`).
 """
 
 from __future__ import annotations

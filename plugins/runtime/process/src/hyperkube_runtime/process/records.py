@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from hyperkube_runtime.process.shim import identity
+from hyperkube_runtime.process.confinement import Confinement
+from hyperkube_runtime.process.shim import cgroups, identity
 from hyperkube_runtime.process.shim.files import SPEC, SpecFile, StatusFile, read_spec, read_status, write_file
 from hyperkube_runtime.process.user import ProcessUser
 
@@ -173,7 +175,9 @@ class ContainerRecord:
         )
 
     def remove(self) -> None:
-        """Delete the folder; links in it are not followed."""
+        """Delete the folder and what is left of its control groups; links in the folder are not followed."""
+        if self.spec.memory_limit or self.spec.cpu_limit:
+            cgroups.remove_left(self.id, cgroups.usable())
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -189,6 +193,7 @@ class ProcessSettings:
     sandbox: SandboxRecord
     env: list[tuple[str, str]]
     user: ProcessUser | None
+    confinement: Confinement
     namespaces: bool
     events: str
     created_at: float
@@ -205,14 +210,13 @@ def create_container_folder(folder: Path, spec: ContainerSpec, settings: Process
     rootfs, scratch = folder / "rootfs", folder / "newroot"
     rootfs.mkdir(parents=True, mode=0o755)
     scratch.mkdir(mode=0o755)
-    user = settings.user
+    user, confined = settings.user, settings.confinement
     folder.chmod(0o700 if user is None else 0o711)
-    mounts = sorted(spec.mounts, key=lambda mount: mount.container_path)
-    for mount in mounts:
-        link = rootfs / mount.container_path.lstrip("/")
-        if not os.path.lexists(link):
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(mount.host_path)
+    mounts = sorted(
+        (path_in_container(mount.container_path), mount.host_path, mount.read_only) for mount in spec.mounts
+    )
+    for path, host_path, _ in mounts:
+        _link(rootfs, path, host_path)
     log = Path(settings.sandbox.log_directory) / spec.log_path
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     content = SpecFile(
@@ -224,13 +228,14 @@ def create_container_folder(folder: Path, spec: ContainerSpec, settings: Process
         argv=[*spec.command, *spec.args],
         env=settings.env,
         cwd=spec.working_dir or str(rootfs),
+        own_cwd=not spec.working_dir,
         log=str(log),
         hostname=settings.sandbox.hostname,
         events=settings.events,
         created_at=settings.created_at,
         labels=dict(spec.labels),
         annotations=dict(spec.annotations),
-        mounts=[(mount.host_path, mount.container_path, mount.read_only) for mount in mounts],
+        mounts=[(host_path, path, read_only) for path, host_path, read_only in mounts],
         scratch=str(scratch),
         namespaces=settings.namespaces,
         stdin=spec.stdin,
@@ -239,6 +244,11 @@ def create_container_folder(folder: Path, spec: ContainerSpec, settings: Process
         user=None if user is None else user.user,
         group=None if user is None else user.group,
         groups=None if user is None else list(user.groups),
+        no_new_privileges=confined.no_new_privileges,
+        capabilities=None if confined.capabilities is None else list(confined.capabilities),
+        read_only_root=confined.read_only_root,
+        memory_limit=confined.memory,
+        cpu_limit=confined.cpu,
     )
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -248,3 +258,21 @@ def create_container_folder(folder: Path, spec: ContainerSpec, settings: Process
     if user is not None:
         os.chown(rootfs, user.user, user.group)
     return ContainerRecord(folder, content)
+
+
+def path_in_container(path: str) -> str:
+    """Return a mount path without ``..`` and doubled slashes: like the root itself, it has nothing above it."""
+    return posixpath.normpath("/" + path.lstrip("/"))
+
+
+def _link(rootfs: Path, path: str, host_path: str) -> None:
+    """Link to a volume at its mount path below `rootfs`, unless that lies in another volume, which is left alone."""
+    *folders, name = path.lstrip("/").split("/")
+    here = rootfs
+    for folder in folders:
+        here /= folder
+        if here.is_symlink():
+            return
+        here.mkdir(exist_ok=True)
+    if name and not os.path.lexists(here / name):
+        (here / name).symlink_to(host_path)

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hyperkube_runtime.process import usage, user
+from hyperkube_runtime.process.confinement import confinement
+from hyperkube_runtime.process.listening import addresses_listening
 from hyperkube_runtime.process.records import (
     ContainerRecord,
     ProcessSettings,
@@ -20,7 +22,17 @@ from hyperkube_runtime.process.records import (
     create_container_folder,
     load_sandboxes,
 )
-from hyperkube_runtime.process.shim_client import ForkServer, ShimEvents, ShimProcess, connect, receive_message, send
+from hyperkube_runtime.process.shim import cgroups
+from hyperkube_runtime.process.shim_client import (
+    ForkServer,
+    ShimEvents,
+    ShimProcess,
+    connect,
+    piped_process,
+    receive_message,
+    send,
+)
+from hyperkube_runtime.process.unhonoured import NodeAbilities, unhonoured_fields
 
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
@@ -36,6 +48,7 @@ from hyperkube.hookspecs.runtime import (
     SandboxStatus,
 )
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.objects import Object
 
 HOST_IMAGE = Image(id="host", tags=("host:latest",), digests=(), size=0)
 _HOST_REFERENCES = frozenset({"host", "host:latest", "docker.io/library/host", "docker.io/library/host:latest"})
@@ -190,6 +203,7 @@ class ProcessRuntime:
             sandbox=sandbox,
             env=_environment(spec, sandbox.hostname, str(folder / "rootfs"), uid),
             user=process_user,
+            confinement=confinement(spec),
             namespaces=self._private_views,
             events=str(self._root),
             created_at=self._clock.now().timestamp(),
@@ -268,7 +282,7 @@ class ProcessRuntime:
     # streams
 
     def exec(self, container_id: str, command: Sequence[str], *, stdin: bool, tty: bool) -> ShimProcess:
-        """Start a command beside the container's process: same folder, environment, user and view.
+        """Start a command beside the container's process: same folder, environment, user, view and limits.
 
         Raises:
             ContainerNotFound: it does not run any more.
@@ -277,13 +291,17 @@ class ProcessRuntime:
         line = connect(self._container(container_id).folder)
         with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
             ours.callback(line.close)
-            process, ends = _streams(line, theirs, ours, stdin=stdin, tty=tty)
+            process, ends = (None, []) if tty else piped_process(line, theirs, ours, stdin=stdin)
             send(line, {"do": "exec", "argv": list(command), "tty": tty}, ends)
-            received, _ = receive_message(line, None) or ({}, [])
+            received, given = receive_message(line, None) or ({}, [])
             if not received:  # the shim ended while it was being asked
                 raise ContainerNotFound(f"container {container_id!r} is not running any more")
             if "pid" not in received:
                 raise RuntimeFailed(f"failed to exec in container: {received['error']}", "ExecFailed")
+            if process is None:
+                terminal = given[0]
+                entry = os.dup(terminal) if stdin else None
+                process = ShimProcess(line, entry, os.dup(terminal), None, terminal)
             ours.pop_all()
         return process
 
@@ -305,18 +323,31 @@ class ProcessRuntime:
         return ShimProcess(line, entry, out, err, tty)
 
     def port_forward(self, sandbox_id: str, port: int) -> int:
-        """Connect to a port of the pod's address, or of 127.0.0.1 for a program that knows no other.
+        """Connect to a port on which a process of the pod itself listens, at whatever address.
+
+        All pods and the node share the machine's loopback device, so an address alone does not say whose port it is.
 
         Raises:
-            RuntimeFailed: no program listens on it.
+            RuntimeFailed: no process of the pod listens on it.
         """
-        problem: OSError | None = None
-        for address in (*self._sandbox(sandbox_id).ips[:1], "127.0.0.1"):
+        ips = self._sandbox(sandbox_id).ips[:1]
+        shims = [record.shim_pid for record in self._members(sandbox_id) if record.state is ContainerState.RUNNING]
+        problem: OSError | str = "Connection refused: no process of the pod listens on it"
+        for address in addresses_listening(shims, port, preferred=ips):
             try:
                 return socket.create_connection((address, port), timeout=5).detach()
             except OSError as error:
-                problem = problem or error
-        raise RuntimeFailed(f"failed to connect to localhost:{port} inside the pod: {problem}") from problem
+                problem = error
+        raise RuntimeFailed(f"failed to connect to localhost:{port} inside the pod: {problem}")
+
+    def unhonoured(self, pod: Object) -> Sequence[str]:
+        """Return the paths of a pod's fields that have no effect here; see `NamesUnhonoured`."""
+        abilities = NodeAbilities(
+            is_root=os.geteuid() == 0,
+            private_views=self._private_views and self._fork_server.can_make_views(),
+            cgroups=frozenset(cgroups.usable()),
+        )
+        return unhonoured_fields(pod, abilities)
 
     # images
 
@@ -345,33 +376,6 @@ class ProcessRuntime:
         """Stop listening; shims and containers go on."""
         self._events.close()
         self._fork_server.close()
-
-
-def _streams(
-    line: socket.socket, theirs: contextlib.ExitStack, ours: contextlib.ExitStack, *, stdin: bool, tty: bool
-) -> tuple[ShimProcess, list[int]]:
-    """Make the streams of a command: our process, and the three ends to send; the stacks close what is kept here."""
-
-    def keep(descriptor: int, stack: contextlib.ExitStack) -> int:
-        stack.callback(os.close, descriptor)
-        return descriptor
-
-    if tty:
-        master, slave = os.openpty()
-        keep(master, ours)
-        keep(slave, theirs)
-        entry = keep(os.dup(master), ours) if stdin else None
-        return ShimProcess(line, entry, keep(os.dup(master), ours), None, master), [slave, slave, slave]
-    out, out_end = os.pipe2(os.O_CLOEXEC)
-    err, err_end = os.pipe2(os.O_CLOEXEC)
-    for descriptor, stack in ((out, ours), (err, ours), (out_end, theirs), (err_end, theirs)):
-        keep(descriptor, stack)
-    if not stdin:
-        nothing = keep(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), theirs)
-        return ShimProcess(line, None, out, err, -1), [nothing, out_end, err_end]
-    source, entry_end = os.pipe2(os.O_CLOEXEC)
-    keep(source, theirs)
-    return ShimProcess(line, keep(entry_end, ours), out, err, -1), [source, out_end, err_end]
 
 
 def _environment(spec: ContainerSpec, hostname: str, rootfs: str, uid: int) -> list[tuple[str, str]]:

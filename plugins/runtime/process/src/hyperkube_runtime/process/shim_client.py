@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from hyperkube_runtime.process.shim.files import PROBE
 from hyperkube_runtime.process.shim.program import receive
 
 from hyperkube.hookspecs.runtime import ContainerNotFound, RuntimeFailed
@@ -35,6 +36,7 @@ class ForkServer:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._line: socket.socket | None = None
+        self._makes_views: bool | None = None
 
     def start_container(self, folder: Path) -> int:
         """Start the container of a folder and return its pid.
@@ -56,6 +58,23 @@ class ForkServer:
         if "error" in reply:
             raise RuntimeFailed(f"failed to start container: {reply['error']}", "RunContainerError")
         return int(reply["pid"])
+
+    def can_make_views(self) -> bool:
+        """Tell whether containers get private views here; asked once, the machine's rules do not change."""
+        with self._lock:
+            known = self._makes_views
+        if known is None:
+            answer, write_end = os.pipe2(os.O_CLOEXEC)
+            try:
+                self._send(PROBE.decode(), write_end)
+            finally:
+                os.close(write_end)
+            with os.fdopen(answer, "rb", buffering=0) as reader:
+                ready, _, _ = select.select([reader], [], [], _ANSWER_SECONDS)
+                known = bool(ready) and reader.readline() == b"private"
+            with self._lock:
+                self._makes_views = known
+        return known
 
     def _send(self, message: str, descriptor: int) -> None:
         with self._lock:
@@ -183,6 +202,27 @@ class ShimProcess:
         if self._tty >= 0:
             os.close(self._tty)
             self._tty = -1
+
+
+def piped_process(
+    line: socket.socket, theirs: contextlib.ExitStack, ours: contextlib.ExitStack, *, stdin: bool
+) -> tuple[ShimProcess, list[int]]:
+    """Make the streams of a command: our process, and the three ends to send; the stacks close what is kept here."""
+
+    def keep(descriptor: int, stack: contextlib.ExitStack) -> int:
+        stack.callback(os.close, descriptor)
+        return descriptor
+
+    out, out_end = os.pipe2(os.O_CLOEXEC)
+    err, err_end = os.pipe2(os.O_CLOEXEC)
+    for descriptor, stack in ((out, ours), (err, ours), (out_end, theirs), (err_end, theirs)):
+        keep(descriptor, stack)
+    if not stdin:
+        nothing = keep(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), theirs)
+        return ShimProcess(line, None, out, err, -1), [nothing, out_end, err_end]
+    source, entry_end = os.pipe2(os.O_CLOEXEC)
+    keep(source, theirs)
+    return ShimProcess(line, keep(entry_end, ours), out, err, -1), [source, out_end, err_end]
 
 
 class ShimEvents:

@@ -19,7 +19,7 @@ _NANO = 1_000_000_000
 
 
 class Statistics:
-    """Measures on demand; rates are over the time since the measurement before."""
+    """Measures on demand; rates are over the time since the measurement before, or since the start."""
 
     def __init__(self, runtime: Runtime, clock: Clock, node_name: str) -> None:
         self._runtime = runtime
@@ -28,21 +28,22 @@ class Statistics:
         self._lock = threading.Lock()
         self._before: dict[str, tuple[float, int]] = {}
 
-    def _rate(self, key: str, nanoseconds: int) -> int:
-        """Return the nano-cores used since the last call for `key`."""
+    def _rate(self, key: str, nanoseconds: int, started_at: float) -> int:
+        """Return the nano-cores used since the last call for `key`; since its start, the first time."""
         now = self._clock.monotonic()
+        started = now - max(0.0, self._clock.now().timestamp() - started_at)
         with self._lock:
-            then, before = self._before.get(key, (now, nanoseconds))
+            then, before = self._before.get(key, (started, 0))
             if now - then >= 1.0 or key not in self._before:
                 self._before[key] = (now, nanoseconds)
-        return int((nanoseconds - before) / (now - then)) if now > then else 0
+        return max(0, int((nanoseconds - before) / (now - then))) if now > then else 0
 
-    def _cpu_memory(self, key: str, nanoseconds: int, memory: int) -> Object:
+    def _cpu_memory(self, key: str, nanoseconds: int, memory: int, started_at: float) -> Object:
         time = format_time(self._clock.now())
         return {
             "cpu": {
                 "time": time,
-                "usageNanoCores": self._rate(key, nanoseconds),
+                "usageNanoCores": self._rate(key, nanoseconds, started_at),
                 "usageCoreNanoSeconds": nanoseconds,
             },
             "memory": {"time": time, "usageBytes": memory, "workingSetBytes": memory, "rssBytes": memory},
@@ -72,7 +73,7 @@ class Statistics:
         node = {
             "nodeName": self._node_name,
             "startTime": format_time(datetime.fromtimestamp(boot, UTC)),
-            **self._cpu_memory("node", cpu, used),
+            **self._cpu_memory("node", cpu, used, boot),
         }
         node["memory"]["availableBytes"] = available
         return {"node": node, "pods": [self._pod(sandbox, members) for sandbox, members in self._running()]}
@@ -82,7 +83,7 @@ class Statistics:
             {
                 "name": status.name,
                 "startTime": format_time(datetime.fromtimestamp(status.started_at, UTC)),
-                **self._cpu_memory(status.id, usage.cpu_nanoseconds, usage.memory_bytes),
+                **self._cpu_memory(status.id, usage.cpu_nanoseconds, usage.memory_bytes, status.started_at),
             }
             for status, usage in members
         ]
@@ -92,7 +93,7 @@ class Statistics:
             "podRef": {"name": sandbox.name, "namespace": sandbox.namespace, "uid": sandbox.uid},
             "startTime": format_time(datetime.fromtimestamp(sandbox.created_at, UTC)),
             "containers": containers,
-            **self._cpu_memory(sandbox.uid, total_cpu, total_memory),
+            **self._cpu_memory(sandbox.uid, total_cpu, total_memory, sandbox.created_at),
         }
 
     def resource_metrics(self) -> str:

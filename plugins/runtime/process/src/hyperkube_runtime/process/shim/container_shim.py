@@ -1,9 +1,10 @@
-# ruff: noqa: PTH119, PTH120, PTH123, PTH208 - pathlib would cost each container's shim memory and start-up time
+# ruff: noqa: PTH119, PTH120 - pathlib would cost each container's shim memory and start-up time
 """The parent of one container: log, commands, end.
 
 Commands are JSON messages on the socket ``shim.sock`` in the container's folder, one connection per command:
-``stop`` (grace), ``reopen``, ``exec`` (argv, tty; three descriptors), ``attach`` (stdin; two descriptors). The end of a
-connection ends what it asked for: an exec is killed, an attached client is detached.
+``stop`` (grace), ``reopen``, ``exec`` (argv, tty; three descriptors, or none with a tty, whose descriptor is answered),
+``attach`` (stdin; two descriptors; the descriptor of the input is answered). The end of a connection ends what it asked
+for: an exec is killed, an attached client is detached.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from collections.abc import Callable
 from time import monotonic, time  # this process has no cluster clock: it runs beside it
 from typing import Any
 
-from . import identity, kernel, mounts
+from . import cgroups, descendants, identity, kernel, mounts
 from .files import STATUS, SpecFile, StatusFile, read_spec, write_file
 from .logs import LogFile
+from .memory import MemoryWatch
 from .program import Program, StartFailed, exit_code, receive, start
 
 CHUNK = 65536
@@ -35,7 +37,6 @@ class Connection:
         self.socket = connected
         self.exec_pid = 0
         self.outputs: dict[bytes, int] = {}
-        self.feeds = False
 
     def answer(self, message: dict[str, Any], descriptors: tuple[int, ...] = ()) -> None:
         """Send one message; a client that is gone needs none."""
@@ -51,7 +52,15 @@ class ContainerShim:
     def __init__(self, folder: int, spec: SpecFile) -> None:
         self._folder = folder
         self._spec = spec
-        self._program = Program(spec.argv, dict(spec.env), spec.cwd, spec.user, spec.group, spec.groups)
+        self._cgroups = cgroups.ContainerCgroups(
+            spec.id, cgroups.usable() if spec.memory_limit or spec.cpu_limit else {}
+        )
+        in_force = self._cgroups.limit(spec.memory_limit, spec.cpu_limit)
+        self._memory = MemoryWatch(0 if "memory" in in_force else spec.memory_limit)
+        self._program = Program(
+            spec.argv, dict(spec.env), spec.cwd, spec.own_cwd, spec.user, spec.group, spec.groups,
+            spec.no_new_privileges, spec.capabilities, self._cgroups.process_files(),
+        )  # fmt: skip
         self._poll = select.poll()
         self._ready: dict[int, Callable[[], object]] = {}
         self._connections: set[Connection] = set()
@@ -99,13 +108,13 @@ class ContainerShim:
         """Mount the volumes in new namespaces; return ``private``, or ``shared`` where that is not allowed."""
         if not self._spec.namespaces:
             return "shared"
-        try:
-            mounts.enter("mount" if os.geteuid() == 0 else "user", self._spec.hostname)
-        except OSError:
+        if enter_view(self._spec.hostname) == "shared":
             return "shared"  # the links under HYPERKUBE_ROOT lead to the volumes all the same
         view = mounts.View(self._spec.scratch)
         for source, target, read_only in self._spec.mounts:
             view.add(source, target, read_only=read_only)
+        if self._spec.read_only_root:
+            view.make_root_read_only()
         return "private"
 
     def _watch_children(self) -> None:
@@ -116,7 +125,7 @@ class ContainerShim:
 
     def _start_main(self) -> int:
         if self._spec.tty:
-            master, slave = os.openpty()
+            master, slave = self._open_terminal()
             self._stdin = master
             pid = start(self._program, (slave, slave, slave), tty=True)
             os.close(slave)
@@ -135,6 +144,13 @@ class ContainerShim:
         self._follow(err, b"stderr")
         return pid
 
+    def _open_terminal(self) -> tuple[int, int]:
+        """Open a terminal in the container's view, where its name means the same to the programs on it."""
+        master, slave = os.openpty()
+        if self._program.user is not None:
+            os.fchown(slave, self._program.user, -1)
+        return master, slave
+
     def _follow(self, descriptor: int, stream: bytes) -> None:
         os.set_blocking(descriptor, False)
         self._streams[descriptor] = stream
@@ -151,17 +167,21 @@ class ContainerShim:
     def watch(self) -> None:
         """Serve until the container ended, then record how."""
         while self._ended is None:
-            wait = None
-            if self._deadline is not None:
-                wait = max(0.0, self._deadline - monotonic()) * 1000
-            for descriptor, _ in self._poll.poll(wait):
+            for descriptor, _ in self._poll.poll(self._patience()):
                 call = self._ready.get(descriptor)
                 if call is not None:
                     call()
+            if self._memory.exceeds(monotonic()):
+                self._deadline = monotonic()
             if self._deadline is not None and monotonic() >= self._deadline:
                 self._deadline = None
                 self._signal(signal.SIGKILL)
         self._finish(self._ended)
+
+    def _patience(self) -> float | None:
+        """Return how long to wait for something to happen, in milliseconds; None for ever."""
+        moments = [moment for moment in (self._deadline, self._memory.next_check) if moment is not None]
+        return max(0.0, min(moments) - monotonic()) * 1000 if moments else None
 
     def _signal(self, number: int) -> None:
         try:
@@ -242,23 +262,30 @@ class ContainerShim:
 
     def _exec(self, connection: Connection, request: dict[str, Any], streams: list[int]) -> None:
         program = self._program._replace(argv=request["argv"])
+        terminal: tuple[int, ...] = ()
         try:
+            if request["tty"]:
+                terminal = self._open_terminal()
+                streams = [os.dup(terminal[1]) for _ in range(3)]
             connection.exec_pid = start(program, (streams[0], streams[1], streams[2]), tty=request["tty"])
-            connection.answer({"pid": connection.exec_pid})
-        except StartFailed as error:
+            connection.answer({"pid": connection.exec_pid}, terminal[:1])
+        except (StartFailed, OSError) as error:
             connection.answer({"error": str(error)})
-        for descriptor in streams:
+        for descriptor in (*streams, *terminal):
             os.close(descriptor)
 
     def _attach(self, connection: Connection, request: dict[str, Any], outputs: list[int]) -> None:
         for stream, descriptor in zip((b"stdout", b"stderr"), outputs, strict=False):
             os.set_blocking(descriptor, False)
             connection.outputs[stream] = descriptor
-        if request["stdin"] and self._stdin >= 0:
-            connection.feeds = True
-            connection.answer({"stdin": True}, (self._stdin,))
-        else:
+        if not request["stdin"] or self._stdin < 0:
             connection.answer({"stdin": False})
+            return
+        connection.answer({"stdin": True}, (self._stdin,))
+        if self._spec.stdin_once and not self._spec.tty:
+            # The client has the only end now: when it says that its input ends, or is gone, the container sees that.
+            os.close(self._stdin)
+            self._stdin = -1
 
     def _drop(self, connection: Connection) -> None:
         self._off(connection.socket.fileno())
@@ -271,25 +298,25 @@ class ContainerShim:
                 os.killpg(connection.exec_pid, signal.SIGKILL)
             except ProcessLookupError:
                 connection.exec_pid = 0
-        if connection.feeds and self._spec.stdin_once and not self._spec.tty and self._stdin >= 0:
-            os.close(self._stdin)
-            self._stdin = -1
 
     def _finish(self, code: int) -> None:
         """End the processes that the container left, read the rest of its output, and record the end."""
         self._signal(signal.SIGKILL)
-        _end_descendants()
+        descendants.end_all()
         for descriptor in list(self._streams):
             while self._read(descriptor):
                 continue
         for stream in list(self._streams.values()):
             self._log.end(stream)
-        self._write_status(exit_code=code, finished_at=time())
+        out_of_memory = self._memory.was_exceeded or self._cgroups.killed_for_memory()
+        self._cgroups.remove()
+        self._write_status(exit_code=code, finished_at=time(), reason="OOMKilled" if out_of_memory and code else "")
         for connection in self._connections:
             connection.answer({"exit": 137 if connection.exec_pid else code})
 
     def fail(self, reason: str) -> None:
         """Record that the container never started."""
+        self._cgroups.remove()
         now = time()
         self._write_status(started_at=now, finished_at=now, exit_code=START_ERROR, reason="StartError", message=reason)
 
@@ -313,33 +340,13 @@ def _offer(descriptor: int, data: bytes) -> None:
         return
 
 
-def _end_descendants() -> None:
-    """Kill and reap all processes below this one, also those that hid in sessions of their own."""
-    while True:
-        for pid in _children():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return
-
-
-def _children() -> list[int]:
-    me = str(os.getpid())
-    found: list[int] = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
-                    parent = stat.read().rpartition(")")[2].split()[1]
-            except OSError:
-                continue
-            if parent == me:
-                found.append(int(entry))
-    return found
+def enter_view(hostname: str) -> str:
+    """Move this process into namespaces of its own; return ``private``, or ``shared`` where that is not allowed."""
+    try:
+        mounts.enter("mount" if os.geteuid() == 0 else "user", hostname)
+    except OSError:
+        return "shared"
+    return "private"
 
 
 def run(path: str, reply: int) -> None:

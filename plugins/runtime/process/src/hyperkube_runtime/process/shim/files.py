@@ -11,6 +11,8 @@ import os
 from typing import Any, NamedTuple
 
 SPEC, STATUS = "spec.json", "status.json"
+PROBE = b"?"
+"""What the fork server is sent in place of a folder, to ask whether containers get private views here."""
 
 
 class SpecFile(NamedTuple):
@@ -25,6 +27,9 @@ class SpecFile(NamedTuple):
         namespaces: whether to try to mount the volumes in namespaces of its own.
         events: the folder with the socket that changes are reported to.
         user, group, groups: None to stay who the runtime is.
+        own_cwd, no_new_privileges, capabilities: see `program.Program`.
+        read_only_root: whether everything but the volumes is read-only.
+        memory_limit, cpu_limit: in bytes and in thousandths of a CPU, 0 for none.
     """
 
     id: str
@@ -50,6 +55,12 @@ class SpecFile(NamedTuple):
     user: int | None = None
     group: int | None = None
     groups: list[int] | None = None
+    own_cwd: bool = False
+    no_new_privileges: bool = False
+    capabilities: list[int] | None = None
+    read_only_root: bool = False
+    memory_limit: int = 0
+    cpu_limit: int = 0
 
 
 class StatusFile(NamedTuple):

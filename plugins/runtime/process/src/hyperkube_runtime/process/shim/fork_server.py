@@ -1,7 +1,8 @@
 """The fork server: one interpreter that forks a shim per container, in a millisecond and with shared memory.
 
-Each message on standard input (a socket) is a container's folder, with one descriptor to answer on. When the kubelet
-ends, the socket is closed and the fork server ends; the shims go on.
+Each message on standard input (a socket) is a container's folder, with one descriptor to answer on; ``?`` asks whether
+containers get private views here. When the kubelet ends, the socket is closed and the fork server ends; the shims go
+on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 import socket
 
 from . import container_shim
+from .files import PROBE
 from .program import receive
 
 
@@ -30,7 +32,10 @@ def main() -> None:
                 status = 1
                 try:
                     kubelet.close()
-                    container_shim.run(message.decode(), descriptors[0])
+                    if message == PROBE:
+                        os.write(descriptors[0], container_shim.enter_view("probe").encode())
+                    else:
+                        container_shim.run(message.decode(), descriptors[0])
                     status = 0
                 finally:
                     os._exit(status)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
+from collections.abc import Collection
 
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
@@ -16,7 +18,11 @@ MS_REC = 16384
 MS_SLAVE = 1 << 19
 
 _PR_SET_PDEATHSIG = 1
+_PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_CAPABILITY_VERSION_3 = 0x20080522
 _MNT_DETACH = 2
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41}
 
@@ -34,9 +40,10 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(flags), "unshare")
 
 
-def mount(source: str, target: str, kind: str = "", flags: int = 0) -> None:
+def mount(source: str, target: str, kind: str = "", flags: int = 0, *, options: str = "") -> None:
     """Mount or bind (mount(2)); paths are in the caller's view."""
-    result = _libc.mount(os.fsencode(source), os.fsencode(target), kind.encode() or None, ctypes.c_ulong(flags), None)
+    places = os.fsencode(source), os.fsencode(target)
+    result = _libc.mount(*places, kind.encode() or None, ctypes.c_ulong(flags), options.encode() or None)
     _check(result, f"mount {target}")
 
 
@@ -66,3 +73,37 @@ def adopt_orphans() -> None:
 def die_with_parent(signal_number: int) -> None:
     """Get `signal_number` when the parent ends."""
     _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
+
+
+def forbid_new_privileges() -> None:
+    """Let no program that is executed from now on gain privileges (prctl(2), no_new_privs)."""
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl")
+
+
+def bound_capabilities(kept: Collection[int]) -> None:
+    """Let no program that is executed from now on gain a capability that is not `kept` (capabilities(7)).
+
+    A process that may not change its bounding set has nothing to give up itself, but a program that it executes could
+    still gain something: that is forbidden as a whole then.
+    """
+    number = 0
+    while number in kept or _libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0) == 0:
+        number += 1
+    if ctypes.get_errno() != errno.EINVAL:  # which says that the kernel has no capability of that number
+        forbid_new_privileges()
+    _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+
+
+def keep_capabilities(kept: Collection[int]) -> None:
+    """Give up all capabilities of this process that are not `kept`.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    # The effective, permitted and inheritable set, each of the capabilities 0 to 31 and then of those from 32 up.
+    sets = (ctypes.c_uint32 * 6)()
+    _check(_libc.capget(header, sets), "capget")
+    for place in range(6):
+        sets[place] &= sum(1 << (number % 32) for number in kept if number // 32 == place // 3)
+    _check(_libc.capset(header, sets), "capset")

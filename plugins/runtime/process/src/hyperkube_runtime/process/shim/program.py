@@ -1,4 +1,3 @@
-# ruff: noqa: PTH112 - pathlib would cost each container's shim memory and start-up time
 """Starting a program the way a container's process starts: own session, own streams, and a clear word if it cannot."""
 
 from __future__ import annotations
@@ -19,14 +18,26 @@ class StartFailed(Exception):
 
 
 class Program(NamedTuple):
-    """What to start; `user`, `group` and `groups` are None to stay who we are."""
+    """What to start.
+
+    Attributes:
+        own_cwd: `cwd` is the container's own folder, to which the way may be open to the runtime alone.
+        user, group, groups: None to stay who we are.
+        no_new_privileges: it can gain no privileges by executing another program.
+        capabilities: all that it may ever have; None to leave them as they are.
+        cgroups: the ``cgroup.procs`` files of the groups that it belongs to.
+    """
 
     argv: list[str]
     env: dict[str, str]
     cwd: str
+    own_cwd: bool = False
     user: int | None = None
     group: int | None = None
     groups: list[int] | None = None
+    no_new_privileges: bool = False
+    capabilities: list[int] | None = None
+    cgroups: tuple[str, ...] = ()
 
 
 def start(program: Program, streams: tuple[int, int, int], *, tty: bool) -> int:
@@ -61,27 +72,58 @@ def _become(program: Program, streams: tuple[int, int, int], told: int, *, tty: 
         for ignored in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGCHLD):
             signal.signal(ignored, signal.SIG_DFL)
         os.umask(0o022)
-        os.chdir(program.cwd)  # before the user changes: the way there may be ours alone
-        if program.groups is not None:
-            os.setgroups(program.groups)
-        if program.group is not None:
-            os.setgid(program.group)
-        if program.user is not None:
-            os.setuid(program.user)
+        _join_cgroups(program.cgroups)
+        if program.own_cwd:
+            _enter_folder(program.cwd)
+        _take_identity(program)
+        if not program.own_cwd:
+            _enter_folder(program.cwd)  # as the user it runs as, who may not enter what is the runtime's alone
         kernel.die_with_parent(signal.SIGKILL)
         os.execvpe(program.argv[0], program.argv, program.env)  # noqa: S606  no shell is meant
     except OSError as error:
         os.write(told, _explain(program, error).encode())
+    except StartFailed as error:
+        os.write(told, str(error).encode())
     except ValueError as error:
         os.write(told, f'exec: "{program.argv[0]}": {error}'.encode())
     finally:
         os._exit(127)
 
 
+def _enter_folder(path: str) -> None:
+    try:
+        os.chdir(path)
+    except OSError as error:
+        why = os.strerror(error.errno or 0).lower()
+        raise StartFailed(f"chdir to cwd ({path!r}) set in config.json failed: {why}") from error
+
+
+def _join_cgroups(files: tuple[str, ...]) -> None:
+    for path in files:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        os.write(descriptor, b"0")
+        os.close(descriptor)
+
+
+def _take_identity(program: Program) -> None:
+    """Become the program's user with no more privileges than it may have."""
+    # The bounding set can be changed only as long as this process is privileged, its own sets also after that.
+    if program.capabilities is not None:
+        kernel.bound_capabilities(program.capabilities)
+    if program.groups is not None:
+        os.setgroups(program.groups)
+    if program.group is not None:
+        os.setgid(program.group)
+    if program.user is not None:
+        os.setuid(program.user)
+    if program.capabilities is not None:
+        kernel.keep_capabilities(program.capabilities)
+    if program.no_new_privileges:
+        kernel.forbid_new_privileges()
+
+
 def _explain(program: Program, error: OSError) -> str:
     name = program.argv[0]
-    if not os.path.isdir(program.cwd):
-        return f"chdir to cwd ({program.cwd!r}) set in config.json failed: {os.strerror(error.errno or 0).lower()}"
     if error.errno == errno.ENOENT and "/" not in name:
         return f'exec: "{name}": executable file not found in $PATH'
     if error.errno == errno.ENOENT:
