@@ -7,15 +7,6 @@ GLOBAL = section(
     Flag("help", BOOL, False, "print this help and exit", aliases=()),
     Flag("version", BOOL, False, "print the version and exit"),
     Flag("v", INT, 0, "log level: 0 what an operator must see, 2 the usual detail, 4 debugging"),
-    Flag("logtostderr", BOOL, True, "log to standard error", deprecated="logs always go to standard error"),
-    *unbuilt(
-        Flag("alsologtostderr", BOOL, False, "log to standard error as well as to files"),
-        Flag("log-dir", STRING, "", "folder for log files"),
-        Flag("log-flush-frequency", DURATION, "5s", "longest time between two flushes of the log"),
-        Flag("logging-format", STRING, "text", "text or json"),
-        Flag("stderrthreshold", STRING, "2", "log at and above this level goes to standard error"),
-        Flag("vmodule", STRING, "", "log levels per file pattern"),
-    ),
     Flag("feature-gates", GATES, "", "feature=true|false pairs, comma-separated"),
     Flag("plugin-config", STRING, "", "YAML or TOML file with a table of settings per plugin, named FAMILY.NAME"),
 )

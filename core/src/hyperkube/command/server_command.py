@@ -167,17 +167,18 @@ def set_up_logging(verbosity: int) -> None:
     """Log to standard error with klog's header, more of it with a higher verbosity."""
     level = logging.WARNING if verbosity < 1 else logging.INFO if verbosity < 4 else logging.DEBUG
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_KlogFormatter())
+    handler.setFormatter(KlogFormatter())
     root = logging.getLogger("hyperkube")
     root.handlers[:] = [handler]
     root.setLevel(level)
     root.propagate = False
 
 
-class _KlogFormatter(logging.Formatter):
+class KlogFormatter(logging.Formatter):
     """``I0917 15:04:05.000000 PID file:line] text``, as klog writes it."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return the line, with a traceback below it if there is one."""
         letter = {"WARNING": "W", "ERROR": "E", "CRITICAL": "F"}.get(record.levelname, "I")
         moment = self.formatTime(record, "%m%d %H:%M:%S")
         head = f"{letter}{moment}.{int(record.msecs * 1000):06d} {record.process:7d} {record.filename}:{record.lineno}]"

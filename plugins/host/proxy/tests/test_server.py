@@ -8,10 +8,11 @@ from hyperkube_host.proxy.command import COMMAND
 from hyperkube_host.proxy.endpoint import proxy_endpoints, proxy_handler
 from hyperkube_host.proxy.options import ListenAddress, ProxyOptions, listen_address
 from hyperkube_host.proxy.server import Proxy
+from hyperkube_lib.component_base.compatibility import with_compat
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.kinds.resources import NODES, SERVICES
+from hyperkube.kinds.resources import EVENTS, NODES, SERVICES
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin.flags import FlagValues
 from hyperkube.testing.waiting import eventually
@@ -108,3 +109,38 @@ def test_a_node_that_is_marked_makes_its_proxy_say_so(world):
 )
 def test_the_port_of_an_address_wins_and_port_zero_closes(address, port, where):
     assert listen_address(address, port) == (None if where is None else ListenAddress(*where))
+
+
+def test_it_says_on_its_node_that_it_starts(world):
+    def started():
+        return [
+            (event["involvedObject"]["kind"], event["involvedObject"]["name"], event["message"])
+            for event in world.client.objects(EVENTS)
+            if event["reason"] == "Starting"
+        ]
+
+    assert eventually(started) == [("Node", "n", "Starting kube-proxy.")]
+
+
+@pytest.mark.parametrize(
+    ("given", "healthz", "metrics"),
+    [
+        pytest.param({}, ("0.0.0.0", 10256), ("127.0.0.1", 10249), id="defaults"),
+        pytest.param({"healthz-port": 7, "metrics-port": 8}, ("0.0.0.0", 7), ("127.0.0.1", 8), id="ports"),
+        pytest.param(
+            {"healthz-bind-address": "1.2.3.4:5", "metrics-bind-address": "1.2.3.4"},
+            ("1.2.3.4", 5), ("1.2.3.4", 10249), id="addresses",
+        ),
+        pytest.param(
+            {"healthz-bind-address": "1.2.3.4:5", "healthz-port": 7}, ("1.2.3.4", 5), ("127.0.0.1", 10249), id="both",
+        ),
+        pytest.param({"compat": "1.5"}, ("127.0.0.1", 10249), None, id="as-in-1.5"),
+    ],
+)  # fmt: skip
+def test_where_it_serves_is_what_the_given_flags_say(given, healthz, metrics):
+    values = with_compat(COMMAND.name, FlagValues.of(COMMAND.all_flags(), {"proxy-mode": "remembering", **given}))
+
+    options = ProxyOptions.of(values)
+
+    assert options.healthz == ListenAddress(*healthz)
+    assert options.metrics == (ListenAddress(*metrics) if metrics else None)

@@ -103,7 +103,6 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             "--healthz-port=0",
             "--metrics-port=0",
             f"--kubeconfig={layout.kubeconfig('kube-proxy')}",
-            f"--feature-gates={LOOPBACK_GATE}",
         ],
     }
     if not any(flag.startswith("--admission-control") for flag in cluster.extra.get("apiserver", ())):
@@ -152,7 +151,6 @@ def kubelet_arguments(cluster: ClusterOptions) -> list[str]:
         f"--tls-cert-file={pki / 'serving-kubelet.crt'}",
         f"--tls-private-key-file={pki / 'serving-kubelet.key'}",
         f"--kubeconfig={layout.kubeconfig('kubelet')}",
-        f"--feature-gates={LOOPBACK_GATE}",
     ]
 
 

@@ -18,6 +18,8 @@ from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.proxy import command as proxy
 from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube_host.scheduler import command as scheduler
+from hyperkube_lib.component_base.compatibility import with_compat
+from hyperkube_lib.component_base.feature_gates import check_gates
 
 from hyperkube.command.lifecycle import Lifecycle
 from hyperkube.machinery.users import LOOPBACK, component, node
@@ -59,7 +61,11 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
 
 
 def parsed(cluster: ClusterOptions) -> dict[str, FlagValues]:
-    """Return server word → the values of its flags, parsed from the same command lines that `--processes` uses."""
+    """Return server word → the values of its flags, parsed from the same command lines that `--processes` uses.
+
+    Raises:
+        UsageError: a flag, or a feature gate, is wrong.
+    """
     commands = {
         "apiserver": API_SERVER,
         "controller-manager": controller_manager.COMMAND,
@@ -68,5 +74,7 @@ def parsed(cluster: ClusterOptions) -> dict[str, FlagValues]:
         "proxy": proxy.COMMAND,
     }
     lines = arguments(cluster)
-    values = {word: command.parse(lines[word]) for word, command in commands.items()}
+    values = {word: with_compat(command.name, command.parse(lines[word])) for word, command in commands.items()}
+    for flags in values.values():
+        check_gates(flags["feature-gates"])
     return {**values, "kubelet": values["kubelet"].with_values({"stop-pods-on-close": True})}

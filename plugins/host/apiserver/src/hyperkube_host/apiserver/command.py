@@ -11,6 +11,9 @@ from hyperkube.plugin.flags import FlagValues
 
 def run(values: FlagValues) -> None:
     """Serve until a signal."""
+    from hyperkube_lib.component_base.start import begin
+
+    values = begin(COMMAND.name, COMMAND.all_flags(), values)
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
             # Imported once there is something to serve: help and version need none of it.

@@ -26,34 +26,10 @@ SERVING_NAMES = (
 """What clients call the server, for its certificate."""
 
 INSECURE_PORT = 8080
-COMPAT = {
-    "1.5": {
-        "insecure-port": INSECURE_PORT,
-        "admission-control": ("AlwaysAdmit",),
-        "authorization-mode": ("AlwaysAllow",),
-    }
-}
-"""Release → the defaults it had where 1.36's differ."""
-
-
+"""Of the 1.x line."""
 RECONCILERS = ("lease", "master-count", "none")
 MOST_GOAWAY = 0.02
 """Source: kubernetes apiserver ``pkg/server/options/server_run_options.go``."""
-
-
-def with_compat(values: FlagValues) -> FlagValues:
-    """Return the values with the defaults of the release that ``--compat`` names, where none was given.
-
-    Raises:
-        UsageError: no such release is known.
-    """
-    release = values["compat"]
-    if not release:
-        return values
-    if release not in COMPAT:
-        raise UsageError(f"--compat={release!r} is not known (known: {', '.join(COMPAT)})")
-    _log.warning("--compat=%s: insecure defaults of that release are in force", release)
-    return values.with_defaults(COMPAT[release])
 
 
 def with_insecure_port(values: FlagValues) -> FlagValues:
@@ -69,7 +45,7 @@ def complete(values: FlagValues) -> Options:
     Raises:
         UsageError: flags that contradict each other, or a folder that cannot be written.
     """
-    values = with_insecure_port(with_compat(values))
+    values = with_insecure_port(values)
     values = values.with_values(etcd_options(Options.of(values).storage))
     options = Options.of(values)
     _check(options)

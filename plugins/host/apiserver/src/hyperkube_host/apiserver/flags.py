@@ -1,5 +1,7 @@
 """Options of the API server: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
+
 from hyperkube.command.common_flags import GLOBAL, TLS_FILES
 from hyperkube.plugin.flags import (
     ADDRESS,
@@ -52,7 +54,6 @@ FLAGS = (
             "origins (regular expressions) whose pages may use the API, e.g. //example.com(:|$)",
         ),
         Flag("delete-collection-workers", INT, 1, "workers of one deletecollection"),
-        Flag("compat", STRING, "", "1.5: the ports and modes of Kubernetes 1.5 as defaults"),
         Flag("livez-grace-period", DURATION, "0s", "how long steps of the start may fail /livez"),
         Flag("long-running-request-regexp", STRING, LONG_RUNNING, "paths that no limit counts and no timeout ends"),
         Flag(
@@ -259,5 +260,6 @@ FLAGS = (
         Flag("profiling", BOOL, True, "serve profiles under /debug/pprof/"),
         Flag("contention-profiling", BOOL, False, "no effect: Python has no profile of locks", accepted=True),
     ),
+    *COMPONENT_BASE,
     *GLOBAL,
 )

@@ -1,5 +1,7 @@
 """Options of the controller manager: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
+
 from hyperkube.command.common_flags import (
     API_CLIENT,
     GLOBAL,
@@ -51,5 +53,6 @@ FLAGS = (
     *API_CLIENT,
     *LEADER_ELECTION,
     *PROFILING,
+    *COMPONENT_BASE,
     *GLOBAL,
 )

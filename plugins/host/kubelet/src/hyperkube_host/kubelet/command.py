@@ -102,8 +102,11 @@ def join(options: KubeletOptions, kubeconfig: str, bootstrap_kubeconfig: str, pa
 
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
+    from hyperkube_lib.component_base.start import begin
+
     from hyperkube.command.remote import remote_client
 
+    values = begin(COMMAND.name, COMMAND.all_flags(), values)
     options = options_of(values)
     with stop_signal() as stopped, Lifecycle() as life:
         if values["bootstrap-kubeconfig"]:

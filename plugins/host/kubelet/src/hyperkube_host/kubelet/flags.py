@@ -1,5 +1,7 @@
 """Options of the kubelet: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
+
 from hyperkube.command.common_flags import API_CLIENT, DEBUGGING, GLOBAL, SECURE_SERVING
 from hyperkube.plugin.flags import (
     ADDRESS,
@@ -159,5 +161,6 @@ FLAGS = (
     ),
     *API_CLIENT,
     *DEBUGGING,
+    *COMPONENT_BASE,
     *GLOBAL,
 )

@@ -57,9 +57,12 @@ def serve(life: Lifecycle, options: ProxyOptions, proxy: Proxy, counts: RequestC
 
 def run(values: FlagValues) -> None:
     """Proxy until a signal; or remove all traces and end."""
+    from hyperkube_lib.component_base.start import begin
+
     from hyperkube.client.request_counts import RequestCounts
     from hyperkube.command.remote import remote_client
 
+    values = begin(COMMAND.name, COMMAND.all_flags(), values)
     options = ProxyOptions.of(values)
     if values["cleanup"]:
         from hyperkube_host.proxy.server import cleanup

@@ -1,5 +1,7 @@
 """Options of the proxy: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
+
 from hyperkube.command.common_flags import API_CLIENT, GLOBAL
 from hyperkube.plugin.flags import (
     ADDRESS,
@@ -51,5 +53,6 @@ FLAGS = (
     ),
     *API_CLIENT,
     *section("Debugging", Flag("profiling", BOOL, False, "serve profiles under /debug/pprof/")),
+    *COMPONENT_BASE,
     *GLOBAL,
 )

@@ -47,19 +47,32 @@ class ProxyOptions:
         return cls(
             node_name=values["hostname-override"],
             mode=mode,
-            healthz=listen_address(values["healthz-bind-address"], values["healthz-port"]),
-            metrics=listen_address(values["metrics-bind-address"], values["metrics-port"]),
+            healthz=_listen_address(values, "healthz"),
+            metrics=_listen_address(values, "metrics"),
             profiling=values["profiling"],
             gates=values["feature-gates"],
             values=values.with_values({"proxy-mode": mode}),
         )
 
 
-def listen_address(address: str, port: int) -> ListenAddress | None:
-    """Return where to listen: a port within the address wins; None if the flag has port 0 or there is no address."""
+def _listen_address(values: FlagValues, what: str) -> ListenAddress | None:
+    """Return where the flags of a port say to listen; of the port's and the address's the given one counts."""
+    address, port = values[f"{what}-bind-address"], values[f"{what}-port"]
+    port_alone = f"{what}-port" in values.given and f"{what}-bind-address" not in values.given
+    return listen_address(address, port, port_wins=port_alone)
+
+
+def listen_address(address: str, port: int, *, port_wins: bool = False) -> ListenAddress | None:
+    """Return where to listen; None if the flag has port 0 or there is no address.
+
+    Args:
+        address: may have a port of its own.
+        port: of the flag for ports.
+        port_wins: whether that counts more than a port within the address.
+    """
     if not port or not address:
         return None
     host, _, own = address.rpartition(":")
     if host and own.isdecimal() and (":" not in host or host.startswith("[")):
-        address, port = host, int(own)
+        address, port = host, port if port_wins else int(own)
     return ListenAddress(address.strip("[]"), port)

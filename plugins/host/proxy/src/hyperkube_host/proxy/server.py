@@ -7,6 +7,7 @@ could not be served becomes an Event on its Service, once per reason.
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 from functools import partial
 
@@ -81,6 +82,9 @@ class Proxy:
             node.add_handler(self.health.see_node, lambda _old, new: self.health.see_node(new))
         self._informers.start()
         self._thread.start()
+        name = self._options.node_name or socket.gethostname().lower()
+        about = {"kind": "Node", "apiVersion": "v1", "name": name, "uid": name}
+        self._recorder.event(about, "Normal", "Starting", "Starting kube-proxy.")
 
     def _changed(self, what: Change, *_objects: Object) -> None:
         self.metrics.changed(what)

@@ -49,6 +49,9 @@ def handler(scheduler: Scheduler, options: SchedulerOptions, counts: RequestCoun
 
 def run(values: FlagValues) -> None:
     """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
+    from hyperkube_lib.component_base.start import begin
+
+    values = begin(COMMAND.name, COMMAND.all_flags(), values)
     options = SchedulerOptions.of(values)
     if values["write-config-to"]:
         write_configuration(values)

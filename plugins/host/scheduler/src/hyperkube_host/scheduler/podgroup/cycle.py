@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 GATES = ("GenericWorkload", "GangScheduling")
 """Feature gates, off in 1.36 unless asked for, with which groups have a cycle; the second implies the first here."""
-TOPOLOGY, PREEMPTION = "TopologyAwareWorkloadScheduling", "WorkloadAwarePreemption"
+TOPOLOGY = "TopologyAwareWorkloadScheduling"
+PREEMPTION = "WorkloadAwarePreemption"
 """Further ones: placements, eviction for groups as a whole."""
 WAITING = "pod group is waiting for preemption to complete"
 NOT_PLACED = "preemption: not eligible due to placement-based pod group scheduling limitation"

@@ -1,0 +1,62 @@
+"""Which feature gates there are: a misspelt one is an error, and one that nothing here reads says so.
+
+The table beside this module has one gate a line: its name, ``locked`` where 1.36 does not let it be switched off any
+more, and ``acts`` where something in this house reads it.
+
+Source: kubernetes component-base ``featuregate/feature_gate.go``; the names are those of release 1.36
+(``test/compatibility_lifecycle/reference``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+
+from hyperkube.machinery.errors import UsageError
+
+_TABLE = Path(__file__).with_name("feature_gates.txt")
+_log = logging.getLogger("hyperkube.featuregate")
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureGate:
+    """One gate; a `locked` one stays true, and only one that `acts` changes anything here."""
+
+    name: str
+    locked: bool
+    acts: bool
+
+
+@cache
+def known_gates() -> Mapping[str, FeatureGate]:
+    """Return all gates by name."""
+    rows = (line.split() for line in _TABLE.read_text(encoding="utf-8").splitlines())
+    return {name: FeatureGate(name, "locked" in marks, "acts" in marks) for name, *marks in rows}
+
+
+def check_gates(given: Mapping[str, bool]) -> None:
+    """Check the gates of ``--feature-gates``; warn of those without effect.
+
+    Raises:
+        UsageError: there is no such gate, or it cannot be switched off.
+    """
+    if not given:
+        return
+    known = known_gates()
+    for name, value in given.items():
+        gate = known.get(name)
+        if gate is None:
+            near = get_close_matches(name, known, n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            raise UsageError(f"invalid argument for --feature-gates: unrecognized feature gate: {name}{hint}")
+        if gate.locked and not value:
+            raise UsageError(
+                "invalid argument for --feature-gates: cannot set feature gate"
+                f" {name} to false, feature is locked to true"
+            )
+        if not gate.acts:
+            _log.warning("feature gate %s=%s has no effect: nothing here depends on it", name, str(value).lower())

@@ -1,0 +1,27 @@
+"""The flags that every server has for how it begins; `hyperkube_lib.component_base.start.begin` reads them."""
+
+from hyperkube.plugin.flags import BOOL, DURATION, INT, MAP, STRING, Flag, section
+
+FLAGS = (
+    *section("Generic", Flag("compat", STRING, "", "1.0 or 1.5: the ports and modes of that release as defaults")),
+    *section(
+        "Logs",
+        Flag("logtostderr", BOOL, True, "log to standard error instead of to files"),
+        Flag("alsologtostderr", BOOL, False, "log to standard error as well as to files; without files no effect"),
+        Flag("stderrthreshold", STRING, "2", "with files: lines of this severity and above go to standard error too"),
+        Flag("log-dir", STRING, "", "folder for log files; no effect unless --logtostderr=false"),
+        Flag("log-file", STRING, "", "the one log file; no effect unless --logtostderr=false"),
+        Flag("log-file-max-size", INT, 1800, "megabytes after which it is begun anew; 0 no limit"),
+        Flag("one-output", BOOL, False, "a line goes to the file of its own severity alone"),
+        Flag("skip-headers", BOOL, False, "lines without time, process and place"),
+        Flag("vmodule", MAP, "", "log level per file: pattern=N, where a pattern is a module's name without .py"),
+        Flag("logging-format", STRING, "text", "text or json"),
+        Flag(
+            "log-flush-frequency",
+            DURATION,
+            "5s",
+            "no effect: every line is written at once",
+            accepted=True,
+        ),
+    ),
+)

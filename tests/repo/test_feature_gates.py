@@ -1,0 +1,33 @@
+"""The table of feature gates says of each whether something reads it, and all that are read are in it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hyperkube_lib.component_base.feature_gates import known_gates
+
+ROOT = Path(__file__).resolve().parents[2]
+READ = re.compile(r"gates(?:\.get\(|\[)(?:\"(\w+)\"|(\w+))")
+CONSTANT = re.compile(r"^(\w*[A-Z]\w*)(?:: [^=\n]+)? = (.*)", re.MULTILINE)
+NAME = re.compile(r'"([A-Z][A-Za-z]+)"')
+GATES = re.compile(r"(\w*_)?GATES?$")
+
+
+def read_gates():
+    """Return the names that are taken out of the gates: as they are, or by a constant, or in a loop over one."""
+    found = set()
+    for file in (ROOT / "plugins").glob("*/*/src/**/*.py"):
+        text = file.read_text()
+        constants = dict(CONSTANT.findall(text))
+        for literal, name in READ.findall(text):
+            if literal:
+                found.add(literal)
+            elif name in constants:
+                found |= set(NAME.findall(constants[name]))
+        found |= {gate for name, value in constants.items() if GATES.match(name) for gate in NAME.findall(value)}
+    return found
+
+
+def test_what_is_read_is_in_the_table_and_marked_so():
+    assert read_gates() == {gate.name for gate in known_gates().values() if gate.acts}
