@@ -139,13 +139,26 @@ def running(command: list[str], port: int, ready: str) -> Iterator[Served]:
 
 def api_server(folder: Path, port: int) -> list[str]:
     """Return the command line of an API server on SQLite, with RBAC and an administrator's token."""
-    tokens = folder / "tokens.csv"
-    tokens.write_text(f"{TOKEN},admin,1,system:masters\n")
+    tokens = _tokens(folder)
     return [
         str(BIN / "hyperkube"), "apiserver", "--storage-backend=sqlite", f"--data-dir={folder / 'data'}",
         "--authorization-mode=Node,RBAC", f"--token-auth-file={tokens}", f"--secure-port={port}",
         "--bind-address=127.0.0.1", "--max-requests-inflight=4000", "--max-mutating-requests-inflight=2000",
     ]  # fmt: skip
+
+
+def cluster(folder: Path, port: int) -> list[str]:
+    """Return the command line of a whole cluster in one process, with an administrator's token."""
+    return [
+        str(BIN / "hyperkube"), "up", f"--data-dir={folder / 'cluster'}", f"--token-auth-file={_tokens(folder)}",
+        f"--secure-port={port}", f"--kubelet-port={free_port()}",
+    ]  # fmt: skip
+
+
+def _tokens(folder: Path) -> Path:
+    file = folder / "tokens.csv"
+    file.write_text(f"{TOKEN},admin,1,system:masters\n")
+    return file
 
 
 def install_uvicorn(folder: Path) -> None:
