@@ -11,16 +11,15 @@ import select
 import socket
 import ssl
 import threading
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 
 MAX_IDLE = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsOptions:
+class TlsOptions(Record):
     """How to trust the server and how to prove who we are; data is PEM text and beats the file of the same thing."""
 
     ca_file: str = ""

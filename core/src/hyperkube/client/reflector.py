@@ -8,9 +8,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
-from typing import cast
+from typing import NamedTuple, cast
 
 from hyperkube.client.client import Client, ObjectList, QuietWatch, Taken, Watch, WatchEvent
 from hyperkube.client.object_cache import IndexFunction, ObjectCache, Objects
@@ -46,8 +45,7 @@ def _no_update(_old: Object, _new: Object) -> None:
     """Handle an update that the subscriber did not ask for."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Handlers:
+class _Handlers(NamedTuple):
     on_add: Handler
     on_update: UpdateHandler
     on_delete: Handler

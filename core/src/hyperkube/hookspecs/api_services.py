@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network
 from typing import Protocol, TypeAlias
 
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 
 Network: TypeAlias = IPv4Network | IPv6Network
 
@@ -30,8 +30,7 @@ class TokenSigner(Protocol):
         """Return the token, and when it expires, for an account and what it is bound to."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiServices:
+class ApiServices(Record):
     """The server's settings that single resources depend on, and its services that their handlers use.
 
     Attributes:

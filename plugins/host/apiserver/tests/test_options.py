@@ -44,5 +44,5 @@ def test_options_cannot_be_changed(record):
 
 
 def test_a_record_has_its_fields_and_no_others():
-    with pytest.raises(TypeError, match="AggregationOptions has other fields: proxy_client_key_file, x"):
+    with pytest.raises(TypeError, match="AggregationOptions: unknown or missing fields: proxy_client_key_file, x"):
         AggregationOptions(proxy_client_cert_file="", x=1)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hyperkube.plugin.data_files import data_file
 from hyperkube.plugin.flags.flag import Flag
@@ -129,15 +129,13 @@ def _flags_of(host: str, family: str, name: str, entry: EntryPoint) -> PluginFla
     return PluginFlags(family, name, entry, flags, table.uses, table.enabled_by)
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(NamedTuple):
     flag: Flag
     hosts: tuple[str, ...]
     plugins: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(NamedTuple):
     rows: tuple[_Row, ...]
     uses: tuple[str, ...]
     enabled_by: tuple[str, ...]

@@ -12,7 +12,6 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -24,6 +23,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, NotFound, UsageError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import format_micro_time, format_time
 
 ANNOTATION = "control-plane.alpha.kubernetes.io/leader"
@@ -36,8 +36,7 @@ def make_identity() -> str:
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElectionOptions:
+class ElectionOptions(Record):
     """What is locked, and for how long: seconds, with Kubernetes' defaults."""
 
     name: str

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from hyperkube_command.local_cluster.unattended import unattended
 from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
 from hyperkube_lib.local_cluster.layout import Layout
 
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.loader import installed
 
 ANYWHERE = {"0.0.0.0", "::", ""}
 LOOPBACK_GATE = "AllowLoopbackEndpoints=true"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions:
+class ClusterOptions(Record):
     """The options of `hyperkube up`.
 
     Attributes:
@@ -37,7 +37,7 @@ class ClusterOptions:
     node_port_range: str = "30000-32767"
     verbosity: int = 0
     addons: tuple[str, ...] = ()
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
     def server(self) -> str:

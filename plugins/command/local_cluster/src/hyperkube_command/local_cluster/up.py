@@ -7,7 +7,6 @@ import os
 import socket
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -211,8 +210,7 @@ def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
     with locked_slice(layout.root / "slice") as addresses:
         port = _free_port(cluster.bind_address, cluster.kubelet_port)
         kubelet = (f"--pod-cidr={addresses.pods}", *cluster.extra.get("kubelet", ()))
-        complete = replace(
-            cluster,
+        complete = cluster.replace(
             kubelet_port=port,
             service_range=cluster.service_range or addresses.services,
             extra={**cluster.extra, "kubelet": kubelet},

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import FrozenInstanceError
 from functools import cache
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar
 
 from hyperkube_host.apiserver.flags import FLAGS
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.flags import CIDRS, Flag, by_name, given_names, read_value
 
 _WITHOUT_COMMAND_LINE: Mapping[str, Any] = {
@@ -25,24 +25,7 @@ _WITHOUT_COMMAND_LINE: Mapping[str, Any] = {
 """Defaults of a server within another program: it listens nowhere, and issues no tokens under a name that is public."""
 
 
-@dataclass_transform(frozen_default=True, kw_only_default=True)
-class _Record:
-    """Like a frozen dataclass of keywords, but it costs nothing to define: fifteen of those take 10 ms of a start."""
-
-    def __init__(self, **values: Any) -> None:
-        if values.keys() != self.__annotations__.keys():
-            wrong = ", ".join(sorted(values.keys() ^ self.__annotations__.keys()))
-            raise TypeError(f"{type(self).__name__} has other fields: {wrong}")
-        self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
-
-
-class AddressOptions(_Record):
+class AddressOptions(Record):
     """Where the server is found."""
 
     advertise_address: str
@@ -51,7 +34,7 @@ class AddressOptions(_Record):
     secure_port: int
 
 
-class ListenerOptions(_Record):
+class ListenerOptions(Record):
     """The ports, and what they do with connections."""
 
     cors_allowed_origins: tuple[str, ...]
@@ -67,7 +50,7 @@ class ListenerOptions(_Record):
     tls_sni_cert_key: tuple[str, ...]
 
 
-class ShutdownOptions(_Record):
+class ShutdownOptions(Record):
     """How the server ends; times in seconds."""
 
     shutdown_delay_duration: float
@@ -75,7 +58,7 @@ class ShutdownOptions(_Record):
     shutdown_watch_termination_grace_period: float
 
 
-class RequestOptions(_Record):
+class RequestOptions(Record):
     """How many requests may be under way, and for how long; times in seconds."""
 
     enable_priority_and_fairness: bool
@@ -85,7 +68,7 @@ class RequestOptions(_Record):
     request_timeout: float
 
 
-class StorageOptions(_Record):
+class StorageOptions(Record):
     """How objects are stored; times in seconds."""
 
     data_dir: str
@@ -112,7 +95,7 @@ class StorageOptions(_Record):
     watch_cache_sizes: tuple[str, ...]
 
 
-class AuthenticationOptions(_Record):
+class AuthenticationOptions(Record):
     """Who may say who asks, as far as the server itself has to know."""
 
     authentication_plugins: tuple[str, ...]
@@ -125,7 +108,7 @@ class AuthenticationOptions(_Record):
     requestheader_username_headers: tuple[str, ...]
 
 
-class ServiceAccountOptions(_Record):
+class ServiceAccountOptions(Record):
     """The tokens of service accounts; times in seconds."""
 
     api_audiences: tuple[str, ...]
@@ -137,7 +120,7 @@ class ServiceAccountOptions(_Record):
     service_account_signing_key_file: str
 
 
-class AuthorizationOptions(_Record):
+class AuthorizationOptions(Record):
     """Who decides what users may do."""
 
     authorization_config: str
@@ -146,7 +129,7 @@ class AuthorizationOptions(_Record):
     explain_forbidden: bool
 
 
-class AdmissionOptions(_Record):
+class AdmissionOptions(Record):
     """Which admission plugins run."""
 
     admission_control: tuple[str, ...]
@@ -157,7 +140,7 @@ class AdmissionOptions(_Record):
     unattended_resources: tuple[str, ...]
 
 
-class AuditOptions(_Record):
+class AuditOptions(Record):
     """What is recorded of requests, and where; times in seconds."""
 
     audit_log_batch_buffer_size: int
@@ -179,7 +162,7 @@ class AuditOptions(_Record):
     audit_webhook_mode: str
 
 
-class ControlPlaneOptions(_Record):
+class ControlPlaneOptions(Record):
     """What holds in the cluster: its Services, the Service kubernetes, and how API servers know of each other.
 
     Attributes:
@@ -194,7 +177,7 @@ class ControlPlaneOptions(_Record):
     service_node_port_range: str
 
 
-class KubeletOptions(_Record):
+class KubeletOptions(Record):
     """How kubelets are reached; times in seconds."""
 
     kubelet_certificate_authority: str
@@ -206,14 +189,14 @@ class KubeletOptions(_Record):
     kubelet_timeout: float
 
 
-class AggregationOptions(_Record):
+class AggregationOptions(Record):
     """How extension API servers are reached."""
 
     proxy_client_cert_file: str
     proxy_client_key_file: str
 
 
-class FeatureOptions(_Record):
+class FeatureOptions(Record):
     """What can be switched off, and how patient probes are; times in seconds."""
 
     enable_garbage_collector: bool
@@ -223,7 +206,7 @@ class FeatureOptions(_Record):
     runtime_config: Mapping[str, str]
 
 
-class Options(_Record):
+class Options(Record):
     """All options of one server.
 
     Attributes:
@@ -290,7 +273,7 @@ class Options(_Record):
         )
 
 
-_Shape = TypeVar("_Shape", bound=_Record)
+_Shape = TypeVar("_Shape", bound=Record)
 
 
 def read(shape: type[_Shape], values: Mapping[str, Any]) -> _Shape:
@@ -300,7 +283,7 @@ def read(shape: type[_Shape], values: Mapping[str, Any]) -> _Shape:
         UsageError: a value is of the wrong type.
     """
     found = {}
-    for field in shape.__annotations__:
+    for field in shape.field_names:
         name = field.replace("_", "-")
         value = values.get(name)
         found[field] = _default(name) if value is None else _converted(_flags()[name], value)

@@ -6,19 +6,18 @@ Source: kubernetes apiserver ``pkg/server/genericapiserver.go`` (RunWithContext)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 from hyperkube_lib.serving.wire import plain
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.record import Record
 
 _ALWAYS_ANSWERED = ("/readyz", "/livez", "/healthz", "/metrics")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GracefulShutdown:
+class GracefulShutdown(Record):
     """What the flags say of it; times in seconds.
 
     Attributes:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_host.controller_manager.flags import FAMILIES, FLAGS, NAME
 from hyperkube_lib.leader_election import ElectionOptions, election_options
 
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.flags import FlagValues, merged, plugin_flags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ControllerManagerOptions:
+class ControllerManagerOptions(Record):
     """All of them.
 
     Attributes:

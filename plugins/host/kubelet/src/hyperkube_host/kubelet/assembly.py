@@ -56,6 +56,7 @@ from hyperkube.hookspecs.volume import VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.loader import PluginHost, installed, load
 from hyperkube.plugin.settings import PluginSettings
 
@@ -85,8 +86,7 @@ class KubeletPlugins:
         return problems
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletServices:
+class KubeletServices(Record):
     """The parts of a kubelet.
 
     Attributes:

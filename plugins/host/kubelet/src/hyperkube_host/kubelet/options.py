@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from hyperkube.machinery import quantity
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.defaults import default_plugin
 from hyperkube.plugin.flags import FlagValues
 
@@ -17,8 +17,7 @@ AUTHORIZATION_MODES = ("Webhook", "AlwaysAllow")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeOptions:
+class NodeOptions(Record):
     """The Node object and how it is kept up to date."""
 
     name: str
@@ -57,8 +56,7 @@ class NodeOptions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceOptions:
+class SourceOptions(Record):
     """Where static pods come from."""
 
     manifest_path: str
@@ -80,8 +78,7 @@ class SourceOptions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PodOptions:
+class PodOptions(Record):
     """How pods are run, and what is kept of those that ended."""
 
     root: Path
@@ -116,8 +113,7 @@ class PodOptions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuntimeOptions:
+class RuntimeOptions(Record):
     """The plugins that run containers; `network` is empty for the one that the runtime asks for."""
 
     runtime: str
@@ -135,8 +131,7 @@ class RuntimeOptions:
         return cls(runtime=runtime, network=values["network-plugin"], pod_cidr=values["pod-cidr"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerOptions:
+class ServerOptions(Record):
     """The kubelet's API and its ports."""
 
     enabled: bool
@@ -190,8 +185,7 @@ class ServerOptions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KubeletOptions:
+class KubeletOptions(Record):
     """See ``kubelet --help``.
 
     Attributes:
@@ -205,7 +199,7 @@ class KubeletOptions:
     runtime: RuntimeOptions
     server: ServerOptions
     values: FlagValues
-    flagz: Mapping[str, str] | None = field(default=None)
+    flagz: Mapping[str, str] | None = None
 
     @classmethod
     def of(cls, values: FlagValues, *, flagz: Mapping[str, str] | None = None) -> KubeletOptions:

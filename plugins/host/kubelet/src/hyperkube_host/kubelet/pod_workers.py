@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_status
@@ -50,6 +49,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.durations import format_duration
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, is_being_deleted, uid_of
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import parse_time
 
 REPORT_RETRY_SECONDS = 1.0
@@ -57,8 +57,7 @@ MOUNT_RETRY_INITIAL_SECONDS, MOUNT_RETRY_MAX_SECONDS = 0.5, 122.0
 SANDBOX_RETRY_SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkerServices:
+class WorkerServices(Record):
     """The services that a pod worker uses.
 
     Attributes:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.defaults import default_plugin
 from hyperkube.plugin.flags import FlagValues
 
 
-@dataclass(frozen=True, slots=True)
-class ListenAddress:
+class ListenAddress(NamedTuple):
     """An address to serve on."""
 
     host: str
     port: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProxyOptions:
+class ProxyOptions(Record):
     """See ``kube-proxy --help``.
 
     Attributes:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hyperkube_host.scheduler.flags import FAMILIES, FLAGS, NAME
 from hyperkube_lib.leader_election import ElectionOptions, election_options
 
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.flags import FlagValues, merged, plugin_flags
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationOptions:
+class ConfigurationOptions(Record):
     """Where the profiles come from: a configuration file, a policy in a ConfigMap or file, or a provider's name."""
 
     config: str
@@ -43,8 +42,7 @@ class ConfigurationOptions:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerOptions:
+class SchedulerOptions(Record):
     """All of them.
 
     Attributes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from urllib.parse import parse_qs
 
 from hyperkube.machinery.durations import DurationError, parse_duration
+from hyperkube.machinery.record import Record
 
 MAX_BODY = 3 * 1024 * 1024
 """Bytes of a request body; source: kubernetes apiserver ``pkg/server/config.go`` (MaxRequestBodyBytes)."""
@@ -17,8 +17,7 @@ GZIP_FROM = 128 * 1024
 """Bytes of a body from which it is compressed; source: kubernetes ``responsewriters/writers.go``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EdgeLimits:
+class EdgeLimits(Record):
     """The bounds of one server; times in seconds, sizes in bytes, 0 in-flight means unlimited.
 
     Attributes:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hyperkube_lib.serving.requested_certificates import request_certificates
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 
 _VERSIONS = {
     "VersionTLS10": ssl.TLSVersion.TLSv1,
@@ -26,8 +26,7 @@ _VERSIONS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SniCertificate:
+class SniCertificate(Record):
     """A certificate for clients that ask for certain names; ``*.example.org`` covers one label."""
 
     cert_file: str
@@ -35,8 +34,7 @@ class SniCertificate:
     names: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TlsFiles:
+class TlsFiles(Record):
     """What a TLS listener reads.
 
     Attributes:

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
+from typing import NamedTuple
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import DELETED, CacheEvent
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryLimits:
+class HistoryLimits(NamedTuple):
     """How much of the past one resource keeps.
 
     Attributes:

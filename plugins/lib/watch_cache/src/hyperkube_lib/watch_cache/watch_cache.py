@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hyperkube_lib.watch_cache.cached_object import Transform
 from hyperkube_lib.watch_cache.event_history import HistoryLimits
@@ -62,8 +62,7 @@ def too_large(revision: int, current: int) -> Timeout:
     return Timeout(message, details={"causes": [cause], "retryAfterSeconds": 1})
 
 
-@dataclass(frozen=True, slots=True)
-class CacheState:
+class CacheState(NamedTuple):
     """What was cached at a revision, by prefix of the resource; the tables are copied before they are used."""
 
     revision: int

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_host.apiserver.assembly.foundation import Foundation
 from hyperkube_host.apiserver.authentication.authenticators import load_authn
 from hyperkube_host.apiserver.authentication.token_signer import TokenSigner
@@ -18,11 +16,11 @@ from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
 
 from hyperkube.hookspecs.authn import Authenticated, Credentials, TakesPasswords
 from hyperkube.hookspecs.authz import AuthzHooks
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import PluginHost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
+class Access(Record):
     """Authentication and authorization.
 
     Attributes:

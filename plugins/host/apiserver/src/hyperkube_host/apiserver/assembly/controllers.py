@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_host.apiserver.aggregation.controller import ApiServiceController
 from hyperkube_host.apiserver.assembly.access import Access
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
@@ -18,11 +16,11 @@ from hyperkube_host.apiserver.health.post_start_hooks import Part
 from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.hookspecs.api import ApiHooks
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import PluginHost
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Controllers:
+class Controllers(Record):
     """The server's own controllers.
 
     Attributes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
@@ -18,6 +17,7 @@ from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import LOOPBACK, UserInfo
 from hyperkube.plugin import PluginContext
 from hyperkube.plugin.settings import PluginSettings
@@ -41,8 +41,7 @@ class PromisedAuthorizer:
         return self._authorizer.get().rules(user, namespace)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Foundation:
+class Foundation(Record):
     """What all later stages stand on.
 
     Attributes:

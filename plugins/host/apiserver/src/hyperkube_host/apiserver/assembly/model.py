@@ -24,12 +24,12 @@ from hyperkube_lib.watch_cache.watch_cache import CacheState, StoreCache
 
 from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, ObjectRules
 from hyperkube.hookspecs.descriptions import Descriptions
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import PluginHost
 from hyperkube.storage.store import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class Model(Record):
     """The resources of one server.
 
     Attributes:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hyperkube_lib.watch_cache.watch_cache import CacheState
 
 
-@dataclass(frozen=True, slots=True)
-class WarmState:
+class WarmState(NamedTuple):
     """What an API server need not find out anew because another one knew it of the store that its own is a fork of.
 
     Attributes:

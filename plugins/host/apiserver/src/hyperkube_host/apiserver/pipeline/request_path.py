@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from hyperkube_host.apiserver.pipeline.handler import ApiHandler
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class RequestPath:
+class RequestPath(NamedTuple):
     """How a server's requests are answered: by the pipeline where no bytes are needed, else by the handler."""
 
     pipeline: Pipeline

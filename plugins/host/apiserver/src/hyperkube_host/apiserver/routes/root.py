@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
@@ -33,13 +32,13 @@ from hyperkube_lib.serving.zpages import Zpages
 from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.machinery import release
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.record import Record
 
 _NAME = "apiserver"
 """What the server calls itself; source: kubernetes apiserver ``pkg/server/genericapiserver.go`` (PrepareRun)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Record):
     """What is shown: the parts of a server that have something to say of themselves.
 
     Attributes:

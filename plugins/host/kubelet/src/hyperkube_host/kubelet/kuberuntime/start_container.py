@@ -6,7 +6,6 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (startCo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from hyperkube_host.kubelet.container.expansion import expand
 from hyperkube_host.kubelet.directories import KubeletDirectories
@@ -31,6 +30,7 @@ from hyperkube_host.kubelet.types.pod_status import Waiting
 
 from hyperkube.hookspecs.runtime import ContainerSpec, Mount, Runtime, RuntimeFailed, SandboxStatus
 from hyperkube.machinery.objects import Object, name_of, uid_of
+from hyperkube.machinery.record import Record
 
 RETRY_SECONDS = 10.0
 DEFAULT_MESSAGE_PATH = "/dev/termination-log"
@@ -45,8 +45,7 @@ class StartFailed(Exception):
         self.retry_seconds = retry_seconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeSettings:
+class NodeSettings(Record):
     """The node's settings that become part of each container."""
 
     node_ips: tuple[str, ...]

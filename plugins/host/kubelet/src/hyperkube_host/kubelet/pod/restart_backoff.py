@@ -5,13 +5,12 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go`` (doBackOff
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 INITIAL_SECONDS, MAX_SECONDS = 10.0, 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Delay:
+class _Delay(NamedTuple):
     """The delay in force and when it was set, in seconds since the epoch."""
 
     seconds: float

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
@@ -11,8 +11,7 @@ from hyperkube_host.kubelet.pod.pod_manager import PodManager
 from hyperkube.hookspecs.runtime import Runtime
 
 
-@dataclass(frozen=True, slots=True)
-class ServerContext:
+class ServerContext(NamedTuple):
     """The parts of the kubelet that its API serves from.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hyperkube_host.scheduler.api_dispatcher.api_dispatcher import ApiDispatcher
 from hyperkube_host.scheduler.binding.binder import Binder
@@ -14,10 +13,10 @@ from hyperkube_host.scheduler.queue.scheduling_queue import SchedulingQueue
 
 from hyperkube.client.client import Client
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.record import Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SchedulerParts:
+class SchedulerParts(Record):
     """The parts of one scheduler.
 
     Attributes:
