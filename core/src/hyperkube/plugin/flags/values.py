@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
@@ -65,6 +64,8 @@ def given_names(values: Mapping[str, Any]) -> frozenset[str]:
 
 def unknown_flag(name: str, known: Iterable[str], where: str = "") -> UsageError:
     """Return the error for a flag that is not among the `known` ones; it says which one may have been meant."""
+    from difflib import get_close_matches
+
     near = get_close_matches(name, list(known), n=1)
     hint = f"did you mean --{near[0]}?" if near else ""
     notes = "; ".join(note for note in (hint, where) if note)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hyperkube.machinery.durations import DurationError, parse_duration
 from hyperkube.machinery.errors import HyperkubeError
@@ -106,6 +105,8 @@ def zone_named(name: str) -> tzinfo:
     """
     if name in {"", "UTC", "Local"}:
         return UTC
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # most schedules have no zone
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:

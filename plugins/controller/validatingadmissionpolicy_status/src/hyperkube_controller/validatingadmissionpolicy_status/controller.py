@@ -5,9 +5,6 @@ Source: kubernetes ``pkg/controller/validatingadmissionpolicystatus/controller.g
 
 from __future__ import annotations
 
-from hyperkube_controller.validatingadmissionpolicy_status.schemas import PublishedSchemas
-from hyperkube_controller.validatingadmissionpolicy_status.warnings import warnings_of
-
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
@@ -40,6 +37,9 @@ class ValidatingAdmissionPolicyStatus(Plugin):
         policy = self._policies.get(*split_key(key))
         if policy is None or is_checked(policy):
             return
+        from hyperkube_controller.validatingadmissionpolicy_status.schemas import PublishedSchemas  # brings all of CEL
+        from hyperkube_controller.validatingadmissionpolicy_status.warnings import warnings_of
+
         warnings = warnings_of(policy, PublishedSchemas(self.client))
         checking = {"expressionWarnings": warnings} if warnings else {}
         status = {"observedGeneration": policy["metadata"]["generation"], "typeChecking": checking}

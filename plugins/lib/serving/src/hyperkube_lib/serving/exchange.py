@@ -50,6 +50,12 @@ class HttpRequest:
         several = self.repeated or {}
         return {name: tuple(map(_as_utf8, several.get(name, (value,)))) for name, value in self.headers.items()}
 
+    @property
+    def uri(self) -> str:
+        """Path and query as they were asked."""
+        path = self.raw_path or self.path
+        return f"{path}?{self.query_string}" if self.query_string else path
+
     def query(self) -> dict[str, list[str]]:
         """Return the query parameters, decoded; parse once and keep the result."""
         values: dict[str, list[str]] = {}

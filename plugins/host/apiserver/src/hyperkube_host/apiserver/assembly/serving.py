@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from hyperkube_host.apiserver.aggregation.descriptions import RemoteOpenApi
 from hyperkube_host.apiserver.aggregation.remotes import Remotes
@@ -19,7 +19,6 @@ from hyperkube_host.apiserver.flowcontrol.options import limits_of
 from hyperkube_host.apiserver.health.health import Check, Health
 from hyperkube_host.apiserver.health.post_start_hooks import Part, PostStartHooks
 from hyperkube_host.apiserver.pipeline.audit_options import auditor_of
-from hyperkube_host.apiserver.pipeline.auditor import Auditor
 from hyperkube_host.apiserver.pipeline.handler import ApiHandler
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
 from hyperkube_host.apiserver.pipeline.request_path import RequestPath
@@ -33,10 +32,13 @@ from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, StoreMetrics
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.record import Record
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.pipeline.auditor import Auditor
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregation:
+class Aggregation(NamedTuple):
     """The other API servers behind this one: which there are, how they are reached, how they describe themselves."""
 
     remotes: Remotes
@@ -44,8 +46,7 @@ class Aggregation:
     described: RemoteOpenApi
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Serving:
+class Serving(Record):
     """How requests are answered.
 
     Attributes:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hyperkube_host.apiserver.assembly.foundation import Foundation
-from hyperkube_host.apiserver.encryption import EncryptedValues, live_rules
-from hyperkube_host.apiserver.encryption.live import LiveRules
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.registry import Registry
@@ -18,22 +16,25 @@ from hyperkube_host.apiserver.storage.stored_values import StoredValues
 from hyperkube_lib.transformed_store import Transformer, Transformers, transformed
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import PluginContext
 from hyperkube.plugin.settings import PluginSettings
 from hyperkube.storage.store import Store
 from hyperkube.storage.subscriptions import Subscribable
 
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.encryption.live import LiveRules
+    from hyperkube_host.apiserver.options import StorageOptions
 
-@dataclass(frozen=True, slots=True)
-class OpenedStore:
+
+class OpenedStore(NamedTuple):
     """A store as its plugin opened it, and as the server reads and writes it."""
 
     raw: Store
     store: Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stores:
+class Stores(Record):
     """What is known of stores before any resource is.
 
     Attributes:
@@ -59,13 +60,21 @@ def open_stores(foundation: Foundation, given: Store | None) -> Stores:
     """Open the main store, unless the server was given one."""
     options = foundation.options.storage
     check_media_type(options)
-    providers = provider_factory(foundation.context, foundation.hosts)
-    encryption = live_rules(options, foundation.clock, providers)
+    encryption = _encryption(foundation, options)
     registry = Promise[Registry]("the registry")
     if given is not None:
         return Stores(foundation=foundation, main=given, opened=None, encryption=encryption, registry=registry)
     opened = _open(foundation, foundation.options.values, encryption, registry)
     return Stores(foundation=foundation, main=opened.store, opened=opened, encryption=encryption, registry=registry)
+
+
+def _encryption(foundation: Foundation, options: StorageOptions) -> LiveRules | None:
+    """Return the rules of ``--encryption-provider-config``, None without it."""
+    if not (options.encryption_provider_config or options.encryption_provider_config_automatic_reload):
+        return None
+    from hyperkube_host.apiserver.encryption import live_rules
+
+    return live_rules(options, foundation.clock, provider_factory(foundation.context, foundation.hosts))
 
 
 def _open(
@@ -82,6 +91,8 @@ def _open(
     raw: Store = host.hook.storage_open()
     forms: list[Transformer] = []
     if encryption is not None:
+        from hyperkube_host.apiserver.encryption import EncryptedValues
+
         forms.append(EncryptedValues(encryption, lambda key: registry.get().stored_at(key)))
     versions = storage_versions(foundation.options.storage)
     if not isinstance(raw, Subscribable):  # other programs may have written to it, and may read it

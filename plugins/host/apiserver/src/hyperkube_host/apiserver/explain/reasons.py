@@ -5,11 +5,14 @@ It tells a refused user the names of bindings and roles, which an administrator 
 
 from __future__ import annotations
 
-from hyperkube_lib.rbac_explanation import Policy, Question, explain
+from typing import TYPE_CHECKING
 
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
+
+if TYPE_CHECKING:
+    from hyperkube_lib.rbac_explanation import Question
 
 
 class Reasons:
@@ -23,6 +26,8 @@ class Reasons:
 
     def __call__(self, attributes: Attributes) -> list[str]:
         """Return the sentences, at least one."""
+        from hyperkube_lib.rbac_explanation import Policy, explain  # a server without refusals does without it
+
         policy = Policy(
             roles=self._roles.list(),
             cluster_roles=self._cluster_roles.list(),
@@ -34,6 +39,8 @@ class Reasons:
 
 def question_of(attributes: Attributes) -> Question:
     """Return what was asked in the words of explanations."""
+    from hyperkube_lib.rbac_explanation import Question
+
     if not attributes.is_resource:
         return Question(user=attributes.user, verb=attributes.verb, path=attributes.path)
     return Question(

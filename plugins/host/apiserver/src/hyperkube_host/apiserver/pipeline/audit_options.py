@@ -6,27 +6,19 @@ Source: kubernetes apiserver ``pkg/server/options/audit.go``.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, NamedTuple
 
-from hyperkube_host.apiserver.audit.backends import (
-    Backend,
-    Batching,
-    LogBackend,
-    WebhookBackend,
-    json_line,
-    legacy_line,
-)
-from hyperkube_host.apiserver.audit.policy import EVERYTHING, Policy
-from hyperkube_host.apiserver.audit.rotation import RotatedFile
 from hyperkube_host.apiserver.options import AuditOptions
-from hyperkube_host.apiserver.pipeline.auditor import Auditor
-from hyperkube_lib.webhooks.review import ReviewClient
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 
-_FORMATS = {"json": json_line, "legacy": legacy_line}
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.audit.backends import Backend, LogBackend
+    from hyperkube_host.apiserver.pipeline.auditor import Auditor
+
+_FORMATS = ("json", "legacy")
 
 
 class _Mode(Enum):
@@ -37,8 +29,7 @@ class _Mode(Enum):
     BLOCKING_STRICT = "blocking-strict"
 
 
-@dataclass(frozen=True, slots=True)
-class _Writing:
+class _Writing(NamedTuple):
     """How events get to one backend: at once, or in batches of so many, after so many seconds."""
 
     mode: _Mode
@@ -57,6 +48,13 @@ def auditor_of(options: AuditOptions, clock: Clock, logger: logging.Logger) -> A
     if line_format not in _FORMATS:
         raise UsageError(f"invalid audit log format {line_format}, allowed formats are {', '.join(sorted(_FORMATS))!r}")
     to_log, to_webhook = _log_writing(options), _webhook_writing(options)
+    if not (options.audit_policy_file or options.audit_log_path or options.audit_webhook_config_file):
+        return None
+    from hyperkube_host.apiserver.audit.backends import WebhookBackend
+    from hyperkube_host.apiserver.audit.policy import EVERYTHING, Policy
+    from hyperkube_host.apiserver.pipeline.auditor import Auditor
+    from hyperkube_lib.webhooks.review import ReviewClient
+
     policy = Policy.from_file(options.audit_policy_file) if options.audit_policy_file else None
     if policy is None and options.audit_log_path and line_format == "legacy":
         policy = EVERYTHING  # that form is older than policies
@@ -77,6 +75,9 @@ def auditor_of(options: AuditOptions, clock: Clock, logger: logging.Logger) -> A
 
 
 def _log(options: AuditOptions, clock: Clock) -> LogBackend:
+    from hyperkube_host.apiserver.audit.backends import LogBackend, json_line, legacy_line
+    from hyperkube_host.apiserver.audit.rotation import RotatedFile
+
     file = RotatedFile(
         options.audit_log_path,
         clock,
@@ -85,7 +86,7 @@ def _log(options: AuditOptions, clock: Clock) -> LogBackend:
         days=options.audit_log_maxage,
         compress=options.audit_log_compress,
     )
-    return LogBackend(file, _FORMATS[options.audit_log_format])
+    return LogBackend(file, legacy_line if options.audit_log_format == "legacy" else json_line)
 
 
 def _log_writing(options: AuditOptions) -> _Writing:
@@ -116,6 +117,8 @@ def _mode(backend: str, mode: str) -> _Mode:
 
 def _written(backend: Backend, how: _Writing, clock: Clock, logger: logging.Logger) -> tuple[Backend, bool]:
     """Return the backend as its mode wants it, and whether requests depend on it."""
+    from hyperkube_host.apiserver.audit.backends import Batching
+
     if how.mode is not _Mode.BATCH:
         return backend, how.mode is _Mode.BLOCKING_STRICT
     return Batching(backend, clock, logger, buffer=how.buffer, size=how.size, wait=how.wait), False

@@ -80,7 +80,7 @@ class Auditor:
         if self._policy.wanted(attributes).level is Level.None_:
             return
         audit_event = AuditEvent(
-            audit_id=api.audit_id, config=wanted, verb=attributes.verb, uri=uri_of(request), user=api.user,
+            audit_id=api.audit_id, config=wanted, verb=attributes.verb, uri=request.uri, user=api.user,
             addresses=_addresses(api, request.peer[0]), agent=api.headers.get("user-agent", ""),
             reference=_reference(attributes), annotations=api.annotations, received_at=self._clock.now(),
         )  # fmt: skip
@@ -185,12 +185,6 @@ def _then(serve: Callable[[Argument], None], finish: Callable[[], None]) -> Call
             finish()
 
     return both
-
-
-def uri_of(request: HttpRequest) -> str:
-    """Return path and query as they were asked."""
-    path = request.raw_path or request.path
-    return f"{path}?{request.query_string}" if request.query_string else path
 
 
 def _addresses(api: ApiRequest, peer: str) -> list[str]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hyperkube_host.apiserver.connect.connect import connect
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 from hyperkube_host.apiserver.request.results import Result
@@ -18,6 +17,7 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.negotiation import negotiate_custom, negotiate_review
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound, not_allowed, not_found
 
+from hyperkube.hookspecs.api import Subresource
 from hyperkube.machinery.errors import MethodNotAllowed, NotFound
 
 _METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
@@ -76,7 +76,7 @@ def serve(services: Services, request: ApiRequest, target: Target) -> Result:
     if served.custom:  # what cannot be answered is not done
         negotiate_custom(request.headers.get("accept", ""), transforms=True)
     if target.sub is not None and target.sub.connect and target.sub.name == "proxy":
-        return connect(services, request, target, target.sub)  # any method is the proxied server's to answer
+        return _connect(services, request, target, target.sub)  # any method is the proxied server's to answer
     if request.method not in _METHODS or not info.verb:
         raise not_allowed()
     on_item = len(info.parts) > 1
@@ -118,10 +118,16 @@ def _part(services: Services, request: ApiRequest, target: Target) -> Result:
     if sub.handler is not None:
         return subresource.serve(services, request, target, sub)
     if sub.connect:
-        return connect(services, request, target, sub)
+        return _connect(services, request, target, sub)
     if verb == "get":
         return read.get(services, request, target)
     return update.update(services, request, target) if verb == "update" else patch.patch(services, request, target)
+
+
+def _connect(services: Services, request: ApiRequest, target: Target, sub: Subresource) -> Result:
+    from hyperkube_host.apiserver.connect.connect import connect  # most servers are up for long before it is needed
+
+    return connect(services, request, target, sub)
 
 
 _VERBS: dict[str, Callable[[Services, ApiRequest, Target], Result]] = {

@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.authentication.union import Authentication, misplaced_token
 from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.flowcontrol.flow_control import FlowControl
 from hyperkube_host.apiserver.flowcontrol.max_in_flight import LimitedRequest, Limits, RequestState
 from hyperkube_host.apiserver.health.health import text
-from hyperkube_host.apiserver.pipeline.auditor import Auditor, uri_of
 from hyperkube_host.apiserver.pipeline.hot_reads import HotReads
 from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
@@ -32,6 +32,9 @@ from hyperkube.machinery.durations import DurationError, parse_duration
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.pipeline.auditor import Auditor
 
 _LONG_RUNNING_PARTS = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 _MISPLACED_TOKEN = "the provided Authorization header contains extra space before the bearer token, and is ignored"  # noqa: S105 -- a text
@@ -137,7 +140,7 @@ class ApiHandler:
         if misplaced_token(request.headers):
             api.warn(_MISPLACED_TOKEN)
         if self.audit is not None:
-            self.audit.begin(api, uri=uri_of(request), peer=request.peer[0])
+            self.audit.begin(api, uri=request.uri, peer=request.peer[0])
         acting = self._impersonation.act_as(request, user, lambda: api.info.attributes(user))
         api.user = acting.user
         if api.audit_event is not None and api.user is not user:

@@ -14,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
+from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.authentication.union import Authentication
 from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.flowcontrol.flow_control import Flow, FlowControl
-from hyperkube_host.apiserver.pipeline.auditor import Auditor
 from hyperkube_host.apiserver.pipeline.dispatch import locate
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
@@ -34,6 +34,9 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.pipeline.auditor import Auditor
 
 LIST_MAX, ENCODED_MAX = 200, 50
 """Lists of more objects are made on a worker's thread; in other formats than JSON a first read encodes each of them."""

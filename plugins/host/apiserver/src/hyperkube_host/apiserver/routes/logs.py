@@ -6,7 +6,6 @@ Source: kubernetes apiserver ``pkg/server/routes/logs.go``.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -50,6 +49,8 @@ class MachineLogs:
         if not place.is_relative_to(folder):
             return text(_MISSING, 404)
         if place.is_dir():
+            import html
+
             names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in place.iterdir())
             rows = [f'<a href="{quote(name)}">{html.escape(name)}</a>' for name in names]
             body = "\n".join(["<pre>", *rows, "</pre>", ""]).encode()

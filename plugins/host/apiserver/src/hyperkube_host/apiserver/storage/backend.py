@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_host.apiserver.encryption.configuration import ProviderFactory
 from hyperkube_host.apiserver.plugins import ContextOf, PluginHosts
 
 from hyperkube.hookspecs import storage
 from hyperkube.hookspecs.storage import StorageHooks
 from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.loader import installed
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.encryption.configuration import ProviderFactory
 
 
 def load_storage(backend: str, context: ContextOf) -> PluginHost[StorageHooks]:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import copy
 import hashlib
 import logging
-import urllib.request
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import orjson
-import yaml
 from hyperkube_host.kubelet.config.pod_sink import PodSink
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SOURCE_ANNOTATION
 
@@ -98,7 +96,10 @@ class ManifestSource:
                 self._logger.error("manifest %s is no pod: %s", place, error)  # noqa: TRY400  the user's mistake, not a bug
 
     def _parse(self, place: str, content: bytes) -> Iterable[Object]:
-        for document in yaml.load_all(content, Loader=_Loader):
+        import yaml  # most nodes have no manifests
+
+        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        for document in yaml.load_all(content, Loader=loader):
             if not document:
                 continue
             items = document["items"] if str(document.get("kind", "")).endswith("List") else [document]
@@ -116,9 +117,6 @@ class ManifestSource:
         self._closed = True
         if self._timer is not None:
             self._timer.cancel()
-
-
-_Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str) -> Object:
@@ -159,6 +157,8 @@ def read_url(url: str, header: str) -> Iterable[tuple[str, bytes]]:
     Raises:
         OSError: it cannot be read.
     """
+    import urllib.request
+
     key, _, value = header.partition(":")
     request = urllib.request.Request(url, headers={key.strip(): value.strip()} if key else {})  # noqa: S310  the operator's URL
     with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as answer:  # noqa: S310  the same

@@ -5,10 +5,11 @@ Source: kubernetes ``pkg/kubelet/nodestatus/setters.go`` (MachineInfo, VersionIn
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from hyperkube.hookspecs.runtime import MachineCapacity, Runtime, Simulated
 from hyperkube.machinery.objects import Object
@@ -17,8 +18,7 @@ from hyperkube.machinery.release import GIT_VERSION
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm", "i686": "386"}
 
 
-@dataclass(frozen=True, slots=True)
-class MachineInfo:
+class MachineInfo(NamedTuple):
     """What does not change while the kubelet runs.
 
     Attributes:
@@ -66,10 +66,9 @@ def machine_info(root: Path, runtime: Runtime) -> MachineInfo:
 
 
 def _measure(root: Path) -> MachineCapacity:
-    import psutil  # imported late: simulated nodes do without it
-
     disk = shutil.disk_usage(_existing(root)).total
-    return MachineCapacity(cores=psutil.cpu_count() or 1, memory=psutil.virtual_memory().total, disk=disk)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return MachineCapacity(cores=os.cpu_count() or 1, memory=memory, disk=disk)
 
 
 def _existing(path: Path) -> Path:

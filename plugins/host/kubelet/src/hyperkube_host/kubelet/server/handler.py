@@ -5,7 +5,6 @@ Source: kubernetes ``pkg/kubelet/server/server.go``.
 
 from __future__ import annotations
 
-import html
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -252,6 +251,8 @@ class KubeletHandler:
             raise NotFound("404 page not found")
         if path.is_file():
             return Response(headers=[("Content-Type", "text/plain; charset=utf-8")], body=path.read_bytes())
+        import html
+
         names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in path.iterdir())
         rows = "".join(f'<a href="{html.escape(name)}">{html.escape(name)}</a>\n' for name in names)
         return _text(f"<pre>\n{rows}</pre>\n", "text/html; charset=utf-8")
