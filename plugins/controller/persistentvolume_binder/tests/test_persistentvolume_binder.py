@@ -2,6 +2,7 @@
 
 import pytest
 from hyperkube_controller.persistentvolume_binder import PersistentvolumeBinder
+from hyperkube_controller.persistentvolume_binder.decision import decide_volume
 
 from hyperkube.hookspecs.volume import VolumeFailed
 from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
@@ -190,7 +191,8 @@ def test_a_volume_that_nobody_can_delete_has_failed():
     world.settle()
 
     assert world.volume()["status"]["phase"] == "Failed"
-    assert "no volume plugin matched" in world.said()["VolumeFailedDelete"]
+    text = 'error getting deleter volume plugin for volume "v": no deletable volume plugin matched'
+    assert world.said()["VolumeFailedDelete"] == text
 
 
 def test_a_claim_that_waits_for_its_pod():
@@ -255,3 +257,184 @@ def test_a_claim_whose_volume_vanished_is_lost():
 
     assert world.claim()["status"] == {"phase": "Lost"}
     assert world.said()["ClaimLost"] == "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+
+
+def pod(name, node=""):
+    source = {"name": "v", "persistentVolumeClaim": {"claimName": "c"}}
+    spec = {"volumes": [source]} | ({"nodeName": node} if node else {})
+    return {"kind": "Pod", "metadata": {"name": name, "namespace": "d"}, "spec": spec}
+
+
+LATE = {"volumeBindingMode": "WaitForFirstConsumer"}
+
+
+@pytest.mark.parametrize(
+    ("pods", "reason", "text"),
+    [
+        ([], "WaitForFirstConsumer", "waiting for first consumer to be created before binding"),
+        ([pod("a")], "WaitForPodScheduled", "waiting for pod a to be scheduled"),
+        ([pod("b"), pod("a")], "WaitForPodScheduled", "waiting for pods a,b to be scheduled"),
+    ],
+)
+def test_a_claim_that_binds_late_tells_what_it_waits_for(pods, reason, text):
+    world = World([claim(storage_class="fast")], classes=[storage_class(**LATE)], pods=pods)
+
+    assert world.said() == {reason: text}
+    assert world.claim()["status"]["phase"] == "Pending"
+
+
+def test_free_volumes_are_left_to_the_scheduler_that_selected_a_node():
+    wanted = claim(storage_class="fast")
+    wanted["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": "n"}
+
+    world = World([wanted], [volume(storage_class="fast")], [storage_class(**LATE)])
+
+    assert world.claim()["spec"]["volumeName"] == "pvc-uid-c"
+    assert world.volume()["status"]["phase"] == "Available"
+
+
+def test_a_claim_that_binds_late_takes_the_volume_that_names_it():
+    reserved = volume(storage_class="fast", claimRef={"namespace": "d", "name": "c"})
+
+    world = World([claim(storage_class="fast")], [reserved], [storage_class(**LATE)])
+
+    assert world.claim()["status"]["phase"] == "Bound"
+
+
+def test_a_volume_that_names_the_claim_may_be_of_another_class():
+    reserved = volume(storage_class="slow", claimRef={"namespace": "d", "name": "c"})
+
+    world = World([claim(storage_class="fast")], [reserved], [storage_class()])
+
+    assert world.claim()["spec"]["volumeName"] == "v"
+    assert world.disks.made == []
+
+
+@pytest.mark.parametrize(
+    ("provisioner", "reason", "text"),
+    [
+        (
+            "kubernetes.io/no-provisioner",
+            "ProvisioningFailed",
+            "no volume plugin matched name: kubernetes.io/no-provisioner",
+        ),
+        ("kubernetes.io/gce-pd", "ExternalProvisioning", "provisioner 'pd.csi.storage.gke.io' or manually"),
+    ],
+)
+def test_provisioners_of_kubernetes_itself(provisioner, reason, text):
+    world = World([claim(storage_class="fast")], classes=[storage_class(provisioner)])
+
+    assert text in world.said()[reason]
+
+
+@pytest.mark.parametrize(
+    ("offered", "text"),
+    [
+        (volume(size="1Mi"), "requested PV is too small"),
+        (volume(storage_class="slow"), "storageClassName does not match"),
+        (volume(volumeAttributesClassName="gold"), "volumeAttributesClassName does not match"),
+        (volume(volumeMode="Block"), "incompatible volumeMode"),
+        (volume(accessModes=["ReadOnlyMany"]), "incompatible accessMode"),
+    ],
+)
+def test_what_a_named_volume_lacks_is_told(offered, text):
+    world = World([claim(volumeName="v")], [offered])
+
+    assert world.said()["VolumeMismatch"] == f'Cannot bind to requested volume "v": {text}'
+    assert world.claim()["status"]["phase"] == "Pending"
+
+
+def test_a_named_volume_of_another_claim_is_told():
+    taken = volume(claimRef={"namespace": "d", "name": "other", "uid": "uid-other"})
+
+    world = World([claim(volumeName="v"), claim("other", volumeName="v")], [taken])
+
+    assert world.said()["FailedBinding"] == 'volume "v" already bound to a different claim.'
+    assert world.claim()["status"]["phase"] == "Pending"
+
+
+def test_a_reserved_volume_of_another_mode_is_told_on_both_sides():
+    reserved = volume(volumeMode="Block", claimRef={"namespace": "d", "name": "c", "uid": "uid-c"})
+
+    told = {each.message for each in decide_volume(reserved, claim())}
+
+    assert told == {
+        'Cannot bind PersistentVolume to requested PersistentVolumeClaim "c" due to incompatible volumeMode.',
+        'Cannot bind PersistentVolume "v" to requested PersistentVolumeClaim due to incompatible volumeMode.',
+    }
+
+
+def test_a_volume_deleted_before_its_claim_is_released_with_it():
+    world = World([claim()], [volume(persistentVolumeReclaimPolicy="Retain")])
+    world.client.patch(PERSISTENT_VOLUMES, "v", {"metadata": {"finalizers": ["kubernetes.io/pv-protection"]}})
+    world.client.delete(PERSISTENT_VOLUMES, "v")
+    world.settle()
+
+    world.client.delete(PERSISTENT_VOLUME_CLAIMS, "c", "d")
+    world.settle()
+
+    assert world.volume()["status"]["phase"] == "Released"
+
+
+def test_the_class_of_attributes_is_taken_over_when_a_claim_is_bound():
+    gold = {"volumeAttributesClassName": "gold"}
+
+    world = World([claim(**gold)], [volume(**gold)])
+
+    assert world.claim()["status"]["currentVolumeAttributesClassName"] == "gold"
+
+
+def test_a_bound_claims_capacity_is_its_own_and_its_access_modes_are_the_volumes():
+    world = World([claim()], [volume()])
+    world.client.patch(
+        PERSISTENT_VOLUMES,
+        "v",
+        {"spec": {"capacity": {"storage": "9Gi"}, "accessModes": ["ReadWriteOnce", "ReadOnlyMany"]}},
+    )
+
+    world.settle()
+
+    status = world.claim()["status"]
+    assert status["capacity"] == {"storage": "1Gi"}
+    assert status["accessModes"] == ["ReadWriteOnce", "ReadOnlyMany"]
+
+
+def test_a_recycled_volume_has_failed():
+    world = World([claim()], [volume(persistentVolumeReclaimPolicy="Recycle")])
+
+    world.client.delete(PERSISTENT_VOLUME_CLAIMS, "c", "d")
+    world.settle()
+
+    assert world.volume()["status"]["phase"] == "Failed"
+    assert world.said()["VolumeFailedRecycle"] == "No recycler plugin found for the volume!"
+
+
+def test_of_two_claims_on_one_volume_the_wrong_one_is_lost():
+    taken = volume(claimRef={"namespace": "d", "name": "other", "uid": "uid-other"})
+    wrong = claim(volumeName="v")
+    wrong["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+
+    world = World([wrong, claim("other", volumeName="v")], [taken])
+
+    text = "Two claims are bound to the same volume, this one is bound incorrectly"
+    assert world.claim()["status"]["phase"] == "Lost"
+    assert world.said()["ClaimMisbound"] == text
+
+
+@pytest.mark.parametrize(
+    ("annotations", "policy", "left"),
+    [
+        ({"pv.kubernetes.io/bound-by-controller": "yes"}, "Delete", None),
+        ({}, "Delete", {"namespace": "d", "name": "c"}),
+        ({"pv.kubernetes.io/provisioned-by": "example.com/disks"}, "Delete", "gone"),
+    ],
+    ids=["by-controller", "by-user", "provisioned"],
+)
+def test_a_volume_whose_claim_is_bound_elsewhere_is_let_go(annotations, policy, left):
+    reference = {"namespace": "d", "name": "c", "uid": "uid-c"}
+    lonely = volume("spare", annotations=annotations, claimRef=reference, persistentVolumeReclaimPolicy=policy)
+
+    world = World([claim(volumeName="v")], [volume(), lonely])
+
+    found = {each["metadata"]["name"]: each for each in world.client.objects(PERSISTENT_VOLUMES)}
+    assert ("gone" if "spare" not in found else found["spare"]["spec"].get("claimRef")) == left

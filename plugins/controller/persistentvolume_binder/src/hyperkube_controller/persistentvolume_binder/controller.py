@@ -25,7 +25,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.hookspecs.volume import Provisions, VolumeFailed, VolumeHooks
-from hyperkube.kinds.pods import spec_of
+from hyperkube.kinds.pods import is_terminal, spec_of
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from hyperkube.kinds.volumes import claim_keys, class_name, is_default_class, newest
 from hyperkube.machinery.errors import AlreadyExists, NotFound
@@ -66,7 +66,7 @@ class PersistentvolumeBinder(Plugin):
         self._claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new), self._claim_seen)
         self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new), self._volume_seen)
         self._classes.add_handler(lambda _class: self._open_claims(), lambda _old, _new: self._open_claims())
-        self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new))
+        self._pods.add_handler(self._pod_seen, self._pod_changed)
         return self._loop
 
     def close(self) -> None:
@@ -95,11 +95,14 @@ class PersistentvolumeBinder(Plugin):
                 self._loop.queue.add(_CLAIM + key_of(claim))
 
     def _pod_seen(self, pod: Object) -> None:
-        if spec_of(pod).get("nodeName"):
-            for key in claim_keys(pod):
-                claim = self._claims.get(*split_key(key))
-                if claim is not None and COMPLETED not in annotations_of(claim):
-                    self._loop.queue.add(_CLAIM + key)
+        for key in claim_keys(pod):
+            claim = self._claims.get(*split_key(key))
+            if claim is not None and COMPLETED not in annotations_of(claim):
+                self._loop.queue.add(_CLAIM + key)
+
+    def _pod_changed(self, old: Object, new: Object) -> None:
+        if spec_of(old).get("nodeName") != spec_of(new).get("nodeName"):
+            self._pod_seen(new)
 
     def _sync(self, key: str) -> None:
         kind, _, rest = key.partition(":")
@@ -109,19 +112,22 @@ class PersistentvolumeBinder(Plugin):
                 self._act(decide_claim(claim, self._world(claim)))
             return
         volume = self._volumes.get("", rest)
-        if volume is not None and not is_being_deleted(volume):
+        if volume is not None:  # also one that is being deleted: it is protected as long as it is bound
             self._act(decide_volume(volume, self._claim_of(volume), self._installed))
 
     def _world(self, claim: Object) -> ClaimWorld:
         node = annotations_of(claim).get(SELECTED_NODE, "")
+        pods = self._pods.by_index("binder/claim", key_of(claim))
         if not node:  # a scheduler that knows no volumes has placed the pod all the same
-            pods = self._pods.by_index("binder/claim", key_of(claim))
             node = next((spec_of(pod)["nodeName"] for pod in pods if spec_of(pod).get("nodeName")), "")
         return ClaimWorld(
             volumes=self._volumes.list(),
             storage_class=self._classes.get("", class_name(claim)),
             default_class=name_of(newest(filter(is_default_class, self._classes.list())) or {}),
             node=node,
+            waiting_pods=tuple(
+                name_of(pod) for pod in pods if not spec_of(pod).get("nodeName") and not is_terminal(pod)
+            ),
             installed=self._installed,
         )
 

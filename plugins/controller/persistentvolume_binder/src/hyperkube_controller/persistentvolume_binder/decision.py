@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from hyperkube_controller.persistentvolume_binder.matching import find, is_for, misfit
+from hyperkube_controller.persistentvolume_binder.matching import find, is_for, misfit, mode_mismatches
 
 from hyperkube.client.actions import Action, Emit, Update
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
@@ -21,7 +21,16 @@ BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 PROVISIONERS = ("volume.beta.kubernetes.io/storage-provisioner", "volume.kubernetes.io/storage-provisioner")
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
+_MIGRATED = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com",
+    "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com",
+    "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io",
+    "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}
+"""Provisioners that were part of Kubernetes, and the CSI drivers that do their work."""
 _NO_CLASS = "no persistent volumes available for this claim and no storage class is set"
 _WAITING = "waiting for first consumer to be created before binding"
 _EXTERNAL = (
@@ -58,6 +67,7 @@ class ClaimWorld:
         storage_class: the claim's class, if there is one.
         default_class: the name of the class for claims that say none, or the empty string.
         node: the node that a pod with the claim was given, or the empty string.
+        waiting_pods: the names of the pods with the claim that have no node yet.
         installed: the provisioners that are installed here.
     """
 
@@ -65,6 +75,7 @@ class ClaimWorld:
     storage_class: Object | None
     default_class: str = ""
     node: str = ""
+    waiting_pods: tuple[str, ...] = ()
     installed: frozenset[str] = frozenset()
 
 
@@ -75,51 +86,80 @@ def decide_claim(claim: Object, world: ClaimWorld) -> list[Step]:
     if COMPLETED in annotations_of(claim):
         return _decide_bound(claim, wanted, by_name.get(wanted))
     if not wanted:
-        return _decide_open(claim, world, find(by_name.values(), claim))
+        return _decide_open(claim, world, by_name.values())
     volume = by_name.get(wanted)
     if volume is None:
-        return []  # it may come yet
+        return _pending(claim)  # it may come yet
     if not (volume.get("spec") or {}).get("claimRef"):
         why = misfit(volume, claim)
         if why:
             text = f'Cannot bind to requested volume "{wanted}": {why}'
-            return [Emit(claim, "Warning", "VolumeMismatch", text)]
+            return [Emit(claim, "Warning", "VolumeMismatch", text), *_pending(claim)]
         return _bind(volume, claim)
     if is_for(volume, claim):
         return _bind(volume, claim)
-    return [Emit(claim, "Warning", "FailedBinding", f'volume "{wanted}" already bound to a different claim.')]
+    text = f'volume "{wanted}" already bound to a different claim.'
+    return [Emit(claim, "Warning", "FailedBinding", text), *_pending(claim)]
 
 
-def _decide_open(claim: Object, world: ClaimWorld, volume: Object | None) -> list[Step]:
-    """Bind to a volume that fits; without one wait, or have one made."""
+def _decide_open(claim: Object, world: ClaimWorld, volumes: Iterable[Object]) -> list[Step]:
+    """Bind to a volume that fits; without one wait, or have one made.
+
+    A claim whose class binds late is bound to a free volume by the scheduler. Only where that knows no volumes, and has
+    placed the pod without selecting a node for the claim, it is done here.
+    """
     storage_class = world.storage_class
     late = storage_class is not None and storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
-    prebound = volume is not None and (volume.get("spec") or {}).get("claimRef")
-    if late and not prebound and not world.node:
-        return [Emit(claim, "Normal", "WaitForFirstConsumer", _WAITING)]
+    has_node = bool(world.node)
+    volume = find(volumes, claim, prebound_only=late and (not has_node or SELECTED_NODE in annotations_of(claim)))
     if volume is not None:
         return _bind(volume, claim)
-    name = class_name(claim)
     if world.default_class and leaves_class_open(claim):
         spec = {**(claim.get("spec") or {}), "storageClassName": world.default_class}
         return [Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "spec": spec})]
+    if late and not has_node:
+        return [_waiting(claim, world.waiting_pods), *_pending(claim)]
+    name = class_name(claim)
     if not name:
-        return [Emit(claim, "Normal", "FailedBinding", _NO_CLASS)]
+        return [Emit(claim, "Normal", "FailedBinding", _NO_CLASS), *_pending(claim)]
     if storage_class is None:
         why = f'storageclass.storage.k8s.io "{name}" not found'
         return [Emit(claim, "Warning", "ProvisioningFailed", why)]
+    return _decide_provisioning(claim, storage_class, world)
+
+
+def _decide_provisioning(claim: Object, storage_class: Object, world: ClaimWorld) -> list[Step]:
+    """Have a volume made: here, or by an external provisioner, which looks for claims with its name on them."""
     provisioner = str(storage_class.get("provisioner", ""))
-    if provisioner == NO_PROVISIONER:
-        return []
     if provisioner in world.installed:
         return [Provision(claim, storage_class)]
-    steps: list[Step] = [Emit(claim, "Normal", "ExternalProvisioning", _EXTERNAL.format(provisioner))]
-    wanted: dict[str, str] = dict.fromkeys(PROVISIONERS, provisioner)
+    external = _MIGRATED.get(provisioner, provisioner)
+    if external.startswith("kubernetes.io/"):
+        text = f"no volume plugin matched name: {provisioner}"
+        return [Emit(claim, "Warning", "ProvisioningFailed", text)]
+    steps: list[Step] = [Emit(claim, "Normal", "ExternalProvisioning", _EXTERNAL.format(external))]
+    wanted: dict[str, str] = dict.fromkeys(PROVISIONERS, external)
     if world.node:
         wanted[SELECTED_NODE] = world.node
     if not wanted.items() <= annotations_of(claim).items():
         steps.append(Update(PERSISTENT_VOLUME_CLAIMS, _annotated(claim, wanted)))
     return steps
+
+
+def _waiting(claim: Object, pods: tuple[str, ...]) -> Emit:
+    """Return the event that tells what a claim of a late binding class waits for."""
+    if not pods:
+        return Emit(claim, "Normal", "WaitForFirstConsumer", _WAITING)
+    noun = "pod" if len(pods) == 1 else "pods"
+    return Emit(claim, "Normal", "WaitForPodScheduled", f"waiting for {noun} {','.join(sorted(pods))} to be scheduled")
+
+
+def _pending(claim: Object) -> list[Step]:
+    """Return the update that makes the claim's status say that it has no volume."""
+    status = claim.get("status") or {}
+    pending = {key: value for key, value in status.items() if key not in {"accessModes", "capacity"}}
+    pending["phase"] = "Pending"
+    return [] if pending == status else [Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "status": pending}, "status")]
 
 
 def _decide_bound(claim: Object, wanted: str, volume: Object | None) -> list[Step]:
@@ -176,9 +216,12 @@ def _bind(volume: Object, claim: Object) -> list[Step]:
         changed = _annotated(claim, marks)
         return [Update(PERSISTENT_VOLUME_CLAIMS, {**changed, "spec": {**wanted, "volumeName": name_of(volume)}})]
     status = claim.get("status") or {}
-    bound: dict[str, Any] = {"phase": "Bound"}
+    bound: dict[str, Any] = {"phase": "Bound", "accessModes": spec.get("accessModes") or []}
     if status.get("phase") != "Bound":
-        bound |= {"accessModes": spec.get("accessModes") or [], "capacity": spec.get("capacity") or {}}
+        # Later the two may differ on purpose: a file system is smaller than its device, a change of class is under way.
+        bound["capacity"] = spec.get("capacity") or {}
+        if spec.get("volumeAttributesClassName"):
+            bound["currentVolumeAttributesClassName"] = spec["volumeAttributesClassName"]
     if bound.items() <= status.items():
         return []
     return [Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "status": {**status, **bound}}, "status")]
@@ -202,7 +245,7 @@ def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str
     if bound_to == name_of(volume):
         return _phase(volume, "Bound")
     if not bound_to:
-        return []  # the claim's own next step
+        return _mismatch(volume, claim)  # else it is the claim's own next step
     if PROVISIONED_BY in annotations_of(volume) and spec.get("persistentVolumeReclaimPolicy") == "Delete":
         return _release(volume, installed)
     if BY_CONTROLLER in annotations_of(volume):
@@ -212,6 +255,16 @@ def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str
         return [Update(PERSISTENT_VOLUMES, free)]
     named = {key: value for key, value in reference.items() if key not in {"uid", "resourceVersion"}}
     return [Update(PERSISTENT_VOLUMES, {**volume, "spec": {**spec, "claimRef": named}})]
+
+
+def _mismatch(volume: Object, claim: Object) -> list[Step]:
+    """Tell of a volume that was reserved for a claim that can never have it."""
+    if not mode_mismatches(volume, claim):
+        return []
+    why = "due to incompatible volumeMode."
+    of_volume = f'Cannot bind PersistentVolume to requested PersistentVolumeClaim "{name_of(claim)}" {why}'
+    of_claim = f'Cannot bind PersistentVolume "{name_of(volume)}" to requested PersistentVolumeClaim {why}'
+    return [Emit(volume, "Warning", "VolumeMismatch", of_volume), Emit(claim, "Warning", "VolumeMismatch", of_claim)]
 
 
 def _phase(volume: Object, phase: str, message: str = "") -> list[Step]:
@@ -230,6 +283,9 @@ def _release(volume: Object, installed: frozenset[str]) -> list[Step]:
     policy = (volume.get("spec") or {}).get("persistentVolumeReclaimPolicy", "Retain")
     if policy == "Retain" or (volume.get("status") or {}).get("phase") == "Failed":
         return []
+    if policy not in {"Delete", "Recycle"}:
+        text = "Volume has an unrecognized PersistentVolumeReclaimPolicy"
+        return _failed(volume, "VolumeUnknownReclaimPolicy", text)
     if policy == "Recycle":
         return _failed(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
     provisioner = annotations_of(volume).get(PROVISIONED_BY, "")
@@ -237,7 +293,7 @@ def _release(volume: Object, installed: frozenset[str]) -> list[Step]:
         return [Reclaim(volume)]
     if provisioner:
         return []  # its maker deletes it
-    text = f'error getting deleter volume plugin for volume "{name_of(volume)}": no volume plugin matched'
+    text = f'error getting deleter volume plugin for volume "{name_of(volume)}": no deletable volume plugin matched'
     return _failed(volume, "VolumeFailedDelete", text)
 
 

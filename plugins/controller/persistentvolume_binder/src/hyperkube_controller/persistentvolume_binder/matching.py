@@ -29,30 +29,61 @@ def is_for(volume: Object, claim: Object) -> bool:
 
 def misfit(volume: Object, claim: Object) -> str:
     """Return why the volume does not satisfy the claim, or the empty string if it does."""
-    wanted, offered = claim.get("spec") or {}, volume.get("spec") or {}
-    asked = ((wanted.get("resources") or {}).get("requests") or {}).get("storage", "0")
-    if quantity.parse((offered.get("capacity") or {}).get("storage", "0")) < quantity.parse(asked):
+    if _is_too_small(volume, claim):
         return "requested PV is too small"
     if class_name(volume) != class_name(claim):
         return "storageClassName does not match"
-    if offered.get("volumeMode", "Filesystem") != wanted.get("volumeMode", "Filesystem"):
+    if _attributes_class(volume) != _attributes_class(claim):
+        return "volumeAttributesClassName does not match"
+    if mode_mismatches(volume, claim):
         return "incompatible volumeMode"
-    if not set(wanted.get("accessModes") or []) <= set(offered.get("accessModes") or []):
-        return "incompatible accessMode"
-    return ""
+    return "" if _has_access_modes(volume, claim) else "incompatible accessMode"
 
 
-def find(volumes: Iterable[Object], claim: Object) -> Object | None:
-    """Return the volume to bind the claim to: one that names it, else the smallest free one that satisfies it."""
+def mode_mismatches(volume: Object, claim: Object) -> bool:
+    """Tell whether one is a file system and the other a block device."""
+    modes = {(each.get("spec") or {}).get("volumeMode") or "Filesystem" for each in (volume, claim)}
+    return len(modes) > 1
+
+
+def _is_too_small(volume: Object, claim: Object) -> bool:
+    asked = (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage", "0")
+    offered = ((volume.get("spec") or {}).get("capacity") or {}).get("storage", "0")
+    return quantity.parse(offered) < quantity.parse(asked)
+
+
+def _attributes_class(obj: Object) -> str:
+    return (obj.get("spec") or {}).get("volumeAttributesClassName") or ""
+
+
+def _has_access_modes(volume: Object, claim: Object) -> bool:
+    wanted, offered = ((each.get("spec") or {}).get("accessModes") or [] for each in (claim, volume))
+    return set(wanted) <= set(offered)
+
+
+def find(volumes: Iterable[Object], claim: Object, *, prebound_only: bool = False) -> Object | None:
+    """Return the volume to bind the claim to: one that names it, else the smallest free one that satisfies it.
+
+    A volume that names the claim may be of another class, and need not have the labels that the claim selects.
+
+    Args:
+        volumes: all volumes.
+        claim: the claim.
+        prebound_only: leave the free ones to the scheduler, which knows the node.
+    """
     chosen = (claim.get("spec") or {}).get("selector")
     selector = None if chosen is None else from_label_selector(chosen)
     free: list[Object] = []
     for volume in volumes:
-        if is_being_deleted(volume) or misfit(volume, claim):
+        if is_being_deleted(volume) or _is_too_small(volume, claim) or mode_mismatches(volume, claim):
+            continue
+        if _attributes_class(volume) != _attributes_class(claim) or not _has_access_modes(volume, claim):
             continue
         if (volume.get("spec") or {}).get("claimRef"):
             if is_for(volume, claim):
                 return volume
+            continue
+        if prebound_only or class_name(volume) != class_name(claim):
             continue
         if (volume.get("status") or {}).get("phase", "Available") not in {"Available", "Pending"}:
             continue
