@@ -13,6 +13,7 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import TypeVar
 
 from hyperkube.client.client import Client
@@ -84,6 +85,7 @@ class EventRecorder:
         self._condition = threading.Condition()
         self._queue: deque[Object] = deque()
         self._writing = False
+        self._nanoseconds = cycle(range(1000))  # two events of one microsecond have two names
         self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
         self._similar: OrderedDict[tuple[str, ...], _Similar] = OrderedDict()
         self._written: OrderedDict[tuple[str, ...], Object] = OrderedDict()
@@ -134,7 +136,7 @@ class EventRecorder:
     ) -> Object:
         now = self._clock.now()
         meta: Object = {
-            "name": f"{about.get('name', '')}.{int(now.timestamp() * 1_000_000) * 1000:x}",
+            "name": f"{about.get('name', '')}.{int(now.timestamp() * 1_000_000) * 1000 + next(self._nanoseconds):x}",
             "namespace": about.get("namespace") or "default",
         }
         if annotations:

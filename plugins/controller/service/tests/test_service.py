@@ -80,8 +80,11 @@ def test_a_service_gets_an_address(balancers):
     (found,) = rig.client.objects(SERVICES)
     assert found["status"] == {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}
     assert found["metadata"]["finalizers"] == ["service.kubernetes.io/load-balancer-cleanup"]
-    assert balancers.nodes == ["a"]
-    assert said(rig)["EnsuredLoadBalancer"] == "Ensured load balancer"
+    assert balancers.nodes == ["a", "b"]
+    assert said(rig) == {
+        "EnsuringLoadBalancer": "Ensuring load balancer",
+        "EnsuredLoadBalancer": "Ensured load balancer",
+    }
 
 
 @pytest.mark.parametrize("other", [service("ClusterIP"), service(loadBalancerClass="x/y")], ids=["type", "class"])
@@ -126,7 +129,8 @@ def test_balancers_follow_the_nodes(balancers):
     rig.client.seed(NODES, node("d"))
     rig.settle()
 
-    assert balancers.nodes == ["a", "d"]
+    assert balancers.nodes == ["a", "b", "d"]
+    assert said(rig)["UpdatedLoadBalancer"] == "Updated load balancer with new hosts"
 
 
 def test_failures_are_told_and_retried(balancers):
@@ -137,5 +141,53 @@ def test_failures_are_told_and_retried(balancers):
     balancers.full = False
     rig.advance(10)
 
-    assert text == "Error syncing load balancer: no address left"
+    assert text == "Error syncing load balancer: failed to ensure load balancer: no address left"
     assert balancers.held
+
+
+def test_nodes_that_a_balancer_cannot_be_told_of_are_told_of(balancers):
+    rig = run(service())
+    balancers.full = True
+    rig.client.seed(NODES, node("d"))
+    rig.settle()
+
+    balancers.full = False
+    rig.advance(10)
+
+    text = "Error updating load balancer with new hosts [a b d]: no address left"
+    assert said(rig)["UpdateLoadBalancerFailed"] == text
+    assert balancers.nodes == ["a", "b", "d"]
+
+
+def test_a_balancer_is_asked_for_again_only_when_what_it_is_made_from_has_changed(balancers):
+    rig = run(service())
+    balancers.nodes = []
+    rig.client.patch(SERVICES, "web", {"metadata": {"labels": {"x": "y"}}}, "d")
+    rig.settle()
+    untouched = balancers.nodes
+
+    rig.client.patch(SERVICES, "web", {"spec": {"loadBalancerIP": "192.0.2.9"}}, "d")
+    rig.settle()
+
+    assert untouched == []
+    assert balancers.nodes == ["a", "b"]
+
+
+def test_a_service_without_nodes_is_told_of():
+    rig = ControllerRig(Service, settings=CLOUD)
+    rig.client.seed(SERVICES, service())
+
+    rig.settle()
+
+    assert said(rig)["UnAvailableLoadBalancer"] == "There are no available nodes for LoadBalancer"
+
+
+def test_giving_back_is_told(balancers):
+    rig = run(service())
+
+    rig.client.patch(SERVICES, "web", {"spec": {"type": "ClusterIP"}}, "d")
+    rig.settle()
+
+    told = said(rig)
+    assert told["DeletingLoadBalancer"] == "Deleting load balancer"
+    assert told["DeletedLoadBalancer"] == "Deleted load balancer"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
+from typing import NoReturn
 
 from hyperkube.client.actions import Action, Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
@@ -18,7 +19,6 @@ from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Cloud, CloudHooks, LoadBalancers
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.pods import is_ready
 from hyperkube.kinds.resources import NODES, SERVICES
 from hyperkube.machinery.errors import ApiError, HyperkubeError
 from hyperkube.machinery.objects import (
@@ -50,15 +50,26 @@ def has_finalizer(service: Object) -> bool:
 
 
 def targets(nodes: Iterable[Object]) -> list[Object]:
-    """Return the nodes that balancers send traffic to."""
+    """Return the nodes that balancers send traffic to.
+
+    Whether a node is ready does not count: balancers check that themselves, and faster.
+    """
     return [
         node
         for node in nodes
-        if is_ready(node)
-        and not is_being_deleted(node)
+        if not is_being_deleted(node)
         and EXCLUDED not in labels_of(node)
         and not any(taint.get("key") == DOOMED for taint in (node.get("spec") or {}).get("taints") or [])
     ]
+
+
+def wanted_spec(service: Object) -> Object:
+    """Return what of a service its balancer is made from."""
+    spec, meta = service.get("spec") or {}, metadata(service)
+    parts = ("type", "loadBalancerIP", "loadBalancerSourceRanges", "externalIPs", "ports", "sessionAffinity",
+             "sessionAffinityConfig", "externalTrafficPolicy", "healthCheckNodePort", "ipFamilies", "ipFamilyPolicy",
+             "loadBalancerClass", "allocateLoadBalancerNodePorts")  # fmt: skip
+    return {part: spec.get(part) for part in parts} | {"annotations": meta.get("annotations"), "uid": uid_of(service)}
 
 
 def claim(service: Object) -> list[Action]:
@@ -70,13 +81,11 @@ def claim(service: Object) -> list[Action]:
 
 def ensured(service: Object, balancer: Object) -> list[Action]:
     """Return what tells the service of its balancer."""
+    told = Emit(service, "Normal", "EnsuredLoadBalancer", "Ensured load balancer")
     if balancer == ((service.get("status") or {}).get("loadBalancer") or {}):
-        return []
+        return [told]
     patch = {"metadata": {"uid": uid_of(service)}, "status": {"loadBalancer": balancer}}
-    return [
-        Patch(SERVICES, name_of(service), patch, namespace_of(service), "status"),
-        Emit(service, "Normal", "EnsuredLoadBalancer", "Ensured load balancer"),
-    ]
+    return [told, Patch(SERVICES, name_of(service), patch, namespace_of(service), "status")]
 
 
 def released(service: Object) -> list[Action]:
@@ -97,10 +106,11 @@ def _patch(service: Object, *, finalizers: list[str]) -> Patch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The cloud that makes balancers, and the cluster's name in it."""
+    """The cloud that makes balancers, the cluster's name in it, and how many services are synced at once."""
 
     cloud_provider: str = ""
     cluster_name: str = "kubernetes"
+    concurrent_service_syncs: int = 1
 
 
 class Service(Plugin):
@@ -117,7 +127,15 @@ class Service(Plugin):
         self._host: PluginHost[CloudHooks] | None = None
         self._cluster = settings.cluster_name
         self._recorder = EventRecorder(self.client, self.context.clock, "service-controller")
-        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._made_from: dict[str, Object] = {}
+        self._sent_to: dict[str, list[str]] = {}
+        self._loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=settings.concurrent_service_syncs,
+        )
         name = settings.cloud_provider
         if name in {"", "external"}:
             return self._loop
@@ -128,7 +146,7 @@ class Service(Plugin):
         self._balancers: LoadBalancers = cloud.load_balancers
         self._services = self.informers.informer(SERVICES)
         self._nodes = self.informers.informer(NODES)
-        self._services.add_handler(self._seen, lambda _old, new: self._seen(new))
+        self._services.add_handler(self._seen, lambda _old, new: self._seen(new), self._loop.enqueue)
         self._nodes.add_handler(self._nodes_changed, self._node_changed, self._nodes_changed)
         return self._loop
 
@@ -142,7 +160,8 @@ class Service(Plugin):
             self._loop.enqueue(service)
 
     def _node_changed(self, old: Object, new: Object) -> None:
-        if bool(targets([old])) != bool(targets([new])):
+        provider_ids = [(node.get("spec") or {}).get("providerID") for node in (old, new)]
+        if bool(targets([old])) != bool(targets([new])) or provider_ids[0] != provider_ids[1]:
             self._nodes_changed(new)
 
     def _nodes_changed(self, _node: Object) -> None:
@@ -152,18 +171,68 @@ class Service(Plugin):
     def _sync(self, key: str) -> None:
         service = self._services.get(*split_key(key))
         if service is None:
+            self._forget(key)
+        elif wants_balancer(service):
+            self._ensure(key, service)
+        elif has_finalizer(service):
+            self._delete(key, service)
+
+    def _forget(self, key: str) -> None:
+        self._made_from.pop(key, None)
+        self._sent_to.pop(key, None)
+
+    def _ensure(self, key: str, service: Object) -> None:
+        """Make the balancer, or bring it up to date; do nothing if neither service nor nodes ask for that."""
+        nodes = targets(self._nodes.list())
+        names = [name_of(node) for node in nodes]
+        wanted = wanted_spec(service)
+        if self._made_from.get(key) == wanted and has_finalizer(service):
+            if self._sent_to.get(key) != names:
+                self._update(key, service, nodes)
             return
+        perform(
+            self.client, self._recorder, [Emit(service, "Normal", "EnsuringLoadBalancer", "Ensuring load balancer")]
+        )
+        perform(self.client, self._recorder, claim(service))
+        if not nodes:
+            text = "There are no available nodes for LoadBalancer"
+            self._recorder.event(service, "Warning", "UnAvailableLoadBalancer", text)
         try:
-            if wants_balancer(service):
-                perform(self.client, self._recorder, claim(service))
-                balancer = self._balancers.ensure(self._cluster, service, targets(self._nodes.list()))
-                perform(self.client, self._recorder, ensured(service, balancer))
-            elif has_finalizer(service):
-                self._balancers.ensure_deleted(self._cluster, service)
-                perform(self.client, self._recorder, released(service))
+            balancer = self._balancers.ensure(self._cluster, service, nodes)
         except ApiError:
             raise
         except HyperkubeError as error:
-            text = f"Error syncing load balancer: {error}"
-            self._recorder.event(service, "Warning", "SyncLoadBalancerFailed", text)
+            self._failed(service, f"failed to ensure load balancer: {error}", error)
+        perform(self.client, self._recorder, ensured(service, balancer))
+        self._made_from[key], self._sent_to[key] = wanted, names
+
+    def _update(self, key: str, service: Object, nodes: list[Object]) -> None:
+        """Tell an existing balancer of other nodes."""
+        names = [name_of(node) for node in nodes]
+        try:
+            self._balancers.ensure(self._cluster, service, nodes)
+        except ApiError:
+            raise
+        except HyperkubeError as error:
+            text = f"Error updating load balancer with new hosts [{' '.join(names)}]: {error}"
+            self._recorder.event(service, "Warning", "UpdateLoadBalancerFailed", text)
             raise NotYet(text) from error
+        self._recorder.event(service, "Normal", "UpdatedLoadBalancer", "Updated load balancer with new hosts")
+        self._sent_to[key] = names
+
+    def _delete(self, key: str, service: Object) -> None:
+        """Give the balancer back, then let the service go."""
+        self._recorder.event(service, "Normal", "DeletingLoadBalancer", "Deleting load balancer")
+        try:
+            self._balancers.ensure_deleted(self._cluster, service)
+        except ApiError:
+            raise
+        except HyperkubeError as error:
+            self._failed(service, f"failed to delete load balancer: {error}", error)
+        perform(self.client, self._recorder, released(service))
+        self._forget(key)
+
+    def _failed(self, service: Object, why: str, error: HyperkubeError) -> NoReturn:
+        text = f"Error syncing load balancer: {why}"
+        self._recorder.event(service, "Warning", "SyncLoadBalancerFailed", text)
+        raise NotYet(text) from error
