@@ -211,6 +211,8 @@ class RelayUpgrade:
     certificate_file: str = ""
     key_file: str = ""
     headers: list[tuple[str, str]] = field(default_factory=list)
+    redirects: bool = True
+    """Whether an answer that sends the client elsewhere is passed on."""
     withheld: tuple[str, ...] = ()
     """Beginnings, in lower case, of names of the client's headers that are not passed on."""
     refusal: Callable[[int, bytes], Response] | None = None

@@ -12,16 +12,16 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, cast
 
 import httptools
 from hyperkube_lib.serving.bandwidth import BandwidthLimit
 from hyperkube_lib.serving.connection import BodySink, Connection
-from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
+from hyperkube_lib.serving.exchange import RelayUpgrade, Response
+from hyperkube_lib.serving.relayed_head import passed_headers, relayed_request, switched_to
 from hyperkube_lib.serving.service import Incoming
 from hyperkube_lib.serving.upgraded import Upgraded
-from hyperkube_lib.serving.websocket import BEARER_PREFIX
 from hyperkube_lib.serving.wire import LAST_CHUNK, chunk, head, refusal
 
 from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUnavailable
@@ -31,15 +31,9 @@ from hyperkube.machinery.errors import HyperkubeError, InternalError, ServiceUna
 REFUSAL_BOUND = 2048
 """Bytes of a refusal's body that are given to `RelayUpgrade.refusal`."""
 
-_HOP_BY_HOP = frozenset((
-    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
-    "transfer-encoding", "upgrade",
-))  # fmt: skip
-_NOT_FORWARDED = _HOP_BY_HOP | {"host", "authorization", "content-length", "expect", "x-stream-protocol-version"}
-_SPENT = "impersonate-"
-"""Headers that have had their effect here: the other server must not act on them as well."""
-
-_HANDSHAKE = "sec-websocket-"
+HEAD_BOUND = 1 << 20
+"""Bytes of an answer's head, with all that comes before it (``100 Continue``): as much as Go's servers read of one."""
+_REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
 
 
 class Relay(asyncio.Protocol):
@@ -72,6 +66,7 @@ class Relay(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._parser: Any = httptools.HttpResponseParser(self)
         self._headers: list[tuple[str, str]] = []
+        self._head_bytes = 0
         self._length: int | None = None
         self._until_close = False
         self._started = False
@@ -116,7 +111,14 @@ class Relay(asyncio.Protocol):
         if self._over:
             self._transport.abort()
             return
-        self._transport.write(self._request())
+        try:
+            head_and_body = relayed_request(
+                self._incoming, self._target, upgrades=self._upgrades, handshake=self._messages is None
+            )
+        except ValueError as error:
+            self._fail(str(error))
+            return
+        self._transport.write(head_and_body)
         if self._incoming.body_stream is not None:
             self._incoming.body_stream.attach(self._forward_body)
 
@@ -127,12 +129,18 @@ class Relay(asyncio.Protocol):
             self._rest(self._down.spend(len(data), self._now()))
             self._balance(self._client.writable)
             return
+        if not self._started:
+            # Counted before it is parsed, and over all heads: an endless row of 100s never starts an answer.
+            self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
             self._upgrade(data[upgrade.args[0] :])
+            return
         except httptools.HttpParserError as error:
             self._fail(f"malformed HTTP response: {error}")
+        if not self._started and self._head_bytes > HEAD_BOUND:
+            self._fail(f"net/http: server response headers exceeded {HEAD_BOUND} bytes; aborted")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The other server has closed."""
@@ -164,7 +172,9 @@ class Relay(asyncio.Protocol):
         self._headers = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header line."""
+        """A header line; those behind a body, its trailers, mean nothing here."""
+        if self._started:
+            return
         self._headers.append((name.decode("latin-1"), value.decode("latin-1")))
 
     def on_headers_complete(self) -> None:
@@ -177,7 +187,13 @@ class Relay(asyncio.Protocol):
         empty = status in {204, 304} or self._incoming.request.method == "HEAD"
         self._length = int(fields["content-length"]) if "content-length" in fields and not chunked else None
         self._until_close = self._length is None and not chunked and not empty
+        if self._upgrades and status < 400:
+            self._fail(f"invalid upgrade response: status code {status}")
+            return
         self._started = True
+        if status < 400 and "location" in fields and status >= 300 and not self._target.redirects:
+            self._answer_instead(Response(status=502, body=_REDIRECTED.encode()))
+            return
         if status >= 400 and self._target.refusal is not None:
             self._refused = bytearray()
         else:
@@ -187,7 +203,7 @@ class Relay(asyncio.Protocol):
 
     def _open_body(self, status: int, *, empty: bool) -> None:
         """Pass the head on; a body that is rewritten has another length than the server said."""
-        kept = [pair for pair in self._headers if pair[0].lower() not in _HOP_BY_HOP | {"content-length", "date"}]
+        kept = passed_headers(self._headers)
         length = 0 if status == 204 else self._length
         if self._target.answered is not None:
             passed = self._target.answered(kept)
@@ -256,42 +272,6 @@ class Relay(asyncio.Protocol):
 
     # between them
 
-    def _request(self) -> bytes:
-        request, target = self._incoming.request, self._target
-        replaced = {name.lower() for name, _ in target.headers}
-        drop = _NOT_FORWARDED | replaced
-        withheld = (_SPENT, *target.withheld) if self._messages is None else (_SPENT, _HANDSHAKE, *target.withheld)
-        lines = [f"{request.method} {target.path} HTTP/1.1"]
-        if "host" not in replaced:
-            host = f"[{target.host}]" if ":" in target.host else target.host
-            lines.append(f"Host: {host}:{target.port}")
-        lines += [
-            f"{name}: {_without_token(name, value)}"
-            for name, value in request.headers.items()
-            if name not in drop and not name.startswith(withheld)
-        ]
-        versions = request.headers.get("x-stream-protocol-version", "")
-        lines += [f"X-Stream-Protocol-Version: {name.strip()}" for name in versions.split(",") if name.strip()]
-        lines += [f"{name}: {value}" for name, value in target.headers]
-        lines += self._framing(request)
-        text = "".join(f"{line}\r\n" for line in (*lines, ""))
-        if text.count("\n") != len(lines) + 1:
-            raise ValueError("line break in the headers of a relayed request")
-        return text.encode("latin-1", "replace") + request.body
-
-    def _framing(self, request: HttpRequest) -> list[str]:
-        lines = []
-        if self._upgrades:
-            lines += ["Connection: Upgrade", f"Upgrade: {request.headers['upgrade']}"]
-        else:
-            lines.append("Connection: close")
-        if self._incoming.body_stream is not None:
-            length = request.headers.get("content-length")
-            lines.append(f"Content-Length: {length}" if length else "Transfer-Encoding: chunked")
-        elif request.body or request.method in {"POST", "PUT", "PATCH"}:
-            lines.append(f"Content-Length: {len(request.body)}")
-        return lines
-
     def _forward_body(self) -> None:
         body = self._incoming.body_stream
         if body is None or self._transport is None or not self._writable:
@@ -308,7 +288,13 @@ class Relay(asyncio.Protocol):
             self._incoming.body_stream = None
 
     def _upgrade(self, rest: bytes) -> None:
-        """The other server has agreed: from here on bytes pass unread."""
+        """The other server has agreed: from here on bytes pass unread, if this is what the client has asked for."""
+        if self._over:
+            return
+        protocol, wanted = switched_to(self._headers), self._incoming.upgrade if self._upgrades else ""
+        if protocol != wanted:
+            self._fail(f'backend tried to switch protocol "{protocol}" when "{wanted}" was requested')
+            return
         client = Upgraded(self._service)
         client.listener = self
         client.caught_up = self.resume
@@ -358,6 +344,13 @@ class Relay(asyncio.Protocol):
                 self._pass(b"")
             self._sink.end_body(broken=broken)
 
+    def _answer_instead(self, answer: Response) -> None:
+        """Answer the client ourselves, and be done with the other server."""
+        self._over = True
+        if self._transport is not None:
+            self._transport.abort()
+        self._connection.refuse_upgrade(self._incoming, answer)
+
     def _fail(self, reason: str) -> None:
         if self._over:
             return
@@ -373,14 +366,6 @@ class Relay(asyncio.Protocol):
         else:
             answer = refusal(ServiceUnavailable(f"error trying to reach service: {reason}"))
         self._connection.refuse_upgrade(self._incoming, answer)
-
-
-def _without_token(name: str, value: str) -> str:
-    """Return a header's value without a bearer token hidden among WebSocket sub-protocols."""
-    if name != "sec-websocket-protocol" or BEARER_PREFIX not in value:
-        return value
-    kept: Sequence[str] = [part.strip() for part in value.split(",")]
-    return ", ".join(part for part in kept if not part.startswith(BEARER_PREFIX))
 
 
 def _reason(target: RelayUpgrade, error: Exception) -> str:

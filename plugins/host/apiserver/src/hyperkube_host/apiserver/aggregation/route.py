@@ -66,6 +66,8 @@ def _belongs(candidate: Object, service: str) -> bool:
 
 
 def _ready_address(candidate: Object, port_name: str) -> tuple[str, int] | None:
+    if candidate.get("addressType") == "FQDN":
+        return None  # a name may lead anywhere, and elsewhere the next time
     number = next(
         (one.get("port") for one in candidate.get("ports") or () if (one.get("name") or "") == port_name), None
     )
@@ -130,6 +132,7 @@ class Routes:
             certificate_file=self.options.proxy_client_cert_file,
             key_file=self.options.proxy_client_key_file,
             headers=identity_headers(user),
+            redirects=False,
             withheld=("x-remote-",),
         )
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from urllib.parse import quote, urlencode
 
-from hyperkube_host.apiserver.connect.kubelets import relay_to
+from hyperkube_host.apiserver.connect.addresses import check_proxyable, is_proxyable
+from hyperkube_host.apiserver.connect.kubelets import address_of, port_of, relay_to
 from hyperkube_host.apiserver.connect.proxied import Prefix
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.rest.services import Services
@@ -16,10 +17,12 @@ from hyperkube_lib.serving.exchange import Answer, RelayUpgrade, Response
 
 from hyperkube.kinds.resources import ENDPOINT_SLICES, NODES, PODS, SERVICES
 from hyperkube.machinery.errors import BadRequest, NotFound, ServiceUnavailable
+from hyperkube.machinery.field import quote as quoted
 from hyperkube.machinery.objects import Object, labels_of
 
 _SCHEMES = frozenset({"", "http", "https"})
 _SAFE = "/:@!$&'()*+,;=~"
+_DIGITS = 5
 _SERVICE_LABEL = "kubernetes.io/service-name"
 
 
@@ -66,8 +69,7 @@ def proxy(services: Services, request: ApiRequest, target: Target) -> Answer:
     """Pass a request on to a node's kubelet, a pod, or an endpoint of a service."""
     resource = target.served.spec.resource
     if resource == NODES:
-        _, name, _ = split_name(target.name, "node")
-        answer: Answer = relay_to(services, services.objects.get(NODES, name), _path(request))
+        answer: Answer = _node(services, request, target)
     elif resource == PODS:
         answer = _pod(services, request, target)
     else:
@@ -91,20 +93,41 @@ def _before(request: ApiRequest) -> str:
     return path.removesuffix(f"/{request.info.rest}") if request.info.rest else path
 
 
+def _node(services: Services, request: ApiRequest, target: Target) -> Answer:
+    """Return the way to a node's kubelet, or to another port of the node."""
+    scheme, name, port = split_name(target.name, "node")
+    kubelets, node = services.options.kubelets, services.objects.get(NODES, name)
+    if not port or port == str(port_of(node, kubelets.kubelet_port)):
+        return relay_to(services, node, _path(request))
+    number = _number(port)
+    address = check_proxyable(address_of(node, kubelets.kubelet_preferred_address_types), services.options)
+    return _relay(address, number, request, tls=scheme == "https")
+
+
+def _number(port: str) -> int:
+    """Return a port that is given by its number.
+
+    Raises:
+        BadRequest: it is none.
+    """
+    if port.isascii() and port.isdigit() and 0 < int(port[-_DIGITS:]) < 1 << 16 and not port[:-_DIGITS].strip("0"):
+        return int(port)
+    raise BadRequest(f"invalid port {quoted(port)}")
+
+
 def _pod(services: Services, request: ApiRequest, target: Target) -> Answer:
     scheme, name, port = split_name(target.name, "pod")
     pod = services.objects.get(PODS, name, target.namespace)
     address = (pod.get("status") or {}).get("podIP")
-    if not address:
+    if not address or not is_proxyable(address, services.options):
         raise BadRequest("address not allowed")
     ports = [
         entry.get("containerPort")
         for container in (pod.get("spec") or {}).get("containers") or []
         for entry in container.get("ports") or []
     ]
-    chosen = (
-        int(port) if port.isdigit() else next((entry for entry in ports if entry), 443 if scheme == "https" else 80)
-    )
+    default = next((entry for entry in ports if entry), 443 if scheme == "https" else 80)
+    chosen = _number(port) if port.isdigit() else default
     return _relay(address, int(chosen), request, tls=scheme == "https")
 
 
@@ -119,6 +142,8 @@ def _service(services: Services, request: ApiRequest, target: Target) -> Answer:
         found = True
         location = _location(candidate, port_name)
         if location is not None:
+            if not is_proxyable(location[0], services.options):
+                raise ServiceUnavailable("address not allowed")
             return _relay(*location, request, tls=scheme == "https")
     if not found:
         raise NotFound.about(target.served.group_resource, name)
@@ -145,6 +170,8 @@ def _port_name(service: Object, name: str, port: str) -> str:
 
 
 def _location(candidate: Object, port_name: str) -> tuple[str, int] | None:
+    if candidate.get("addressType") == "FQDN":
+        return None  # a name may lead anywhere, and elsewhere the next time
     for entry in candidate.get("ports") or []:
         if (entry.get("name") or "") != port_name:
             continue
