@@ -11,6 +11,9 @@ ME = node("n1")
 OWNER = {"apiVersion": "v1", "kind": "Node", "name": "n1", "uid": "u-n1", "controller": True}
 
 
+TOKEN = {"name": "t", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
+
+
 def named(name, namespace="", **more):
     meta = {"name": name, **more.pop("metadata", {})}
     return {"metadata": {**meta, "namespace": namespace} if namespace else meta, **more}
@@ -28,7 +31,7 @@ def rig():
     rig.seed(NODES, named("n1", metadata={"uid": "u-n1"}))
     rig.seed(
         PODS,
-        named("mine", "ns", metadata={"uid": "u-mine"}, spec={"nodeName": "n1"}),
+        named("mine", "ns", metadata={"uid": "u-mine"}, spec={"nodeName": "n1", "volumes": [TOKEN]}),
         named("other", "ns", metadata={"uid": "u-other"}, spec={"nodeName": "n2"}),
     )
     return rig

@@ -7,15 +7,20 @@ Source: kubernetes ``plugin/pkg/admission/noderestriction``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from hyperkube_lib.pod_references import pod_references
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.node_identity import node_of
-from hyperkube.kinds.pods import containers, is_mirror, spec_of
-from hyperkube.kinds.resources import NODES, PODS
-from hyperkube.machinery.errors import Forbidden
-from hyperkube.machinery.objects import Object, labels_of, name_of, owners_of, uid_of
+from hyperkube.kinds.pods import is_mirror, spec_of
+from hyperkube.kinds.resources import CSI_DRIVERS, NODES, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
+from hyperkube.kinds.volumes import claim_name
+from hyperkube.machinery.errors import Forbidden, NotFound
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.objects import Object, labels_of, name_of, namespace_of, owners_of, uid_of
+from hyperkube.machinery.users import NODE_PREFIX
 from hyperkube.plugin import Plugin
 
 _LEASES_NAMESPACE = "kube-node-lease"
@@ -31,6 +36,19 @@ _OWN_LABELS = frozenset(
     }
 )  # fmt: skip
 """The labels of Kubernetes' own domains that a kubelet may set."""
+
+
+_REFERENCED = {
+    "serviceaccounts": "a service account",
+    **{
+        kind: kind
+        for kind in (
+            "secrets", "configmaps", "clustertrustbundles", "podcertificaterequests", "persistentvolumeclaims",
+            "resourceclaims",
+        )
+    },
+}  # fmt: skip
+"""What a mirror pod may not refer to, and how that is said; the first that it does is told."""
 
 
 def _in_domain(namespace: str, domain: str) -> bool:
@@ -58,6 +76,12 @@ class NodeRestriction(Plugin):
     """Checks what kubelets write; others pass."""
 
     @hookimpl
+    def admission_mutate(self, request: AdmissionRequest) -> None:
+        """Refuse what the client asks for, also where it would come to nothing: taints that come with a status."""
+        if request.resource == NODES and request.operation == "UPDATE":
+            self.admission_validate(request)
+
+    @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Refuse what is not the node's own."""
         node = node_of(request.user)
@@ -78,6 +102,7 @@ class NodeRestriction(Plugin):
             ("coordination.k8s.io", "leases"): self._lease,
             ("storage.k8s.io", "csinodes"): self._csi_node,
             ("resource.k8s.io", "resourceslices"): self._slice,
+            ("certificates.k8s.io", "certificatesigningrequests"): self._signing_request,
         }
 
     def _pod(self, node: str, request: AdmissionRequest) -> None:
@@ -149,24 +174,33 @@ class NodeRestriction(Plugin):
             raise Forbidden(f"node {node} can only evict pods with spec.nodeName set to itself")
 
     def _node(self, node: str, request: AdmissionRequest) -> None:
-        if request.operation == "DELETE":
-            return
-        name = request.name or name_of(request.written())
+        name = request.name or name_of(request.object or request.old_object or {})
         if name != node:
             raise Forbidden(f'node "{node}" is not allowed to modify node "{name}"')
-        new, old = request.written(), request.old_object or {}
-        if request.operation == "CREATE":
-            if spec_of(new).get("configSource") is not None:
-                raise Forbidden(f'node "{node}" is not allowed to create pods with a non-nil configSource')
-            labels = forbidden_labels(labels_of(new), {})
-            if labels:
-                raise Forbidden(f'node "{node}" is not allowed to set the following labels: {", ".join(labels)}')
+        if request.operation == "DELETE":
             return
+        if request.operation == "CREATE":
+            self._new_node(node, request.written())
+        else:
+            self._changed_node(node, request.written(), request.old_object or {})
+
+    def _new_node(self, node: str, new: Object) -> None:
+        if spec_of(new).get("configSource") is not None:
+            raise Forbidden(f'node "{node}" is not allowed to create pods with a non-nil configSource')
+        if owners_of(new):
+            raise Forbidden(f'node "{node}" is not allowed to modify ownerReferences')
+        labels = forbidden_labels(labels_of(new), {})
+        if labels:
+            raise Forbidden(f'node "{node}" is not allowed to set the following labels: {", ".join(labels)}')
+
+    def _changed_node(self, node: str, new: Object, old: Object) -> None:
         source = spec_of(new).get("configSource")
         if source is not None and source != spec_of(old).get("configSource"):
             raise Forbidden(f'node "{node}" is not allowed to update configSource to a new non-nil configSource')
         if (spec_of(new).get("taints") or []) != (spec_of(old).get("taints") or []):
             raise Forbidden(f'node "{node}" is not allowed to modify taints')
+        if owners_of(new) != owners_of(old):  # the garbage collector would delete the node for a lost owner
+            raise Forbidden(f'node "{node}" is not allowed to modify ownerReferences')
         labels = forbidden_labels(labels_of(new), labels_of(old))
         if labels:
             raise Forbidden(f"is not allowed to modify labels: {', '.join(labels)}")
@@ -197,6 +231,70 @@ class NodeRestriction(Plugin):
             )
         if spec_of(pod).get("nodeName") != node:
             raise Forbidden("node requested token bound to a pod scheduled on a different node")
+        self._check_audience(request, pod)
+
+    def _check_audience(self, request: AdmissionRequest, pod: Object) -> None:
+        """Insist that the pod asks for the token's audience, by a volume or a CSI driver, or that RBAC allows it."""
+        asked = (request.written().get("spec") or {}).get("audiences") or [""]
+        if len(asked) > 1:
+            raise Forbidden("node may only request 0 or 1 audiences")
+        audience = str(asked[0])
+        if audience in self._audiences(pod):
+            return
+        verb, of = "request-serviceaccounts-token-audience", GroupVersionResource("", "v1", audience)
+        if not audience or not request.may(verb, of, namespace=request.namespace, name=request.name):
+            raise Forbidden(
+                f'audience "{audience}" not found in pod spec volume, {request.user.name} is not authorized to request '
+                "tokens for this audience"
+            )
+
+    def _audiences(self, pod: Object) -> Iterator[str]:
+        """Yield the audiences of all tokens that the volumes of a pod need."""
+        for volume in spec_of(pod).get("volumes") or ():
+            for source in (volume.get("projected") or {}).get("sources") or ():
+                if source.get("serviceAccountToken") is not None:
+                    yield str(source["serviceAccountToken"].get("audience") or "")
+            driver = self._driver(pod, volume)
+            if driver:
+                requests = (self._find(CSI_DRIVERS, driver).get("spec") or {}).get("tokenRequests") or ()
+                yield from (str(one.get("audience") or "") for one in requests)
+
+    def _driver(self, pod: Object, volume: Object) -> str:
+        """Return the CSI driver behind a volume of a pod, inline or behind a claim; empty for none."""
+        if volume.get("csi"):
+            return str(volume["csi"].get("driver") or "")
+        name = claim_name(pod, volume)
+        if not name:
+            return ""
+        bound = spec_of(self._find(PERSISTENT_VOLUME_CLAIMS, name, namespace_of(pod))).get("volumeName") or ""
+        source = spec_of(self._find(PERSISTENT_VOLUMES, bound)).get("csi") if bound else None
+        return str((source or {}).get("driver") or "")
+
+    def _find(self, resource: GroupVersionResource, name: str, namespace: str = "") -> Object:
+        try:
+            return self.client.get(resource, name, namespace)
+        except NotFound:
+            return {}
+
+    def _signing_request(self, node: str, request: AdmissionRequest) -> None:
+        from hyperkube_lib.certificate_requests import (  # cryptography is slow to import, and joining nodes are rare
+            KUBELET_CLIENT,
+            KUBELET_SERVING,
+            BadRequestContent,
+            common_name,
+            parse,
+        )
+
+        if request.operation != "CREATE" or request.subresource:
+            return
+        if spec_of(request.written()).get("signerName") not in {KUBELET_CLIENT, KUBELET_SERVING}:
+            return
+        try:
+            name = common_name(parse(request.written()))
+        except BadRequestContent as error:
+            raise Forbidden(f"unable to parse csr: {error}") from error
+        if name != NODE_PREFIX + node:
+            raise Forbidden(f"can only create a node CSR with CN={NODE_PREFIX}{node}")
 
     def _lease(self, node: str, request: AdmissionRequest) -> None:
         if request.namespace != _LEASES_NAMESPACE:
@@ -234,26 +332,5 @@ def _fixed_parts(claim: Object) -> Object:
 
 def _referenced_kind(pod: Object) -> str:
     """Return the first kind of object that a pod refers to and a mirror pod may not; empty for none."""
-    spec = spec_of(pod)
-    if spec.get("serviceAccountName"):
-        return "a service account"
-    volumes = spec.get("volumes") or ()
-    projected = [source for volume in volumes for source in (volume.get("projected") or {}).get("sources") or ()]
-    variables = [
-        variable.get("valueFrom") or {} for container in containers(pod) for variable in container.get("env") or ()
-    ]
-    whole = [source for container in containers(pod) for source in container.get("envFrom") or ()]
-    for kind, volume_member, variable_member, whole_member in (
-        ("secrets", "secret", "secretKeyRef", "secretRef"),
-        ("configmaps", "configMap", "configMapKeyRef", "configMapRef"),
-    ):
-        if (
-            any(source.get(volume_member) for source in [*volumes, *projected])
-            or any(variable.get(variable_member) for variable in variables)
-            or any(source.get(whole_member) for source in whole)
-            or (kind == "secrets" and spec.get("imagePullSecrets"))
-        ):
-            return kind
-    if any(source.get("clusterTrustBundle") for source in projected):
-        return "clustertrustbundles"
-    return "persistentvolumeclaims" if any(volume.get("persistentVolumeClaim") for volume in volumes) else ""
+    kinds = {kind for kind, _ in pod_references(pod)}
+    return next((shown for kind, shown in _REFERENCED.items() if kind in kinds), "")

@@ -6,16 +6,17 @@ Source: kubernetes ``plugin/pkg/admission/serviceaccount``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from random import Random
 
+from hyperkube_lib.pod_references import pod_references, volume_references
 from hyperkube_lib.service_account_tokens import WARN_ONLY_SECONDS
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
-from hyperkube.kinds.pods import containers, is_mirror, spec_of
-from hyperkube.kinds.resources import SERVICE_ACCOUNTS
+from hyperkube.kinds.pods import is_mirror, spec_of
+from hyperkube.kinds.resources import PODS, SERVICE_ACCOUNTS
 from hyperkube.machinery.booleans import parse_bool
 from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.objects import Object, annotations_of, copy_object, name_of
@@ -26,6 +27,8 @@ DEFAULT = "default"
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 VOLUME_PREFIX = "kube-api-access-"
 _ENFORCE = "kubernetes.io/enforce-mountable-secrets"
+_CONTAINERS = (("initContainers", "init container"), ("containers", "container"))
+_LATER_CONTAINERS = (("ephemeralContainers", "ephemeral container"),)
 _NAMES = 100
 _PATIENCE = 10
 _WAIT_SECONDS = 0.1
@@ -73,13 +76,7 @@ def _check_mirror(pod: Object) -> None:
     spec = spec_of(pod)
     if spec.get("serviceAccountName"):
         raise Forbidden("a mirror pod may not reference service accounts")
-    secrets = any(volume.get("secret") for volume in spec.get("volumes") or ())
-    for container in containers(pod):
-        secrets = secrets or any(source.get("secretRef") for source in container.get("envFrom") or ())
-        secrets = secrets or any(
-            (variable.get("valueFrom") or {}).get("secretKeyRef") for variable in container.get("env") or ()
-        )
-    if secrets:
+    if any(kind == "secrets" for kind, _ in pod_references(pod)):
         raise Forbidden("a mirror pod may not reference secrets")
     for volume in spec.get("volumes") or ():
         if any(source.get("serviceAccountToken") for source in (volume.get("projected") or {}).get("sources") or ()):
@@ -108,26 +105,50 @@ def _wants_token(pod: Object, account: Object) -> bool:
     return True
 
 
-def _secret_error(pod: Object, account: Object) -> str:
-    """Return which secret of the pod its account does not list; empty when all are listed."""
+def _secret_error(pod: Object, account: Object, *, ephemeral: bool) -> str:
+    """Return which secret of the pod its account does not list; empty when all are listed.
+
+    Args:
+        pod: what is written.
+        account: its service account.
+        ephemeral: whether ephemeral containers are written, which come later than the rest.
+    """
     allowed = {secret.get("name") for secret in account.get("secrets") or ()}
     rest = f"is not allowed because service account {name_of(account)} does not reference that"
-    for volume in spec_of(pod).get("volumes") or ():
-        name = (volume.get("secret") or {}).get("secretName")
-        if name and name not in allowed:
-            return f'volume with secret.secretName="{name}" {rest} secret'
-    for member, title in (("initContainers", "init container"), ("containers", "container")):
-        for container in spec_of(pod).get(member) or ():
-            for variable in container.get("env") or ():
-                name = ((variable.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name")
-                if name and name not in allowed:
-                    where = f"{title} {container.get('name')} with envVar {variable.get('name')}"
-                    return f'{where} referencing secret.secretName="{name}" {rest} secret'
+    kinds = _LATER_CONTAINERS if ephemeral else _CONTAINERS
+    for where, name in _container_secrets(pod, kinds) if ephemeral else _pod_secrets(pod, kinds):
+        if name not in allowed:
+            return f'{where}="{name}" {rest} secret'
     pulls = {secret.get("name") for secret in account.get("imagePullSecrets") or ()}
-    for place, secret in enumerate(spec_of(pod).get("imagePullSecrets") or ()):
+    for place, secret in enumerate(() if ephemeral else spec_of(pod).get("imagePullSecrets") or ()):
         if secret.get("name") not in pulls:
             return f'imagePullSecrets[{place}].name="{secret.get("name")}" {rest} imagePullSecret'
     return ""
+
+
+def _pod_secrets(pod: Object, kinds: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield where a pod names a secret, and which."""
+    for volume in spec_of(pod).get("volumes") or ():
+        member = "secret.secretName" if volume.get("secret") else f"{volume.get('name')} naming secret.name"
+        for kind, name in volume_references(pod, volume):
+            if kind == "secrets" and name:
+                yield f"volume with {member}", name
+    yield from _container_secrets(pod, kinds)
+
+
+def _container_secrets(pod: Object, kinds: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield where containers of some kinds name a secret, and which."""
+    for member, title in kinds:
+        for container in spec_of(pod).get(member) or ():
+            for variable in container.get("env") or ():
+                name = ((variable.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name")
+                if name:
+                    where = f"{title} {container.get('name')} with envVar {variable.get('name')}"
+                    yield f"{where} referencing secret.secretName", name
+            for source in container.get("envFrom") or ():
+                name = (source.get("secretRef") or {}).get("name")
+                if name:
+                    yield f"{title} {container.get('name')} with envFrom referencing secret.secretName", name
 
 
 class ServiceAccount(Plugin):
@@ -156,15 +177,17 @@ class ServiceAccount(Plugin):
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Check mirror pods, the account, and the secrets where it restricts them."""
-        if not request.creates("pods"):
+        ephemeral = request.subresource == "ephemeralcontainers" and request.resource == PODS
+        if not (request.creates("pods") or (ephemeral and request.operation == "UPDATE")):
             return
         pod = request.written()
         if is_mirror(pod):
-            _check_mirror(pod)
+            if not ephemeral:
+                _check_mirror(pod)
             return
         account = self._account(request.namespace, spec_of(pod).get("serviceAccountName", ""))
         if parse_bool(annotations_of(account).get(_ENFORCE, "")):
-            error = _secret_error(pod, account)
+            error = _secret_error(pod, account, ephemeral=ephemeral)
             if error:
                 raise Forbidden(error)
 

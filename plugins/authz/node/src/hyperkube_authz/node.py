@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
+
+from hyperkube_lib.pod_references import pod_references
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
 from hyperkube.kinds.node_identity import node_of
-from hyperkube.kinds.pods import containers, is_mirror, spec_of
+from hyperkube.kinds.pods import is_mirror, spec_of
 from hyperkube.kinds.rbac import rule_allows
-from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS
-from hyperkube.kinds.volumes import claim_name
+from hyperkube.kinds.resources import PERSISTENT_VOLUMES, PODS, RESOURCE_SLICES
+from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of, metadata, namespace_of
@@ -55,8 +58,13 @@ NODE_RULES: tuple[Object, ...] = (
 )
 """What any kubelet may do, whatever runs on its node."""
 
+_NAMESPACED = frozenset({"configmaps", "persistentvolumeclaims", "resourceclaims", "secrets", "serviceaccounts"})
+
 _MANY = {("", "pods"): ("list", "watch"), ("resource.k8s.io", "resourceslices"): ("list", "watch", "deletecollection")}
 """What a kubelet may only do to many objects at once when a field selector limits it to its own node's."""
+
+_OF_ONE = frozenset({"get", "update", "patch", "delete"})
+_UNRELATED = "no relationship found between node '{}' and this object"
 
 _LIMITS = {
     "pods": "can only list/watch pods with spec.nodeName field selector",
@@ -64,57 +72,12 @@ _LIMITS = {
 }
 
 
-_SECRETIVE = frozenset({"azureFile", "cephfs", "cinder", "flexVolume", "iscsi", "rbd", "scaleIO", "storageos", "csi"})
-"""Volumes that may name a secret to reach them with."""
-
-
 def references(pod: Object) -> Iterator[str]:
     """Yield ``KIND/NAMESPACE/NAME`` of everything that a pod needs its kubelet to read."""
     if is_mirror(pod):
         return
-    namespace, spec = namespace_of(pod), spec_of(pod)
-    named = [("serviceaccounts", spec.get("serviceAccountName") or "")]
-    named += [("secrets", secret.get("name", "")) for secret in spec.get("imagePullSecrets") or ()]
-    for container in containers(pod):
-        named += _environment(container)
-    for volume in spec.get("volumes") or ():
-        named += _volume(volume, pod)
-    status = pod.get("status") or {}
-    claims = [*(status.get("resourceClaimStatuses") or ()), *(spec.get("resourceClaims") or ())]
-    claims.append(status.get("extendedResourceClaimStatus") or {})
-    named += [("resourceclaims", claim.get("resourceClaimName") or "") for claim in claims]
-    yield from (f"{kind}/{namespace}/{name}" for kind, name in named if name)
-
-
-def _environment(container: Object) -> Iterator[tuple[str, str]]:
-    for source in container.get("envFrom") or ():
-        for member, kind in (("secretRef", "secrets"), ("configMapRef", "configmaps")):
-            if source.get(member):
-                yield kind, source[member].get("name", "")
-    for variable in container.get("env") or ():
-        value = variable.get("valueFrom") or {}
-        for member, kind in (("secretKeyRef", "secrets"), ("configMapKeyRef", "configmaps")):
-            if value.get(member):
-                yield kind, value[member].get("name", "")
-
-
-def _volume(volume: Object, pod: Object) -> Iterator[tuple[str, str]]:
-    if volume.get("secret"):
-        yield "secrets", volume["secret"].get("secretName", "")
-    if volume.get("configMap"):
-        yield "configmaps", volume["configMap"].get("name", "")
-    if claim := claim_name(pod, volume):
-        yield "persistentvolumeclaims", claim
-    for source in (volume.get("projected") or {}).get("sources") or ():
-        for member, kind in (("secret", "secrets"), ("configMap", "configmaps")):
-            if source.get(member):
-                yield kind, source[member].get("name", "")
-    for kind in _SECRETIVE & volume.keys():
-        source = volume[kind] or {}
-        secret = source.get("secretRef") or source.get("nodePublishSecretRef") or {}
-        name = secret.get("name") or source.get("secretName")
-        if name:
-            yield "secrets", name
+    namespace = namespace_of(pod)
+    yield from (f"{kind}/{namespace}/{name}" for kind, name in pod_references(pod) if name and kind in _NAMESPACED)
 
 
 def _volume_secrets(volume: Object) -> Iterator[str]:
@@ -235,11 +198,10 @@ class Node(Plugin):
             return self._get(node, attributes)
         if kind == ("", "serviceaccounts"):
             return self._create_token(node, attributes)
-        if kind == ("coordination.k8s.io", "leases"):
-            return _own_lease(node, attributes)
-        if kind == ("storage.k8s.io", "csinodes"):
-            return _own_csi_node(node, attributes)
-        return _own_node(node, attributes) if kind == ("", "nodes") else None
+        if kind == ("resource.k8s.io", "resourceslices"):
+            return self._slice(node, attributes)
+        named_alike = _NAMED_ALIKE.get(kind)
+        return named_alike(node, attributes) if named_alike is not None else None
 
     def _read_namespaced(self, node: str, attributes: Attributes) -> Decision:
         if attributes.verb not in _READS:
@@ -271,12 +233,27 @@ class Node(Plugin):
             return _refused("can only create token subresource of serviceaccount")
         return self._related(node, attributes)
 
+    def _slice(self, node: str, attributes: Attributes) -> Decision | None:
+        """Decide on one slice by the node that it belongs to; what is created, admission looks at.
+
+        Slices are read when they are asked for: next to no request is about one, and a memory of them all costs all.
+        """
+        if attributes.verb not in _OF_ONE or attributes.subresource:
+            return None
+        try:
+            known = self.client.get(RESOURCE_SLICES, attributes.name) if attributes.name else {}
+        except NotFound:
+            known = {}
+        if spec_of(known).get("nodeName") == node:
+            return Decision("allow", cacheable=False)
+        return replace(_refused(_UNRELATED.format(node)), cacheable=False)
+
     def _related(self, node: str, attributes: Attributes) -> Decision:
         if not attributes.name:
             return _refused("No Object name found")
         if self._is_related(node, attributes.resource, attributes.namespace, attributes.name):
             return _ALLOWED
-        return _refused(f"no relationship found between node '{node}' and this object")
+        return _refused(_UNRELATED.format(node))
 
     def _is_related(self, node: str, resource: str, namespace: str, name: str) -> bool:
         if resource == "volumeattachments":
@@ -340,6 +317,14 @@ def _own_node(node: str, attributes: Attributes) -> Decision:
     if attributes.name != node:
         return _refused(f"node '{node}' cannot read '{attributes.name}', only its own Node object")
     return _ALLOWED
+
+
+_NAMED_ALIKE = {
+    ("", "nodes"): _own_node,
+    ("coordination.k8s.io", "leases"): _own_lease,
+    ("storage.k8s.io", "csinodes"): _own_csi_node,
+}
+"""What a node has one of, under its own name."""
 
 
 def _own_objects(node: str, attributes: Attributes) -> Decision:

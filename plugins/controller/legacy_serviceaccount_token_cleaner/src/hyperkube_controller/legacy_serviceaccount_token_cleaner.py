@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from hyperkube_lib.pod_references import pod_references
 from hyperkube_lib.service_account_tokens import INVALID_SINCE, LAST_USED, TRACKING, TRACKING_KEY
 
 from hyperkube.client.actions import Action, Again, Delete, Patch, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.pods import containers, spec_of
 from hyperkube.kinds.resources import CONFIG_MAPS, PODS, SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import Conflict, NotFound, UsageError
 from hyperkube.machinery.objects import (
@@ -47,23 +47,7 @@ _LATER = [Again(SYNC_SECONDS)]
 
 def mounted_secrets(pod: Object) -> Iterator[str]:
     """Yield the names of all secrets that a pod refers to."""
-    spec = spec_of(pod)
-    for reference in spec.get("imagePullSecrets") or ():
-        yield str(reference.get("name") or "")
-    for container in containers(pod):
-        for variable in container.get("env") or ():
-            yield str(((variable.get("valueFrom") or {}).get("secretKeyRef") or {}).get("name") or "")
-        for source in container.get("envFrom") or ():
-            yield str((source.get("secretRef") or {}).get("name") or "")
-    for volume in spec.get("volumes") or ():
-        yield str((volume.get("secret") or {}).get("secretName") or "")
-        for part in (volume.get("projected") or {}).get("sources") or ():
-            yield str((part.get("secret") or {}).get("name") or "")
-        for source in volume.values():
-            if isinstance(source, dict):
-                for member in ("secretRef", "nodePublishSecretRef"):
-                    yield str((source.get(member) or {}).get("name") or "")
-                yield str(source.get("secretName") or "")
+    yield from (name for kind, name in pod_references(pod) if kind == "secrets")
 
 
 def is_date(text: str) -> bool:
