@@ -18,7 +18,7 @@ FORBIDDEN = [
      "224.0.0.1", "ff02::1", "255.255.255.255"
 ]  # fmt: skip
 ALLOWED = ["10.0.0.7", "192.168.1.1", "8.8.8.8", "fd00::1", "2001:db8::1"]
-SLICE = {"feature-gates": {"AllowLoopbackEndpoints": True}, "service-cluster-ip-range": "127.5.128.0/17"}
+SLICE = {"feature-gates": {"AllowLoopbackEndpoints": True}, "service-cluster-ip-range": "127.70.128.0/17"}
 
 
 class Cluster:
@@ -125,7 +125,7 @@ def test_another_port_of_a_node_is_asked_there(plain):
 
 @pytest.mark.parametrize(
     ("address", "allowed"),
-    [("127.5.0.3", True), ("127.5.255.254", True), ("127.6.0.3", False), ("127.0.0.1", False), ("10.0.0.1", True)],
+    [("127.70.0.3", True), ("127.70.255.254", True), ("127.71.0.3", False), ("127.0.0.1", False), ("10.0.0.1", True)],
 )
 def test_a_local_cluster_reaches_its_own_slice_alone(local, address, allowed):
     local.pod_at(address)
@@ -134,12 +134,12 @@ def test_a_local_cluster_reaches_its_own_slice_alone(local, address, allowed):
     assert isinstance(local.slice("own", address, "IPv4"), RelayUpgrade) == allowed
 
 
-@pytest.mark.parametrize(("address", "allowed"), [("127.5.0.3", True), ("127.0.0.1", False), ("::1", False)])
-def test_with_services_elsewhere_the_machines_own_addresses_stay_forbidden(address, allowed):
-    options = Options.of({**SLICE, "service-cluster-ip-range": "10.0.0.0/24"})
-
-    assert is_proxyable(address, options) == allowed
-    assert not is_proxyable(address, Options.of({"service-cluster-ip-range": "10.0.0.0/24"}))
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [("127.64.0.3", True), ("127.223.0.3", True), ("127.63.0.3", False), ("127.224.0.3", False), ("127.0.0.1", False)],
+)
+def test_with_services_elsewhere_the_slices_of_process_pods_are_allowed(address, allowed):
+    assert is_proxyable(address, Options.of({"service-cluster-ip-range": "10.0.0.0/24"})) == allowed
 
 
 @pytest.mark.parametrize(

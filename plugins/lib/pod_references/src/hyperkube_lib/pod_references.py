@@ -77,7 +77,7 @@ def volume_references(pod: Object, volume: Object) -> Iterator[Reference]:
                 yield Reference(kind, str(source[member].get("name") or ""))
     for member in _SECRETIVE & volume.keys():
         source = volume[member] or {}
-        named = next((source[each] for each in _SECRET_MEMBERS if source.get(each)), {})
+        named: Object = next((source[each] for each in _SECRET_MEMBERS if source.get(each)), {})
         name = named.get("name") or source.get("secretName")
         if name:
             yield Reference("secrets", str(name))
