@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 
 import pytest
-from local_cluster import eventually, pod
+from local_cluster import HYPERKUBE, eventually, pod, run
 
 NOT_INSTALLED = "no controller for {} is installed: nothing will act on this object"
 
@@ -63,3 +63,12 @@ def test_a_kind_that_is_acted_on_brings_no_warning(room):
     answer = room.kubectl("create", "deployment", "quiet", "--image=host", "--replicas=0", "--", "true")
 
     assert answer.err == ""
+
+
+def test_why_changed_needs_no_flag_and_obeys_kubeconfig(room, up):
+    room.apply(pod("asked", "sleep 60"))
+
+    said = run([HYPERKUBE, "why", "changed", "pod/asked", "-n", room.name], env=up.environment()).out
+
+    assert "CREATE pods asked" in said
+    assert "ServiceAccount" in said

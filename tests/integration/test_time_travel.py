@@ -97,8 +97,9 @@ def test_a_compacted_revision_is_refused(past, cluster):
 
 def test_a_missing_kubeconfig_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("HYPERKUBE_DATA_DIR", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
 
     done = CliRunner().invoke(command, ["1", "get", "pods"])
 
     assert isinstance(done.exception, UsageError)
-    assert "does not exist: start a cluster or give --kubeconfig" in str(done.exception)
+    assert f"no local cluster in {str(tmp_path)!r}: give --kubeconfig" in str(done.exception)

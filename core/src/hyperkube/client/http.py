@@ -156,7 +156,7 @@ class HttpClient:
         connection = self._pool.fresh()
         try:
             target = self._target(_path(resource, namespace), query)
-            with as_connection_error():
+            with as_connection_error(self._pool.address):
                 connection.request("GET", target, headers={**self._headers, **self._credentials.headers()})
                 response = connection.getresponse()
                 self._count(str(response.status), "GET")
@@ -299,7 +299,7 @@ class HttpClient:
         self, connection: http.client.HTTPConnection, method: str, target: str, headers: Mapping[str, str], body: bytes
     ) -> RawResponse:
         try:
-            with as_connection_error():
+            with as_connection_error(self._pool.address):
                 answer, reusable = exchange(connection, method, target, headers, body)
         except BaseException:
             self._count(UNANSWERED, method)

@@ -16,15 +16,16 @@ from hyperkube.machinery.objects import Object
 
 
 @contextlib.contextmanager
-def as_connection_error() -> Iterator[None]:
-    """Let every way in which a server can be away look like one: `ConnectionError`."""
+def as_connection_error(address: str) -> Iterator[None]:
+    """Let every way in which the server at an address can be away look like one: `ConnectionError`, which names it."""
     try:
         yield
-    except ConnectionError:
-        raise
+    except (ConnectionResetError, BrokenPipeError):
+        raise  # a request may be sent again after these
     except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:
         # ValueError and AttributeError are what http.client gives for a socket that another thread closed.
-        raise ConnectionError(str(error) or type(error).__name__) from error
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise ConnectionError(f"{address}: {reason}") from error
 
 
 class HttpWatch:
@@ -32,6 +33,7 @@ class HttpWatch:
 
     def __init__(self, connection: http.client.HTTPConnection, response: http.client.HTTPResponse) -> None:
         self._connection = connection
+        self._address = f"{connection.host}:{connection.port}"
         self._response = response
         self._lock = threading.Lock()
         self._closed = False
@@ -60,7 +62,7 @@ class HttpWatch:
 
     def _read(self) -> bytes:
         try:
-            with as_connection_error():
+            with as_connection_error(self._address):
                 return self._response.read1(1 << 20)
         except ConnectionError:
             if self._closed:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import closest
+from hyperkube.plugin.failures import culprit
 from hyperkube.plugin.loader import PluginLoadFailed, installed, load_entry, one_look
 
 if TYPE_CHECKING:
@@ -145,8 +147,10 @@ def _server_word(name: str) -> str | None:
 
 def _not_installed(word: str) -> str:
     """Return the line for a word that nothing installed answers to: which distribution would bring it."""
+    near = closest(word, [*servers(), *commands(), "version"])
+    hint = f"did you mean {near!r}? " if near else ""
     return (
-        f"unknown command {word!r}: not installed (a server comes with distribution 'hyperkube-host-{word}',"
+        f"unknown command {word!r}: not installed ({hint}a server comes with distribution 'hyperkube-host-{word}',"
         f" a subcommand with 'hyperkube-command-{word}', all of them with 'hyperkube')"
     )
 
@@ -203,6 +207,10 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except Exception as error:
+        if blamed := culprit(error):
+            error.add_note(f"this is a bug of {blamed}")  # the traceback's last line
+        raise
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from hyperkube.command.lifecycle import end_with_parent
 from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.release import GIT_VERSION
+from hyperkube.plugin.failures import RepeatedFailures
 from hyperkube.plugin.flags import (
     ADDS_UP,
     BOOL,
@@ -168,6 +169,7 @@ def set_up_logging(verbosity: int) -> None:
     level = logging.WARNING if verbosity < 1 else logging.INFO if verbosity < 4 else logging.DEBUG
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(KlogFormatter())
+    handler.addFilter(RepeatedFailures())
     root = logging.getLogger("hyperkube")
     root.handlers[:] = [handler]
     root.setLevel(level)

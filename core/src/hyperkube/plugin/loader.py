@@ -26,6 +26,7 @@ from hyperkube.hookspecs import HOOK_API
 from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import known_names
 
 PROJECT = "hyperkube"
 HOOK_API_GROUP = f"{PROJECT}.hook_api"
@@ -44,8 +45,7 @@ class PluginNotFound(UsageError):
     """No installed distribution offers a plugin of that family and name."""
 
     def __init__(self, family: str, name: str, installed: Iterable[str]) -> None:
-        known = ", ".join(sorted(installed)) or "none"
-        super().__init__(f"{family} plugin {name!r} is not installed (installed: {known})")
+        super().__init__(f"{family} plugin {name!r} is not installed ({known_names(name, installed)})")
 
 
 class PluginConflict(UsageError):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import known_names
 from hyperkube.plugin.defaults import arranged
 from hyperkube.plugin.flags import Flag, PluginFlags, given_names, plugin_flags, read_value, setting_of
 from hyperkube.plugin.loader import installed, installed_families
@@ -161,10 +162,10 @@ def _entries(found: Mapping[Any, Any]) -> Iterable[tuple[str, str, Any]]:
 def _check_installed(path: str, family: str, name: str) -> None:
     families = installed_families()
     if family not in families:
-        raise UsageError(f"{path}: unknown plugin family {family!r} (known: {', '.join(sorted(families))})")
+        raise UsageError(f"{path}: unknown plugin family {family!r} ({known_names(family, families, 'known')})")
     if name not in installed(family):
-        known = ", ".join(sorted(installed(family)))
-        raise UsageError(f"{path}: {family} plugin {name!r} is not installed (installed: {known})")
+        known = known_names(name, installed(family))
+        raise UsageError(f"{path}: {family} plugin {name!r} is not installed ({known})")
 
 
 def _yaml(data: bytes) -> Any:

@@ -33,7 +33,9 @@ def test_the_flag_chooses(known, wanted, keys):
 
 
 def test_an_unknown_name_lists_what_is_installed(known):
-    with pytest.raises(UsageError, match=r"'deploymnet' is not an installed controller \(installed: deployment,"):
+    with pytest.raises(
+        UsageError, match=r"'deploymnet' is not an installed controller \(did you mean 'deployment'\?; installed: d"
+    ):
         chosen(known, ["deploymnet"])
 
 

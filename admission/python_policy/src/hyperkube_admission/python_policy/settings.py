@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import known_names
 from hyperkube.plugin.configuration import check_keys
 from hyperkube.plugin.loader import installed
 
@@ -123,8 +124,6 @@ def _source(text: str, folder: Path, where: str) -> str:
     if text in known:
         return known[text].value
     if not colon and "." not in place:
-        names = ", ".join(sorted(known)) or "none"
-        raise UsageError(
-            f"{where}: policy {text!r} is no module:function, no file, and not installed (installed: {names})"
-        )
+        names = known_names(text, known)
+        raise UsageError(f"{where}: policy {text!r} is no module:function, no file, and not installed ({names})")
     return text

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import closest
 from hyperkube.plugin.flags.flag import Flag, by_name
 
 
@@ -64,10 +65,8 @@ def given_names(values: Mapping[str, Any]) -> frozenset[str]:
 
 def unknown_flag(name: str, known: Iterable[str], where: str = "") -> UsageError:
     """Return the error for a flag that is not among the `known` ones; it says which one may have been meant."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), n=1)
-    hint = f"did you mean --{near[0]}?" if near else ""
+    near = closest(name, known)
+    hint = f"did you mean --{near}?" if near else ""
     notes = "; ".join(note for note in (hint, where) if note)
     return UsageError(f"unknown flag: --{name}{f' ({notes})' if notes else ''}")
 

@@ -11,9 +11,10 @@ import hashlib
 import hmac
 from dataclasses import dataclass
 
+from hyperkube_lib.user_files import read_users
+
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
-from hyperkube.machinery.user_files import read_users
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 import orjson
-from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+from hyperkube_lib.local_cluster.access import cluster_client, cluster_options
 
 from hyperkube.client.client import Client
 from hyperkube.client.discovery import ApiResource, discover
@@ -43,20 +43,13 @@ _GAP = "   "
     "--output", "-o", type=click.Choice(["table", "name", "json", "yaml"]), default="table", show_default=True,
     help="how to print it",
 )  # fmt: skip
-@click.option(
-    "--kubeconfig", type=click.Path(exists=True, dir_okay=False), show_default="the local cluster's", help="whom to ask"
-)
+@cluster_options
 def command(
     revision: int, resource: str, name: str, namespace: str, all_namespaces: bool, selector: str,
-    output: str, kubeconfig: str | None,
+    output: str, kubeconfig: Path | None, data_dir: Path | None,
 ) -> None:  # fmt: skip
     """Print objects as they were at REVISION, which is the metadata.resourceVersion of any object or list."""
-    from hyperkube.client.kubeconfig import client_from_kubeconfig
-
-    path = kubeconfig or Layout(default_data_dir()).admin_kubeconfig
-    if not Path(path).is_file():
-        raise UsageError(f"kubeconfig {str(path)!r} does not exist: start a cluster or give --kubeconfig")
-    with closing(client_from_kubeconfig(str(path))) as client:
+    with closing(cluster_client(kubeconfig, data_dir)) as client:
         _print(
             client,
             resource,

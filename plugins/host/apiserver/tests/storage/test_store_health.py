@@ -4,14 +4,45 @@ import threading
 
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
-from hyperkube_host.apiserver.storage.store_health import Polled, StoreAnswers, object_counts, store_sizes
+from hyperkube_host.apiserver.storage.store_health import (
+    Polled,
+    StoreAnswers,
+    object_counts,
+    store_sizes,
+    wait_for_store,
+)
 
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.clock import FakeClock, SystemClock
+from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.users import UserInfo
 from hyperkube.storage.store import StoreUnavailable
 
 ADMIN = UserInfo("admin", "", ("system:masters",))
+
+
+class StartingStore:
+    """Answers from its third question on."""
+
+    def __init__(self, refusals):
+        self.refusals = refusals
+
+    def revision(self):
+        if self.refusals:
+            self.refusals -= 1
+            raise StoreUnavailable("connection refused")
+        return 7
+
+
+def test_a_server_that_starts_waits_for_its_store(caplog):
+    wait_for_store(StartingStore(2), SystemClock())
+
+    assert [record.getMessage() for record in caplog.records] == ["waiting for the store: connection refused"]
+
+
+def test_a_server_without_a_store_ends_with_one_line():
+    with pytest.raises(UsageError, match=r"^the store does not answer within 0 s: connection refused$"):
+        wait_for_store(StartingStore(2), SystemClock(), 0)
 
 
 def test_an_answer_passes():

@@ -72,6 +72,7 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--service-account-key-file={pki / 'service-account.key'}",
             "--authorization-mode=Node,RBAC",
             "--allow-privileged",
+            "--explain-admission",
             f"--service-cluster-ip-range={cluster.service_range}",
             f"--service-node-port-range={cluster.node_port_range}",
             f"--kubelet-client-certificate={pki / 'kube-apiserver.crt'}",
@@ -80,6 +81,7 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--kubelet-certificate-authority={pki / 'server-ca.crt'}",
             f"--unattended-resources={','.join(_unattended(cluster))}",
             f"--feature-gates={LOOPBACK_GATE}",
+            *([f"--token-auth-file={cluster.token_auth_file}"] if cluster.token_auth_file else []),
         ],
         "controller-manager": [
             f"--root-ca-file={pki / 'server-ca.crt'}",
@@ -107,8 +109,6 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
     }
     if not any(flag.startswith("--admission-control") for flag in cluster.extra.get("apiserver", ())):
         built["apiserver"].append("--enable-admission-plugins=NodeRestriction")
-    if cluster.token_auth_file:
-        built["apiserver"].append(f"--token-auth-file={cluster.token_auth_file}")
     return {word: [*flags, *common, *cluster.extra.get(word, ())] for word, flags in built.items()}
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 import orjson
-from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+from hyperkube_lib.local_cluster.access import cluster_client, cluster_options
+from hyperkube_lib.local_cluster.layout import default_data_dir
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
@@ -22,8 +23,7 @@ _DEFAULT = "default"
 
 @click.command()
 @click.option("--snapshot", type=_FILE, help="what `kubectl get nodes,pods,... -A -o json` or `snapshot save` wrote")
-@click.option("--kubeconfig", type=_FILE, help="of a running cluster, which is read once; else the local one's")
-@click.option("--data-dir", type=_FILE, default=default_data_dir, help="the local cluster")
+@cluster_options
 @click.option("--config", type=_FILE, multiple=True, help="KubeSchedulerConfiguration or Policy; several are compared")
 @click.option("--algorithm-provider", multiple=True, help="a named set of plugins; several are compared")
 @click.option("--pods", type=_FILE, multiple=True, help="manifests of Pods and workloads to be scheduled")
@@ -34,7 +34,7 @@ _DEFAULT = "default"
 def command(
     snapshot: Path | None,
     kubeconfig: Path | None,
-    data_dir: Path,
+    data_dir: Path | None,
     config: Sequence[Path],
     algorithm_provider: Sequence[str],
     pods: Sequence[Path],
@@ -77,23 +77,18 @@ def _configurations(configs: Sequence[Path], providers: Sequence[str]) -> dict[s
     return {str(path) if names.count(path.name) > 1 else path.name: (path, provider) for path in configs}
 
 
-def _saved(snapshot: Path, data_dir: Path) -> list[Object]:
+def _saved(snapshot: Path, data_dir: Path | None) -> list[Object]:
     from hyperkube_command.simulate import saved_store
     from hyperkube_command.simulate.files import read_objects
 
-    path = saved_store.place_of(snapshot, data_dir)
+    path = saved_store.place_of(snapshot, data_dir or default_data_dir())
     return saved_store.read_saved_store(path) if saved_store.is_saved_store(path) else read_objects(path)
 
 
-def _read(kubeconfig: Path | None, data_dir: Path) -> list[Object]:
+def _read(kubeconfig: Path | None, data_dir: Path | None) -> list[Object]:
     from hyperkube_command.simulate.files import read_cluster
 
-    from hyperkube.client.kubeconfig import client_from_kubeconfig
-
-    path = kubeconfig or Layout(data_dir.absolute()).admin_kubeconfig
-    if not path.is_file():
-        raise UsageError(f"no local cluster in {str(data_dir)!r}: give --snapshot, --kubeconfig or --data-dir")
-    found, refused = read_cluster(client_from_kubeconfig(str(path)))
+    found, refused = read_cluster(cluster_client(kubeconfig, data_dir))
     if refused:
         click.echo(f"warning: simulating without {', '.join(refused)}, which may not be read", err=True)
     return found

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 from hyperkube_command.why.why_changed import changed, refused
 from hyperkube_command.why.why_forbidden import forbidden
-from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+from hyperkube_lib.local_cluster.access import cluster_client, cluster_options
 
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.objects import Object
@@ -35,8 +34,7 @@ def _options(function: Any) -> Any:
     for option in (
         click.argument("pod"),
         click.option("--namespace", "-n", default="default", show_default=True, help="the pod's namespace"),
-        click.option("--kubeconfig", type=click.Path(path_type=Path), help="of the cluster; else the local one's"),
-        click.option("--data-dir", type=click.Path(path_type=Path), default=default_data_dir, help="the local cluster"),
+        cluster_options,
         click.option("--scheduler", help="HTTP address of a scheduler that runs on its own (http://127.0.0.1:10251)"),
         click.option("--output", "-o", type=click.Choice(["table", "json"]), default="table", help="how to print it"),
     ):
@@ -67,7 +65,7 @@ def here(**words: Any) -> None:
 def _answer(words: dict[str, Any], *, placed: bool) -> None:
     from hyperkube.kinds.resources import PODS
 
-    client = _client(words)
+    client = cluster_client(words["kubeconfig"], words["data_dir"])
     try:
         pod = client.get(PODS, words["pod"], words["namespace"])
         found = _explanation(client, words)
@@ -80,15 +78,6 @@ def _answer(words: dict[str, Any], *, placed: bool) -> None:
         raise UsageError(f"pod {words['pod']!r} is on node {node!r}: ask why it is here")
     found = found or {"pod": f"{words['namespace']}/{words['pod']}", "node": node, "message": _condition(pod)}
     click.echo(orjson.dumps(found).decode() if words["output"] == "json" else "\n".join(lines(found)))
-
-
-def _client(words: dict[str, Any]) -> Client:
-    from hyperkube.client.kubeconfig import client_from_kubeconfig
-
-    path = words["kubeconfig"] or Layout(words["data_dir"].absolute()).admin_kubeconfig
-    if not path.is_file():
-        raise UsageError(f"no local cluster in {str(words['data_dir'])!r}: give --kubeconfig or --data-dir")
-    return client_from_kubeconfig(str(path))
 
 
 def _explanation(client: Client, words: dict[str, Any]) -> Object | None:

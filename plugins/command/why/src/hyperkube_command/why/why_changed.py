@@ -6,12 +6,11 @@ The API server keeps the latest of both in memory; changes only when it was star
 from __future__ import annotations
 
 from contextlib import closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
-from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+from hyperkube_lib.local_cluster.access import cluster_client, cluster_options
 
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.objects import Object
@@ -19,7 +18,6 @@ from hyperkube.machinery.objects import Object
 if TYPE_CHECKING:
     from hyperkube.client.client import Client
     from hyperkube.client.discovery import ApiResource
-    from hyperkube.client.http import HttpClient
 
 CHANGED = "/debug/admission/changed"
 REFUSED = "/debug/admission/refused"
@@ -30,8 +28,7 @@ def _options(function: Any) -> Any:
     """Add the options that both questions have."""
     for option in (
         click.option("--audit-id", help="the request, as its answer's Audit-Id header and the audit log name it"),
-        click.option("--kubeconfig", type=click.Path(path_type=Path), help="of the cluster; else the local one's"),
-        click.option("--data-dir", type=click.Path(path_type=Path), default=default_data_dir, help="the local cluster"),
+        cluster_options,
         click.option("--limit", type=int, default=10, show_default=True, help="how many requests, the latest first"),
         click.option("--output", "-o", type=click.Choice(["table", "json"]), default="table", help="how to print it"),
     ):
@@ -51,7 +48,7 @@ def changed(**words: Any) -> None:
     if bool(words["object_"]) == bool(words["audit_id"]):
         raise UsageError("say either KIND/NAME or --audit-id ID")
     try:
-        with closing(_client(words)) as client:
+        with closing(cluster_client(words["kubeconfig"], words["data_dir"])) as client:
             query = {"auditID": words["audit_id"]} if words["audit_id"] else _object_query(client, words)
             found = _ask(client, CHANGED, {**query, "limit": str(words["limit"])})
     except (ApiError, OSError) as error:
@@ -73,22 +70,13 @@ def refused(**words: Any) -> None:
     """
     query = {"auditID": words["audit_id"]} if words["audit_id"] else {}
     try:
-        with closing(_client(words)) as client:
+        with closing(cluster_client(words["kubeconfig"], words["data_dir"])) as client:
             found = _ask(client, REFUSED, {**query, "limit": str(words["limit"])})
     except (ApiError, OSError) as error:
         raise UsageError(str(error)) from error
     if words["audit_id"] and not found["items"]:
         raise UsageError(f"the server has no record of a refusal of request {words['audit_id']}")
     _print(found, words, refused_lines)
-
-
-def _client(words: dict[str, Any]) -> HttpClient:
-    from hyperkube.client.kubeconfig import client_from_kubeconfig
-
-    path = words["kubeconfig"] or Layout(words["data_dir"].absolute()).admin_kubeconfig
-    if not path.is_file():
-        raise UsageError(f"no local cluster in {str(words['data_dir'])!r}: give --kubeconfig or --data-dir")
-    return client_from_kubeconfig(str(path))
 
 
 def _ask(client: Client, path: str, query: dict[str, str]) -> Object:

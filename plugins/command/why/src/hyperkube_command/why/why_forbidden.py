@@ -6,11 +6,10 @@ allowed, so that authorizers other than RBAC have their say too.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+from hyperkube_lib.local_cluster.access import cluster_client, cluster_options
 from hyperkube_lib.rbac_explanation import Policy, Question, explain, user_named
 
 from hyperkube.machinery.errors import ApiError, UsageError
@@ -100,20 +99,15 @@ def answer(client: Client, words: dict[str, Any]) -> list[str]:
 @click.option("--as-group", "groups", multiple=True, help="a group of the user; may be repeated")
 @click.option("--namespace", "-n", default="default", show_default=True, help="where")
 @click.option("--all-namespaces", "-A", is_flag=True, help="everywhere, and for what has no namespace")
-@click.option("--kubeconfig", type=click.Path(path_type=Path), help="of the cluster; else the local one's")
-@click.option("--data-dir", type=click.Path(path_type=Path), default=default_data_dir, help="the local cluster")
+@cluster_options
 def forbidden(**words: Any) -> None:
     """Say why a user may not do something: the nearest bindings and what they lack.
 
     Example: hyperkube why forbidden --as alice create deployments -n shop
     """
-    from hyperkube.client.kubeconfig import client_from_kubeconfig
-
-    path = words["kubeconfig"] or Layout(words["data_dir"].absolute()).admin_kubeconfig
-    if not path.is_file():
-        raise UsageError(f"no local cluster in {str(words['data_dir'])!r}: give --kubeconfig or --data-dir")
+    client = cluster_client(words["kubeconfig"], words["data_dir"])
     try:
-        lines = answer(client_from_kubeconfig(str(path)), words)
+        lines = answer(client, words)
     except (ApiError, OSError) as error:
         raise UsageError(str(error)) from error
     click.echo("\n".join(lines))

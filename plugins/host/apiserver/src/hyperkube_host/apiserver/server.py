@@ -20,6 +20,7 @@ from hyperkube_host.apiserver.assembly.warm_state import WarmState
 from hyperkube_host.apiserver.health.post_start_hooks import Part
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
+from hyperkube_host.apiserver.storage.store_health import wait_for_store
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
 from hyperkube.client.client import Client
@@ -85,6 +86,7 @@ class ApiServer:
         """Begin to serve: follow the store, start the plugins, create what must exist."""
         hooks, controllers = self._serving.hooks, self._controllers
         for cache in self._model.caches:
+            wait_for_store(cache.store, SystemClock())
             cache.start()
         hooks.finish(Part.STORES)
         controllers.bootstrap.run()

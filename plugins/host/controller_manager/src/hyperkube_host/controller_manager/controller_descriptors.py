@@ -21,6 +21,7 @@ from importlib.metadata import EntryPoint
 from typing import Any, get_type_hints
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import known_names
 from hyperkube.plugin.data_files import read_data
 from hyperkube.plugin.loader import one_look
 
@@ -114,8 +115,8 @@ def chosen(known: Descriptors, wanted: Sequence[str]) -> list[str]:
             continue
         name = part.removeprefix("-")
         if name not in by_name:
-            listed = ", ".join(sorted(known))
-            raise UsageError(f"--controllers: {name!r} is not an installed controller (installed: {listed})")
+            listed = known_names(name, known)
+            raise UsageError(f"--controllers: {name!r} is not an installed controller ({listed})")
         (disabled if part.startswith("-") else enabled).add(by_name[name])
     if everything:
         enabled |= {alias for alias, each in known.items() if not each.disabled_by_default}

@@ -12,11 +12,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import closest
 
 _TABLE = Path(__file__).with_name("feature_gates.txt")
 _log = logging.getLogger("hyperkube.featuregate")
@@ -50,8 +50,8 @@ def check_gates(given: Mapping[str, bool]) -> None:
     for name, value in given.items():
         gate = known.get(name)
         if gate is None:
-            near = get_close_matches(name, known, n=1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
+            near = closest(name, known)
+            hint = f" (did you mean {near}?)" if near else ""
             raise UsageError(f"invalid argument for --feature-gates: unrecognized feature gate: {name}{hint}")
         if gate.locked and not value:
             raise UsageError(

@@ -22,6 +22,7 @@ from typing import Any
 
 from hyperkube.command.server_command import KlogFormatter
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.failures import RepeatedFailures
 from hyperkube.plugin.flags import FlagValues
 
 FORMATS = ("text", "json")
@@ -118,10 +119,11 @@ def set_up_logging(server: str, values: FlagValues) -> None:
     """
     shown = VerbosityFilter(int(values["v"]), _modules(values["vmodule"]))
     formatter = _formatter(values)
-    handlers = _handlers(server, values)
+    handlers, repeated = _handlers(server, values), RepeatedFailures()
     for handler in handlers:
         handler.setFormatter(formatter)
         handler.addFilter(shown)
+        handler.addFilter(repeated)
     root = logging.getLogger("hyperkube")
     for old in root.handlers:
         old.close()

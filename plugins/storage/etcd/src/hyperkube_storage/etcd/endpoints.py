@@ -147,14 +147,15 @@ class Endpoints:
                     self._pulse.follow(self._client)
             return self._client
 
-    def leave(self, client: Any) -> None:
-        """Use the next member from now on, unless another thread has already left this client."""
+    def leave(self, client: Any) -> bool:
+        """Use the next member from now on, unless another thread has already left this client; tell which."""
         with self._lock:
             if self._client is not client:
-                return
+                return False
             self._client = None
             self._current = (self._current + 1) % len(self._addresses)
         # Calls that others have under way on it end by themselves: the channel goes with its last user.
+        return True
 
     def read(self, call: Callable[[Any], Answer]) -> Answer:
         """Make a call that may be repeated, on each member until one answers.
@@ -211,7 +212,7 @@ class Endpoints:
         raise failed
 
     def _close_silent(self, client: Any) -> None:
-        """Leave a member that went silent; what waits on it ends."""
-        logger.warning("an etcd server does not answer any more, its connection is closed")
-        self.leave(client)
+        """Leave a member that went silent; what waits on it ends. A client that calls have left is old news."""
+        if self.leave(client):
+            logger.warning("an etcd server does not answer any more, its connection is closed")
         client.close()

@@ -12,6 +12,7 @@ from hyperkube_host.apiserver.plugins import ContextOf
 from hyperkube.hookspecs import admission
 from hyperkube.hookspecs.admission import AdmissionHooks
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.suggestions import known_names
 from hyperkube.plugin import PluginHost, load
 from hyperkube.plugin.defaults import arranged, enabled_by_default
 from hyperkube.plugin.loader import installed
@@ -40,8 +41,8 @@ def admission_names(options: AdmissionOptions, logger: logging.Logger) -> Sequen
     enabled, disabled = options.enable_admission_plugins, options.disable_admission_plugins
     unknown = [name for name in enabled if name not in available]
     if unknown:
-        known = ", ".join(sorted(available)) or "none"
-        raise UsageError(f"enable-admission-plugins plugin {unknown[0]!r} is unknown (installed: {known})")
+        known = known_names(unknown[0], available)
+        raise UsageError(f"enable-admission-plugins plugin {unknown[0]!r} is unknown ({known})")
     default_on = enabled_by_default("admission")
     if default_on is None:
         logger.info("no bundle is installed: only admission plugins that are enabled by name run")

@@ -64,7 +64,7 @@ class ApiServerIdentity:
         self._stop.set()
         if self._thread is not None:
             self._thread.join()
-        if self._endpoints is not None:
+        if self._endpoints is not None and self._tried:  # else there is nothing to take back
             self._try(self._endpoints.leave)
 
     def begun(self) -> bool:

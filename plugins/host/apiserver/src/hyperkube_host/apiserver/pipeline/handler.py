@@ -32,6 +32,7 @@ from hyperkube.machinery.durations import DurationError, parse_duration
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo
+from hyperkube.plugin.failures import described
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.pipeline.auditor import Auditor
@@ -130,7 +131,7 @@ class ApiHandler:
         except Exception as error:
             call.crashed = True
             self._logger.exception("%s %s failed", request.method, request.path)
-            return self._encoder.error(call.api, InternalError.because(repr(error)), call.accept)
+            return self._encoder.error(call.api, InternalError.because(described(error)), call.accept)
 
     def _open(self, call: _Call) -> Answer | None:
         """Find out who asks what."""

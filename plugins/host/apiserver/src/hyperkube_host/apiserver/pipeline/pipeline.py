@@ -22,6 +22,7 @@ from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import Answer
 
 from hyperkube.machinery.errors import ApiError, InternalError, ServiceUnavailable
+from hyperkube.plugin.failures import described
 from hyperkube.storage.store import GroupsWrites, StoreError, StoreFull, StoreUnavailable
 
 _WRITES = frozenset({"create", "update", "patch", "delete", "deletecollection"})
@@ -98,7 +99,7 @@ class Pipeline:
             raise _store_failure(error) from error
         except Exception as error:
             self._logger.exception("%s %s failed", request.method or request.info.verb, request.path)
-            raise InternalError.because(repr(error)) from error
+            raise InternalError.because(described(error)) from error
 
 
 def _store_failure(error: StoreError) -> ApiError:

@@ -14,11 +14,15 @@ from hyperkube_host.apiserver.options import StorageOptions
 from hyperkube_host.apiserver.resources.registry import Registry
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import Store, StoreError, StoreUnavailable, prefix_end
 
 HEALTH_SECONDS = 2.0
 COUNT_SECONDS = 60.0
 SIZE_SECONDS = 30.0
+START_SECONDS = 20.0
+"""How long a server that starts waits for its store: etcd may be starting too."""
+_RETRY_SECONDS = 0.2
 
 logger = logging.getLogger("hyperkube.storage")
 
@@ -33,6 +37,28 @@ class Measured(Protocol):
         Raises:
             StoreError: it does not answer.
         """
+
+
+def wait_for_store(store: Store, clock: Clock, seconds: float = START_SECONDS) -> None:
+    """Return once a store answers.
+
+    Raises:
+        UsageError: it does not within the time; the message says why.
+    """
+    deadline = clock.monotonic() + seconds
+    waiting = False
+    while True:
+        try:
+            store.revision()
+        except StoreUnavailable as error:
+            if clock.monotonic() >= deadline:
+                raise UsageError(f"the store does not answer within {seconds:g} s: {error}") from error
+            if not waiting:
+                logger.warning("waiting for the store: %s", error)
+            waiting = True
+            clock.sleep(_RETRY_SECONDS)
+        else:
+            return
 
 
 class StoreAnswers:

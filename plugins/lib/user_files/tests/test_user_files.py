@@ -1,9 +1,9 @@
 """Lines of secrets and users, and what is said of lines that are none."""
 
 import pytest
+from hyperkube_lib.user_files import read_users
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.user_files import read_users
 
 
 def test_a_line_names_a_user_and_its_groups(tmp_path):
