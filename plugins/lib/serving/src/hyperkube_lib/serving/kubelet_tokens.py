@@ -22,6 +22,8 @@ SECONDS = 60
 USER = UserInfo("kube-apiserver-kubelet-client", "", ("system:masters",))
 """Source of the name: kubernetes ``cmd/kubeadm/app/constants`` (APIServerKubeletClientCertCommonName)."""
 _AUDIENCE = "system:node:"
+_DIGITS = 12
+"""Of a time in seconds; more of them are slow to read, and none of ours."""
 
 
 def audiences_of(token: str, node: str) -> Sequence[str]:
@@ -50,7 +52,7 @@ class KubeletTokens:
     def user(self, token: str, audiences: Sequence[str]) -> UserInfo | None:
         """Return who showed a token to the kubelet that has it reviewed for these audiences; None: not one of ours."""
         end, _, digest = token.removeprefix(PREFIX).partition(".")
-        if not token.startswith(PREFIX) or not end.isdecimal() or len(audiences) != 1:
+        if not token.startswith(PREFIX) or not end.isdecimal() or len(end) > _DIGITS or len(audiences) != 1:
             return None
         node = audiences[0].removeprefix(_AUDIENCE)
         if node == audiences[0] or int(end) <= self._clock.now().timestamp():

@@ -15,6 +15,7 @@ from hyperkube_host.apiserver.admission.chain import undo
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ObjectResult
 from hyperkube_host.apiserver.rest import metadata, stored
+from hyperkube_host.apiserver.rest.create import place
 from hyperkube_host.apiserver.rest.emptied import as_written
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.stored import Current
@@ -104,6 +105,7 @@ def _attempt(services: Services, write: Change, current: Current) -> ObjectResul
         services.admission.mutate(admission)
     try:
         new = admission.written()
+        place(new, target)
         if write.prepare:
             new = _prepare(target, write.call, new, old)
             _refuse_invalid(write, new, old)

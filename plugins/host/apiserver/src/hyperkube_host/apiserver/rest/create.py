@@ -16,10 +16,11 @@ from hyperkube_host.apiserver.rest.services import Services
 
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.api import Call
-from hyperkube.machinery.errors import AlreadyExists, ApiError, BadRequest, Invalid
+from hyperkube.machinery.errors import AlreadyExists, ApiError, BadRequest, InternalError, Invalid
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupKind
 from hyperkube.machinery.objects import Object, is_being_deleted
+from hyperkube.machinery.patch.refusal import json_type
 from hyperkube.machinery.random import generate_name, unique_id
 from hyperkube.machinery.times import format_time
 from hyperkube.storage.store import Compare, LeaseNotFound, Put
@@ -40,12 +41,17 @@ def create(services: Services, request: ApiRequest, target: Target) -> ObjectRes
 
 
 def place(obj: Object, target: Target) -> None:
-    """Put the object into the namespace of the path.
+    """Put the object into the namespace of the path: that of the client, and again what admission has made of it.
 
     Raises:
         BadRequest: it says it belongs into another one.
+        InternalError: admission has left no metadata.
     """
-    meta = obj.setdefault("metadata", {})
+    meta = obj.get("metadata")
+    if meta is None:
+        meta = obj["metadata"] = {}
+    if not isinstance(meta, dict):
+        raise InternalError.because(f"json: cannot unmarshal {json_type(meta)} into Go value of type v1.ObjectMeta")
     own = meta.get("namespace") or ""
     if not target.namespace:
         meta.pop("namespace", None)
@@ -92,6 +98,7 @@ def _attempt(
     if admit:
         services.admission.mutate(admission)
     try:
+        place(admission.written(), target)
         served.default(obj)
         obj = prepare(services, target, call, admission.written())
         _refuse_invalid(services, request, target, obj, call)
