@@ -84,6 +84,7 @@ _SUBDOMAIN_UNDERSCORE_RE = _compiled(_SUBDOMAIN_UNDERSCORE)
 _LABEL_1035_RE = _compiled(_LABEL_1035)
 _KEY_NAME_RE = _compiled(_KEY_NAME)
 _LABEL_VALUE_RE = _compiled(_LABEL_VALUE)
+_QUALIFIED_NAME_RE = _compiled(f"({_SUBDOMAIN}/)?{_KEY_NAME}")
 
 
 def regex_error(text: str, pattern: str, *examples: str) -> str:
@@ -155,6 +156,8 @@ def wildcard_dns1123_subdomain(value: str) -> list[str]:
 
 def qualified_name(value: str) -> list[str]:
     """Check a label key: an optional DNS subdomain and a slash, then a name."""
+    if len(value) <= LABEL_MAX and _QUALIFIED_NAME_RE.fullmatch(value):
+        return []
     parts = value.split("/")
     errors: list[str] = []
     if len(parts) > 2:

@@ -148,7 +148,9 @@ def _compare_below(left: Any, right: Any, info: TypeInfo | None, path: Path, res
     old = left if isinstance(left, dict) else {}
     new = right if isinstance(right, dict) else {}
     for name in [*old, *(name for name in new if name not in old)]:
-        _compare(old.get(name, MISSING), new.get(name, MISSING), member_type(info, name), (*path, f"f:{name}"), result)
+        before, after = old.get(name, MISSING), new.get(name, MISSING)
+        if before is MISSING or after is MISSING or before != after:
+            _compare(before, after, member_type(info, name), (*path, f"f:{name}"), result)
     return True
 
 

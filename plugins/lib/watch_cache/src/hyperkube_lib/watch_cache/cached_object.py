@@ -111,15 +111,22 @@ def _type_first(obj: dict[str, Any]) -> dict[str, Any]:
     return {field: obj[field] for field in ("kind", "apiVersion") if field in obj}
 
 
-def read_object(fields: Callable[[dict[str, Any]], Iterable[tuple[str, str]]] | None = None) -> Transform:
-    """Return the `Transform` for plain JSON objects; `fields` names what field selectors and indexes may use.
+def read_object(
+    fields: Callable[[dict[str, Any]], Iterable[tuple[str, str]]] | None = None,
+    parsed: Callable[[bytes], dict[str, Any] | None] = lambda _value: None,
+) -> Transform:
+    """Return the `Transform` for plain JSON objects.
 
     ``metadata.name`` and ``metadata.namespace`` are always there for selectors through the object's own attributes.
+
+    Args:
+        fields: names what field selectors and indexes may use.
+        parsed: returns the object of a value where it is known already, or None.
     """
 
     def transform(key: str, value: bytes, revision: int) -> CachedObject:
         try:
-            obj = orjson.loads(value)
+            obj = parsed(value) or orjson.loads(value)
             meta = obj["metadata"]
             return CachedObject(
                 key,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property, reduce
 from operator import or_
 from typing import Any, Protocol, TypeAlias
@@ -83,6 +84,7 @@ class ResourceStorage:
         self._indexes: set[str] = set()
         self._schemas: list[Any] = []
         self._custom: CustomCodec | None = None
+        self._written: dict[int, tuple[bytes, Object]] = {}
 
     def learn(self, spec: ResourceSpec) -> None:
         """Note the field selectors and indexes of a version that is stored here."""
@@ -125,11 +127,29 @@ class ResourceStorage:
 
     def _transform(self) -> Transform:
         readers: Mapping[str, Any] = dict(self._fields)
-        read = read_object((lambda obj: [(path, of(obj)) for path, of in readers.items()]) if readers else None)
+        fields = (lambda obj: [(path, of(obj)) for path, of in readers.items()]) if readers else None
+        read = read_object(fields, self._object_of)
         if self._custom is not None:
             return self._of_custom(self._custom, read) if self._custom.reshapes else read
         blanks = self.blanks
         return (lambda key, value, revision: read(key, blanks.shown_body(value), revision)) if blanks else read
+
+    @contextmanager
+    def writing(self, value: bytes, obj: Object) -> Iterator[None]:
+        """Let the cache take an object's labels and fields from `obj` while its `value` is being stored.
+
+        A store of this process hands the very bytes on to the cache before the write returns.
+        """
+        self._written[id(value)] = (value, obj)
+        try:
+            yield
+        finally:
+            del self._written[id(value)]
+
+    def _object_of(self, value: bytes) -> Object | None:
+        """Return the object of a value that is being stored, or None."""
+        known = self._written.get(id(value))
+        return known[1] if known is not None and known[0] is value else None
 
     @staticmethod
     def _of_custom(codec: CustomCodec, read: Transform) -> Transform:

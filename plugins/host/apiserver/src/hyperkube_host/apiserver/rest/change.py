@@ -251,7 +251,8 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
     try:
         value = stored.encode(served, new)
         operation = Delete(key) if gone else Put(key, value, current.lease)
-        result = services.store.txn([Compare(key, current.revision)], [operation])
+        with stored.writing(served, value, new):
+            result = services.store.txn([Compare(key, current.revision)], [operation])
         written = result.succeeded
     finally:
         if finish is not None:

@@ -171,7 +171,8 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Objec
     written = False
     try:
         value = stored.encode(served, obj)
-        result = services.store.txn([Compare(key, 0)], [Put(key, value, _lease(services, target))])
+        with stored.writing(served, value, obj):
+            result = services.store.txn([Compare(key, 0)], [Put(key, value, _lease(services, target))])
         if not result.succeeded:
             raise _taken(services, target, name)
         written = True

@@ -31,7 +31,7 @@ def validate_create(obj: Object, *, namespaced: bool, strategy: Strategy) -> lis
     return [
         *_validate_name(obj, strategy),
         *_validate_namespace(obj["metadata"].get("namespace") or "", namespaced=namespaced),
-        *_validate_common(obj["metadata"], plain=strategy.plain_finalizers),
+        *_validate_common(obj["metadata"], _validate_maps_and_owners(obj["metadata"]), plain=strategy.plain_finalizers),
     ]
 
 
@@ -57,12 +57,12 @@ def _validate_namespace(namespace: str, *, namespaced: bool) -> list[FieldError]
     return [invalid(path, namespace, text) for text in names.dns1123_label(namespace)]
 
 
-def _validate_common(meta: Object, *, plain: bool) -> list[FieldError]:
+def _validate_common(meta: Object, maps_and_owners: list[FieldError], *, plain: bool) -> list[FieldError]:
     generation = meta.get("generation") or 0
     errors: list[FieldError] = []
     if generation < 0:
         errors.append(invalid(_METADATA.child("generation"), generation, "must be greater than or equal to 0"))
-    errors += _validate_maps_and_owners(meta)
+    errors += maps_and_owners
     errors += _validate_finalizers(meta.get("finalizers") or [])
     return errors if plain else errors + _validate_finalizer_paths(meta)
 
@@ -161,11 +161,12 @@ def validate_update(obj: Object, old: Object, *, strategy: Strategy, status: boo
     the status kinds look at the change alone.
     """
     meta, plain = obj["metadata"], strategy.plain_finalizers
-    change = _validate_change(meta, old["metadata"])
-    errors = [*_validate_common(meta, plain=True), *change]
+    maps_and_owners = _validate_maps_and_owners(meta)
+    change = _validate_change(meta, old["metadata"]) + maps_and_owners
+    errors = [*_validate_common(meta, maps_and_owners, plain=True), *change]
     for check in ("change",) if status else strategy.metadata_checks:
         if check == "object":
-            errors += [*_validate_name(obj, strategy), *_validate_common(meta, plain=plain)]
+            errors += [*_validate_name(obj, strategy), *_validate_common(meta, maps_and_owners, plain=plain)]
         else:
             errors += [*change, *([] if plain else _validate_finalizer_paths(meta))]
     return errors
@@ -178,7 +179,7 @@ def _validate_change(meta: Object, before: Object) -> list[FieldError]:
     for member in ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"):
         if meta.get(member) != before.get(member):
             errors.append(invalid(_METADATA.child(member), meta.get(member), _IMMUTABLE))
-    return errors + _validate_maps_and_owners(meta)
+    return errors
 
 
 def _no_new_finalizers(new: Sequence[str], old: Sequence[str]) -> list[FieldError]:

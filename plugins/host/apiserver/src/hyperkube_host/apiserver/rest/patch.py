@@ -113,10 +113,25 @@ def patched(
 
     if isinstance(document, dict):
         _check_kind(services, target, document, describe)
+    kept = {} if target.served.custom else _untouched(content, document, old)
     if patch_type == STRATEGIC_PATCH or target.served.custom:
         words = converter_text if patch_type == STRATEGIC_PATCH else str
-        return decode_patched(request, codec, document, complaints, describe, words)
-    return decode_patched(request, codec, document, complaints, describe, ordered=lambda: loads(describe().encode()))
+        return decode_patched(request, codec, document, complaints, describe, words, kept=kept)
+    return decode_patched(
+        request, codec, document, complaints, describe, ordered=lambda: loads(describe().encode()), kept=kept
+    )
+
+
+def _untouched(content: Any, document: Any, old: Object) -> Object:
+    """Return the members that a patch does not name: they are canonical, and need no decoding.
+
+    None are where a directive is about the whole object, or members come in whose place is not known.
+    """
+    if not isinstance(content, dict) or not isinstance(document, dict) or not document.keys() <= old.keys():
+        return {}
+    if any(name.startswith("$") for name in content):
+        return {}
+    return {name: value for name, value in old.items() if name in document and name not in content}
 
 
 def _patched_document(codec: Codec, patch_type: str, content: Any, old: Object) -> Any:
@@ -169,17 +184,19 @@ def decode_patched(
     describe: Callable[[], str],
     words: Callable[[DecodeError], str] = str,
     ordered: Callable[[], Any] | None = None,
+    kept: Object | None = None,
 ) -> Object:
     """Return a patched document as an object; what a patch brought that does not fit is refused in its own words.
 
-    Unknown fields are told in the order of the document, or of what `ordered` makes of it.
+    Unknown fields are told in the order of the document, or of what `ordered` makes of it. The members in `kept` are
+    canonical and taken as they are; the object shares nothing with them.
 
     Raises:
         Invalid: the document does not decode, or has unknown fields where that is strictly forbidden.
     """
     mode = validation_mode(request)
     try:
-        obj, unknown = codec.decode(copy_object(document), report=mode != "Ignore")
+        obj, unknown = _decoded(codec, document, kept or {}, report=mode != "Ignore")
     except DecodeError as error:
         raise _rejected(describe(), words(error)) from error
     if len(unknown) > 1 and ordered is not None:
@@ -191,6 +208,19 @@ def decode_patched(
         request.warn(text)
     codec.default(obj)
     return obj
+
+
+def _decoded(codec: Codec, document: Any, kept: Object, *, report: bool) -> tuple[Object, list[str]]:
+    """Decode those members of a document that are not in `kept`, which has the order of an object."""
+    if not kept:
+        return codec.decode(copy_object(document), report=report)
+    changed = {name: value for name, value in document.items() if name not in kept}
+    obj, unknown = codec.decode(copy_object(changed), report=report)
+    if not obj.keys() <= document.keys():  # something is written even if it is empty
+        return codec.decode(copy_object(document), report=report)
+    kept = copy_object(kept)
+    names = [name for name in document if name in kept or name in obj]
+    return {name: kept[name] if name in kept else obj[name] for name in names}, unknown
 
 
 def _duplicates(request: ApiRequest, content: Any) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import orjson
@@ -87,6 +88,11 @@ def encode(served: ServedResource, obj: Object) -> bytes:
     meta = {name: value for name, value in stored["metadata"].items() if name != "resourceVersion"}
     head = {"kind": stored["kind"], "apiVersion": stored["apiVersion"], "metadata": meta}
     return orjson.dumps(head | {name: value for name, value in stored.items() if name not in head})
+
+
+def writing(served: ServedResource, value: bytes, obj: Object) -> AbstractContextManager[None]:
+    """Let the watch cache know the object whose `value` is being stored, unless that is in another version."""
+    return nullcontext() if served.converts else served.stored().writing(value, obj)
 
 
 def answer_bytes(served: ServedResource, value: bytes, revision: int) -> bytes:
