@@ -240,3 +240,42 @@ def test_a_schema_is_a_marshmallow_schema_too():
 def test_a_schema_that_does_not_exist_is_named():
     with pytest.raises(LookupError, match="no schema 'nowhere:Pod'"):
         compile_schema("nowhere:Pod")
+
+
+class Template(KubeSchema, templated=True):
+    """What many objects have the same of."""
+
+    paused = f.Bool(1, omitempty=True)
+    limits = f.Map(f.Quantity(), 2, omitempty=True, typedef="v1.ResourceList")
+
+
+class Made(KubeObject):
+    """An object made from a template."""
+
+    template = f.Struct("Template", 1, omitempty=True)
+
+
+def test_a_template_is_decoded_once_and_shared_with_nobody():
+    schema = compile_schema(Made)
+    given = {"limits": {"memory": "1024Mi", "cpu": "1000m"}, "paused": False}
+
+    first = schema.decode({"template": dict(given)})[0]
+    first["template"]["limits"]["cpu"] = "changed"
+    second = schema.decode({"template": {**given, "limits": dict(given["limits"])}})[0]
+
+    assert second == schema.decode({"template": {"limits": {"cpu": "1000m", "memory": "1024Mi"}}})[0]
+    assert list(second["template"]["limits"].values()) == ["1", "1Gi"]
+
+
+@pytest.mark.parametrize("_time", [1, 2])
+def test_what_is_wrong_with_a_template_is_said_each_time(_time):
+    schema = compile_schema(Made)
+
+    assert schema.decode({"template": {"paused": True, "more": 1}}) == (
+        {"template": {"paused": True}},
+        ['unknown field "template.more"'],
+    )
+    with pytest.raises(DecodeError, match="cannot unmarshal string into Go struct field Template.template.paused"):
+        schema.decode({"template": {"paused": "yes"}})
+    with pytest.raises(DecodeError):
+        schema.decode({"template": {"limits": {"cpu": 1 << 70, "memory": []}}})

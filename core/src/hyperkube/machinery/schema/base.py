@@ -58,6 +58,7 @@ class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
         shape: for the three types of JSON schemas that may be something simpler: ``array``, ``bool``, ``strings``.
         every_group: the kind is registered in every group version (DeleteOptions, WatchEvent).
         kinded: whether objects say what they are.
+        templated: whether many objects have the same value, made from one template: it is decoded once.
     """
 
     package: ClassVar[Package] = _NO_PACKAGE
@@ -67,6 +68,7 @@ class KubeSchema(ma.Schema, metaclass=KubeSchemaMeta):
     shape: ClassVar[str] = ""
     every_group: ClassVar[bool] = False
     kinded: ClassVar[bool] = False
+    templated: ClassVar[bool] = False
 
     class Meta:
         """Marshmallow's own settings."""

@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
+from hyperkube.machinery.recent import Recent
 from hyperkube.machinery.schema.convert import DROP, Absent, absence, slot
 from hyperkube.machinery.schema.fields import Inline, KubeField
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
@@ -18,6 +21,10 @@ from hyperkube.machinery.schema.shapes import shaped
 
 if TYPE_CHECKING:
     from hyperkube.machinery.schema.base import KubeSchema
+
+
+_TEMPLATES, _TEMPLATE_MAX = 256, 16 * 1024
+"""How many decoded values of a type are remembered, and up to which size in bytes."""
 
 
 class UnknownMemberError(Exception):
@@ -76,7 +83,8 @@ class StructCodec:
         if shape:
             self.decode = shaped(shape, self.schema, codec_of)
         else:
-            self.decode = _loop(self.schema)
+            decode = _loop(self.schema)
+            self.decode = _once(decode) if self.schema.templated else decode
         return self.decode(value, seen)
 
 
@@ -162,6 +170,27 @@ def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901 -- one loop, as 
         return rebuild(value, dropped)
 
     return decode
+
+
+def _once(decode: Converter) -> Converter:
+    """Return a decoder that knows what came of the latest values: to read that is a quarter of the work."""
+    latest: Recent[bytes, bytes] = Recent(_TEMPLATES)
+
+    def decode_once(value: Any, seen: list[str] | None) -> Any:
+        try:
+            key = orjson.dumps(value)
+        except TypeError:  # not what JSON can hold, such as an integer beyond 64 bits
+            return decode(value, seen)
+        known = latest.get(key)
+        if known is not None:
+            return orjson.loads(known)
+        unknown = len(seen) if seen is not None else 0
+        decoded = decode(value, seen)
+        if len(key) <= _TEMPLATE_MAX and (seen is None or len(seen) == unknown):
+            latest.keep(key, orjson.dumps(decoded))
+        return decoded
+
+    return decode_once
 
 
 def codec_of(schema: type[KubeSchema]) -> StructCodec:

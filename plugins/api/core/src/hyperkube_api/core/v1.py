@@ -1826,7 +1826,7 @@ class PodSignature(KubeSchema, published=False):
     podController = f.Struct("hyperkube_api.meta.v1:OwnerReference", 1, ptr=True, omitempty=True)
 
 
-class PodSpec(KubeSchema):
+class PodSpec(KubeSchema, templated=True):
     """What a pod should be."""
 
     volumes = f.List(
