@@ -275,7 +275,7 @@ def test_what_is_wrong_with_a_template_is_said_each_time(_time):
         {"template": {"paused": True}},
         ['unknown field "template.more"'],
     )
-    with pytest.raises(DecodeError, match="cannot unmarshal string into Go struct field Template.template.paused"):
+    with pytest.raises(DecodeError, match=r"cannot unmarshal string into Go struct field Template\.template\.paused"):
         schema.decode({"template": {"paused": "yes"}})
     with pytest.raises(DecodeError):
         schema.decode({"template": {"limits": {"cpu": 1 << 70, "memory": []}}})
