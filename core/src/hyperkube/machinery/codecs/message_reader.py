@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import orjson
+
 from hyperkube.machinery.codecs.wire import BYTES, WireError, read_length, read_varint, skip
 from hyperkube.machinery.codecs.wire_scalars import NUMBERS, READERS, read_number, text
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.recent import Recent
+from hyperkube.machinery.schema.base import TEMPLATE_MAX, TEMPLATES, KubeSchema
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 
 Handler = Callable[[Object, bytes, int, int], int]
@@ -28,6 +31,7 @@ class MessageReader:
         self._schema = schema
         self._readers = readers
         self._handlers: dict[int, Handler] | None = None
+        self._latest: Recent[bytes, bytes] | None = Recent(TEMPLATES) if schema.templated else None
 
     def read(self, data: bytes, at: int, end: int) -> Any:
         """Return the object of the message between two offsets.
@@ -35,6 +39,17 @@ class MessageReader:
         Raises:
             WireError: the bytes are no message of the schema.
         """
+        if self._latest is None or end - at > TEMPLATE_MAX:
+            return self._read(data, at, end)
+        message = data[at:end]
+        known = self._latest.get(message)
+        if known is not None:
+            return orjson.loads(known)
+        out = self._read(data, at, end)
+        self._latest.keep(message, orjson.dumps(out))
+        return out
+
+    def _read(self, data: bytes, at: int, end: int) -> Any:
         out: Object = {}
         self.read_into(out, data, at, end)
         return _shaped(self._schema, out) if self._schema.shape else out

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import orjson
+
 from hyperkube.machinery.codecs.wire import BYTES, delimited, tag, varint
 from hyperkube.machinery.codecs.wire_scalars import NUMBERS, WRITERS, write_number
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.schema.base import KubeSchema
+from hyperkube.machinery.recent import Recent
+from hyperkube.machinery.schema.base import TEMPLATE_MAX, TEMPLATES, KubeSchema
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 
 Writer = Callable[[Any], bytes]
@@ -36,9 +39,21 @@ class MessageWriter:
         self._zeros: list[bytes] | None = None
         self._members: dict[str, tuple[int, Part]] = {}
         self._embedded: list[tuple[int, Part]] = []
+        self._latest: Recent[bytes, bytes] | None = Recent(TEMPLATES) if schema.templated else None
 
     def write(self, value: Any) -> bytes:
         """Return the message of an object; None is the zero value."""
+        if self._latest is None or not value:
+            return self._write(value)
+        key = orjson.dumps(value)
+        message = self._latest.get(key)
+        if message is None:
+            message = self._write(value)
+            if len(key) <= TEMPLATE_MAX:
+                self._latest.keep(key, message)
+        return message
+
+    def _write(self, value: Any) -> bytes:
         obj = _unshaped(self._shape, value) if self._shape else value or {}
         if self._zeros is None:
             self._compile()

@@ -87,14 +87,22 @@ class Protobuf:
             ProtobufError: the bytes are no message of the schema.
             DecodeError: a value is none, such as a quantity.
         """
+        return schema.decode(self.read_document(message, schema), report=False)[0]
+
+    def read_document(self, message: bytes, schema: CompiledSchema) -> Object:
+        """Return the members of a message as JSON has them, not yet decoded by the schema.
+
+        Raises:
+            ProtobufError: the bytes are no message of the schema.
+        """
         reader = self._readers.get(schema.schema)
         if reader is None:
             reader = self._readers[schema.schema] = MessageReader(schema.schema, self._readers)
         try:
-            value = reader.read(message, 0, len(message))
+            document: Object = reader.read(message, 0, len(message))
         except WireError as error:
             raise ProtobufError(str(error)) from error
-        return schema.decode(value, report=False)[0]
+        return document
 
     def write_message(self, obj: Object, schema: CompiledSchema) -> bytes:
         """Return the message of an object."""

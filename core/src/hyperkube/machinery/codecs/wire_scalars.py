@@ -10,6 +10,7 @@ import base64
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -100,9 +101,12 @@ def _read_micro_time(data: bytes) -> Any:
 
 
 def _write_time(value: Any) -> bytes:
-    """Write seconds and microseconds; a time of whole seconds has a nanos field of 0."""
-    if value is None:
-        return b""
+    return b"" if value is None else _time(value)
+
+
+@lru_cache(maxsize=1024)
+def _time(value: str) -> bytes:
+    """Write seconds and microseconds; a time of whole seconds has a nanos field of 0; most objects have one thrice."""
     passed = times.parse_time(value) - _EPOCH
     seconds = passed.days * 86400 + passed.seconds
     return tag(1, VARINT) + varint(seconds) + tag(2, VARINT) + varint(passed.microseconds * 1000)

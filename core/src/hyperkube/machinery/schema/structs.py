@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from hyperkube.machinery.recent import Recent
+from hyperkube.machinery.schema.base import TEMPLATE_MAX, TEMPLATES
 from hyperkube.machinery.schema.convert import DROP, Absent, absence, slot
 from hyperkube.machinery.schema.fields import Inline, KubeField
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
@@ -21,10 +22,6 @@ from hyperkube.machinery.schema.shapes import shaped
 
 if TYPE_CHECKING:
     from hyperkube.machinery.schema.base import KubeSchema
-
-
-_TEMPLATES, _TEMPLATE_MAX = 256, 16 * 1024
-"""How many decoded values of a type are remembered, and up to which size in bytes."""
 
 
 class UnknownMemberError(Exception):
@@ -174,7 +171,7 @@ def _loop(schema: type[KubeSchema]) -> Converter:  # noqa: C901 -- one loop, as 
 
 def _once(decode: Converter) -> Converter:
     """Return a decoder that knows what came of the latest values: to read that is a quarter of the work."""
-    latest: Recent[bytes, bytes] = Recent(_TEMPLATES)
+    latest: Recent[bytes, bytes] = Recent(TEMPLATES)
 
     def decode_once(value: Any, seen: list[str] | None) -> Any:
         try:
@@ -186,7 +183,7 @@ def _once(decode: Converter) -> Converter:
             return orjson.loads(known)
         unknown = len(seen) if seen is not None else 0
         decoded = decode(value, seen)
-        if len(key) <= _TEMPLATE_MAX and (seen is None or len(seen) == unknown):
+        if len(key) <= TEMPLATE_MAX and (seen is None or len(seen) == unknown):
             latest.keep(key, orjson.dumps(decoded))
         return decoded
 

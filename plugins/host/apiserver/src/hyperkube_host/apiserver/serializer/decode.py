@@ -166,7 +166,7 @@ class BodyDecoder:
             raise ProtobufError("custom resources are not encoded as protobuf")
         value: Object = {}
         if envelope.kind in {"", kind.kind}:
-            value = self._protobuf.read_message(envelope.raw, codec)
+            value = self._protobuf.read_document(envelope.raw, codec)
         value["kind"], value["apiVersion"] = envelope.kind or kind.kind, envelope.api_version or kind.api_version
         return parsed(value)
 

@@ -31,6 +31,7 @@ from hyperkube_host.apiserver.serializer.waiting_stream import WaitingStream
 from hyperkube_host.apiserver.serializer.watch_stream import WatchStream, frames_for
 from hyperkube_lib.serving.exchange import Answer, ChunkSource, Response, StreamResponse
 from hyperkube_lib.watch_cache.cached_object import CachedObject
+from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs import json, yaml
@@ -171,7 +172,11 @@ class Encoder:
             if obj.get("kind") != "Status":
                 return ok(json.dumps(obj), status=result.status)
             return ok(self._status(obj, PROTOBUF), status=result.status, media_type=PROTOBUF)
-        return ok(self.protobuf.encode(obj, schema), status=result.status, media_type=PROTOBUF)
+        cached = _just_stored(result)
+        if cached is None or result.served is None:
+            return ok(self.protobuf.encode(obj, schema), status=result.status, media_type=PROTOBUF)
+        message = self.objects.message(result.served, cached, schema, obj)
+        return ok(enveloped(kind.api_version, kind.kind, message), status=result.status, media_type=PROTOBUF)
 
     def _page(self, request: ApiRequest, page: ListPage, wanted: Format) -> Answer:
         served, meta = page.served, page_metadata(page)
@@ -263,6 +268,19 @@ def _own_type(request: ApiRequest, served: ServedResource, obj: Object) -> tuple
     if sub is not None and sub.schema and obj.get("kind") == sub.kind.kind:
         return sub.kind, served.codec_of(sub)
     return served.kind, served.codec
+
+
+def _just_stored(result: ObjectResult) -> CachedObject | None:
+    """Return the cache's copy of an object that was just written: its watchers are sent the same encoding."""
+    served, obj = result.served, result.obj
+    if not result.body or obj is None or served is None or served.storage is None or not served.storage.is_local:
+        return None
+    cache = served.storage.cache
+    if not cache.loaded:
+        return None
+    meta = obj["metadata"]
+    cached = cache.get(meta.get("namespace") or "", meta["name"], resource_version=ANY_REVISION)
+    return cached if cached is not None and str(cached.revision) == meta.get("resourceVersion") else None
 
 
 def _unwritable(watching: OpenedWatch) -> Response:

@@ -130,12 +130,17 @@ class ObjectEncoder:
         self._protobuf = protobuf
         self._encodings = encodings or Encodings()
 
-    def message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
-        """Return an object's message as a field of an envelope or a list, with tag and length."""
+    def message(
+        self, served: ServedResource, cached: CachedObject, schema: CompiledSchema, obj: Object | None = None
+    ) -> bytes:
+        """Return an object's message as a field of an envelope or a list, with tag and length.
+
+        `obj` is the object, where it is parsed already.
+        """
         return self._bytes(
             cached,
             (served, "message"),
-            lambda: delimited(RAW_FIELD, self._protobuf.write_message(served.parsed(cached), schema)),
+            lambda: delimited(RAW_FIELD, self._protobuf.write_message(obj or served.parsed(cached), schema)),
         )
 
     def partial_message(self, served: ServedResource, cached: CachedObject, schema: CompiledSchema) -> bytes:
