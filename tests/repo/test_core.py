@@ -77,7 +77,7 @@ PLAIN_WORDS = {
     "policy": ("the API group", {"kinds/resources.py"}),
     "resource": (
         "the field of references",
-        {"client/discovery.py", "kinds/pod_fields.py", "testing/admission_rig.py"},
+        {"client/discovery.py", "testing/admission_rig.py"},
     ),
     "status": (
         "the field of every object",

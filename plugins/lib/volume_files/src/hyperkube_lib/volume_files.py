@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
+
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest
-from hyperkube.kinds.pod_fields import FieldUnknown, field_value, resource_value
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 

@@ -9,8 +9,8 @@ import base64
 from collections.abc import Callable, Iterable, Mapping
 
 from hyperkube_host.kubelet.container.expansion import expand
+from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
 
-from hyperkube.kinds.pod_fields import FieldUnknown, field_value, resource_value
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.names import relaxed_env_var_name
 from hyperkube.machinery.objects import Object, name_of, namespace_of
