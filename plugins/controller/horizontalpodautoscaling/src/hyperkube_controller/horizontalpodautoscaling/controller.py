@@ -1,16 +1,26 @@
-"""The loop: every fifteen seconds read the target's scale and the metrics of its pods, then act.
+"""The loop: every fifteen seconds read the target's scale and the metrics, then act.
 
-Metrics come from the API group metrics.k8s.io, which a metrics server offers; without one the autoscaler says so in its
-conditions and changes nothing. Metrics of the kinds Pods, Object and External are not read.
+Metrics come from the API groups metrics.k8s.io, custom.metrics.k8s.io and external.metrics.k8s.io, which extension
+servers offer; without one the autoscaler says so in its conditions and changes nothing.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hyperkube_controller.horizontalpodautoscaling.decision import Decision, decide, say
+from hyperkube_controller.horizontalpodautoscaling.decision import Decision, Moment, decide, say
 from hyperkube_controller.horizontalpodautoscaling.limits import LONGEST, History
-from hyperkube_controller.horizontalpodautoscaling.usage import NoMetric, Proposal, Sample, propose, uses_of
+from hyperkube_controller.horizontalpodautoscaling.metric_sources import (
+    BadSelector,
+    Failure,
+    MetricSources,
+    Proposal,
+    Target,
+)
+from hyperkube_controller.horizontalpodautoscaling.metrics_client import POD_METRICS, MetricsClient
+from hyperkube_controller.horizontalpodautoscaling.replica_calculator import ReplicaCalculator, Tolerances
+from hyperkube_controller.horizontalpodautoscaling.targets import Selectors
 
 from hyperkube.client.discovery import discover
 from hyperkube.client.events import EventRecorder
@@ -18,44 +28,58 @@ from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS
+from hyperkube.machinery import quantity
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
-from hyperkube.machinery.labels import Selector, parse_selector
-from hyperkube.machinery.objects import Object, labels_of, namespace_of, split_key
+from hyperkube.machinery.objects import Object, key_of, labels_of, namespace_of, split_key
 from hyperkube.machinery.times import format_time
 from hyperkube.plugin import Plugin
 
 AUTOSCALERS = GroupVersionResource("autoscaling", "v2", "horizontalpodautoscalers")
-POD_METRICS = GroupVersionResource("metrics.k8s.io", "v1beta1", "pods")
-PERIOD = 15.0
+CONFIGURABLE_TOLERANCE = "HPAConfigurableTolerance"
 _KNOWN = {
     ("apps", "Deployment"): DEPLOYMENTS,
     ("apps", "ReplicaSet"): REPLICA_SETS,
     ("apps", "StatefulSet"): STATEFUL_SETS,
     ("", "ReplicationController"): REPLICATION_CONTROLLERS,
+    ("", "Pod"): PODS,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How many seconds pass between two looks at a target."""
+    """How often, how many at once, and how patiently targets are scaled; durations in seconds."""
 
-    horizontal_pod_autoscaler_sync_period: float = PERIOD
+    horizontal_pod_autoscaler_sync_period: float = 15.0
+    concurrent_horizontal_pod_autoscaler_syncs: int = 5
+    horizontal_pod_autoscaler_downscale_stabilization: float = 300.0
+    horizontal_pod_autoscaler_tolerance: float = 0.1
+    horizontal_pod_autoscaler_cpu_initialization_period: float = 300.0
+    horizontal_pod_autoscaler_initial_readiness_delay: float = 30.0
 
 
 class Horizontalpodautoscaling(Plugin):
-    """Scales targets by their pods' use of resources."""
+    """Scales targets by what they use and what is asked of them."""
 
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
-        self._period = self.settings(Settings).horizontal_pod_autoscaler_sync_period
+        self._settings = self.settings(Settings)
+        self._period = self._settings.horizontal_pod_autoscaler_sync_period
         self._recorder = EventRecorder(self.client, self.context.clock, "horizontal-pod-autoscaler")
         self._histories: dict[str, History] = {}
+        self._selectors = Selectors()
         self._resources: dict[tuple[str, str], GroupVersionResource] = dict(_KNOWN)
+        self._metrics = MetricsClient(self.client, self._resource)
         self._autoscalers = self.informers.informer(AUTOSCALERS)
         self._pods = self.informers.informer(PODS)
-        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=self._settings.concurrent_horizontal_pod_autoscaler_syncs,
+        )
 
         def changed(old: Object, new: Object) -> None:
             if old.get("spec") != new.get("spec"):
@@ -68,21 +92,24 @@ class Horizontalpodautoscaling(Plugin):
         autoscaler = self._autoscalers.get(*split_key(key))
         if autoscaler is None:
             self._histories.pop(key, None)
+            self._selectors.forget(key)
             return None
+        reference = autoscaler["spec"]["scaleTargetRef"]
         try:
-            resource = self._target(autoscaler)
-            name = autoscaler["spec"]["scaleTargetRef"]["name"]
-            scale = self.client.get(resource, name, namespace_of(autoscaler), subresource="scale")
+            resource = self._resource(reference.get("apiVersion", "v1").rpartition("/")[0], reference["kind"])
+            scale = self.client.get(resource, reference["name"], namespace_of(autoscaler), subresource="scale")
         except ApiError as error:
             self._no_scale(autoscaler, error)
             return self._period
         history = self._histories.setdefault(key, History())
-        seconds = self.context.clock.monotonic()
-        history.forget_before(seconds - LONGEST)
+        moment = Moment(
+            self.context.clock.now(),
+            self.context.clock.monotonic(),
+            self._settings.horizontal_pod_autoscaler_downscale_stabilization,
+        )
+        history.forget_before(moment.seconds - LONGEST)
         current = int((scale.get("spec") or {}).get("replicas", 0))
-        metrics = autoscaler["spec"].get("metrics") or []
-        found = [self._proposal(autoscaler, scale, metric, current) for metric in metrics] if current else []
-        decision = decide(autoscaler, current, found, history, self.context.clock.now(), seconds)
+        decision = decide(autoscaler, current, self._proposals(autoscaler, scale, current), history, moment)
         for event in decision.events:
             self._recorder.event(autoscaler, *event)
         try:
@@ -91,20 +118,18 @@ class Horizontalpodautoscaling(Plugin):
             self._write(autoscaler, decision.status)
         return self._period
 
-    def _target(self, autoscaler: Object) -> GroupVersionResource:
-        """Return the resource of the target.
+    def _resource(self, group: str, kind: str) -> GroupVersionResource:
+        """Return the resource of a kind.
 
         Raises:
-            NotFound: the API does not serve its kind.
+            NotFound: the API does not serve the kind.
         """
-        reference = autoscaler["spec"]["scaleTargetRef"]
-        group = reference.get("apiVersion", "v1").rpartition("/")[0]
-        wanted = (group, reference["kind"])
+        wanted = (group, kind)
         if wanted not in self._resources:
             for row in discover(self.client).resources:
                 self._resources.setdefault((row.gvr.group, row.kind), row.gvr)
         if wanted not in self._resources:
-            raise NotFound(f'no matches for kind "{reference["kind"]}" in group "{group}"')
+            raise NotFound(f'no matches for kind "{kind}" in group "{group}"')
         return self._resources[wanted]
 
     def _no_scale(self, autoscaler: Object, error: ApiError) -> None:
@@ -115,32 +140,43 @@ class Horizontalpodautoscaling(Plugin):
         self._recorder.event(autoscaler, "Warning", "FailedGetScale", str(error))
         self._write(autoscaler, status)
 
-    def _proposal(self, autoscaler: Object, scale: Object, metric: Object, current: int) -> Proposal | NoMetric:
-        kind = metric["type"]
-        source = metric.get({"Resource": "resource", "ContainerResource": "containerResource"}.get(kind, ""))
-        if source is None:
-            return NoMetric(f"FailedGet{kind}Metric", f"metrics of type {kind!r} are not read by this controller")
-        selector = (scale.get("status") or {}).get("selector", "")
-        if not selector:
-            return NoMetric("InvalidSelector", "the HPA target's scale is missing a selector")
-        try:
-            sample = self._sample(namespace_of(autoscaler), parse_selector(selector), source)
-            return propose(source, sample, current, kind)
-        except NoMetric as error:
-            text = f"failed to get {source['name']} resource metric value: {error}"
-            return NoMetric(error.reason, text)
+    def _proposals(self, autoscaler: Object, scale: Object, current: int) -> Sequence[Proposal | Failure] | BadSelector:
+        """Return what each metric asks for; nothing where the number of replicas decides alone."""
+        spec, namespace = autoscaler["spec"], namespace_of(autoscaler)
+        least = spec.get("minReplicas")
+        if current > spec["maxReplicas"] or current < (1 if least is None else least):
+            return ()
+        status = scale.get("status") or {}
+        text = status.get("selector", "")
+        selector = self._selectors.parsed(key_of(autoscaler), text)
+        if isinstance(selector, BadSelector):
+            return selector
+        pods = [pod for pod in self._pods.list(namespace) if selector.matches(labels_of(pod))]
+        ambiguity = self._selectors.ambiguity(key_of(autoscaler), text, pods)
+        if ambiguity is not None:
+            return ambiguity
+        calculator = ReplicaCalculator(
+            pods,
+            self.context.clock.now(),
+            self._tolerances(spec),
+            self._settings.horizontal_pod_autoscaler_cpu_initialization_period,
+            self._settings.horizontal_pod_autoscaler_initial_readiness_delay,
+        )
+        target = Target(namespace, selector, current, int(status.get("replicas", 0)))
+        sources = MetricSources(self._metrics, calculator, target)
+        return [sources.proposal(metric) for metric in spec.get("metrics") or []]
 
-    def _sample(self, namespace: str, selector: Selector, source: Object) -> Sample:
-        pods = tuple(pod for pod in self._pods.list(namespace) if selector.matches(labels_of(pod)))
-        try:
-            rows = self.client.list(POD_METRICS, namespace, label_selector=str(selector)).items
-        except ApiError as error:
-            text = f"unable to get metrics for resource {source['name']}: unable to fetch metrics from"
-            raise NoMetric("FailedGetResourceMetric", f"{text} resource metrics API: {error}") from error
-        if not rows:
-            text = f"unable to get metrics for resource {source['name']}: no metrics returned from resource metrics API"
-            raise NoMetric("FailedGetResourceMetric", text)
-        return Sample(pods, uses_of(rows, source["name"], source.get("container", "")))
+    def _tolerances(self, spec: Object) -> Tolerances:
+        """Return the tolerances of the autoscaler's behavior, for what it leaves open those of the flag."""
+        default = self._settings.horizontal_pod_autoscaler_tolerance
+        behavior = spec.get("behavior") or {}
+        if not self.context.gates.get(CONFIGURABLE_TOLERANCE, True):
+            behavior = {}
+        down, up = (
+            default if text is None else quantity.parse(text).as_float()
+            for text in ((behavior.get(way) or {}).get("tolerance") for way in ("scaleDown", "scaleUp"))
+        )
+        return Tolerances(down, up)
 
     def _rescale(
         self, autoscaler: Object, resource: GroupVersionResource, scale: Object, decision: Decision, history: History
@@ -173,3 +209,6 @@ class Horizontalpodautoscaling(Plugin):
         if status != (autoscaler.get("status") or {}):
             changed = {**autoscaler, "status": status}
             self.client.update(AUTOSCALERS, changed, namespace_of(autoscaler), subresource="status")
+
+
+__all__ = ["AUTOSCALERS", "POD_METRICS", "Horizontalpodautoscaling", "Settings"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from hyperkube_controller.horizontalpodautoscaling.limits import History, bound
-from hyperkube_controller.horizontalpodautoscaling.usage import NoMetric, Proposal
+from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector, Failure, Proposal
 
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.machinery.objects import Object, metadata
@@ -36,6 +36,15 @@ class Decision:
     events: list[tuple[str, str, str]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The wall time, for conditions; the monotonic seconds, for the history; the window downwards of those without."""
+
+    now: datetime
+    seconds: float
+    stabilization: float = 300.0
+
+
 def say(status: Object, now: datetime, kind: str, value: str, reason: str, message: str) -> None:
     """Put a condition into a status."""
     said = {"type": kind, "status": value, "reason": reason, "message": message}
@@ -45,66 +54,79 @@ def say(status: Object, now: datetime, kind: str, value: str, reason: str, messa
 def decide(
     autoscaler: Object,
     current: int,
-    found: Sequence[Proposal | NoMetric],
+    found: Sequence[Proposal | Failure] | BadSelector,
     history: History,
-    now: datetime,
-    seconds: float,
+    moment: Moment,
 ) -> Decision:
     """Return what to do.
 
     Args:
         autoscaler: the HorizontalPodAutoscaler, v2.
         current: the replicas that the target is to have now.
-        found: for each metric what it asks for, or why that is not known.
+        found: for each metric what it asks for, or why that is not known; or what is wrong with the target's selector.
         history: what was recommended and done lately; the recommendation of now is added to it.
-        now: the wall time, for conditions.
-        seconds: the monotonic time, for the history.
+        moment: when this is.
     """
-    spec = autoscaler["spec"]
-    least, most = spec.get("minReplicas") or 1, spec["maxReplicas"]
+    spec, now = autoscaler["spec"], moment.now
+    given = spec.get("minReplicas")
+    least, most = 1 if given is None else given, spec["maxReplicas"]
     status = dict(autoscaler.get("status") or {})
+    status.pop("currentMetrics", None)
     status |= {"observedGeneration": metadata(autoscaler).get("generation", 1), "currentReplicas": current}
     decision = Decision(status)
     say(status, now, "AbleToScale", "True", *GOT_SCALE)
     desired = current
-    if current == 0:
-        desired = 0
+    history.begin(moment.seconds, current)
+    if current == 0 and least:
         say(status, now, "ScalingActive", "False", *ZERO)
     elif current > most:
         desired, decision.reason = most, "Current number of replicas above Spec.MaxReplicas"
     elif current < least:
         desired, decision.reason = least, "Current number of replicas below Spec.MinReplicas"
     else:
-        wanted = _wanted(decision, found, current, now)
+        wanted = _wanted(decision, found, current, now) if not isinstance(found, BadSelector) else None
+        if isinstance(found, BadSelector):
+            say(status, now, "ScalingActive", "False", found.condition_reason, found.condition)
+            decision.events.append(("Warning", found.reason, found.message))
+            decision.events.append(("Warning", "FailedComputeMetricsReplicas", found.message))
         if wanted is None:
-            status["desiredReplicas"] = current  # what is not known changes nothing
+            status.setdefault("desiredReplicas", 0)  # what is not known changes nothing
             return decision
-        history.recommended.append((seconds, wanted.replicas))
-        bounded = bound(spec, current, wanted.replicas, history, seconds)
+        bounded = bound(spec, current, wanted.replicas, history, moment.seconds, moment.stabilization)
         for condition in bounded.conditions:
             say(status, now, *condition)
         desired = bounded.replicas
-        above = f"{wanted.name} above target"
-        decision.reason = above if desired > current else "All metrics below target"
+        # The reason is that of the metrics, also where the bounds make it the opposite.
+        decision.reason = _reason(wanted, current)
     status["desiredReplicas"] = desired
     decision.replicas = desired if desired != current else None
     return decision
 
 
-def _wanted(decision: Decision, found: Sequence[Proposal | NoMetric], current: int, now: datetime) -> Proposal | None:
+def _reason(wanted: Proposal, current: int) -> str:
+    if wanted.replicas > current:
+        return f"{wanted.name} above target"
+    return "All metrics below target" if wanted.replicas < current else ""
+
+
+def _wanted(decision: Decision, found: Sequence[Proposal | Failure], current: int, now: datetime) -> Proposal | None:
     """Return the highest proposal; None when none can be had, or when fewer are proposed and one is not known."""
     proposals = [each for each in found if isinstance(each, Proposal)]
-    failures = [each for each in found if isinstance(each, NoMetric)]
-    decision.status["currentMetrics"] = [each.current for each in proposals]
-    decision.events += [("Warning", failure.reason, str(failure)) for failure in failures]
+    failures = [each for each in found if isinstance(each, Failure)]
+    # A metric that is not known has its place, without a type.
+    decision.status["currentMetrics"] = [each.current if isinstance(each, Proposal) else {"type": ""} for each in found]
+    decision.events += [("Warning", failure.reason, failure.message) for failure in failures]
     best = max(proposals, key=lambda each: each.replicas, default=None)
     if best is None or (failures and best.replicas < current):
         first = failures[0]
-        text = f"the HPA was unable to compute the replica count: {first}"
+        text = f"the HPA was unable to compute the replica count: {first.message}"
         say(decision.status, now, "ScalingActive", "False", first.reason, text)
-        summary = f"invalid metrics ({len(failures)} invalid out of {len(found)}), first error is: {first}"
-        decision.events.append(("Warning", "FailedComputeMetricsReplicas", summary))
+        decision.events.append(("Warning", "FailedComputeMetricsReplicas", _summary(failures, len(found))))
         return None
     text = f"the HPA was able to successfully calculate a replica count from {best.name}"
     say(decision.status, now, "ScalingActive", "True", "ValidMetricFound", text)
     return best
+
+
+def _summary(failures: Sequence[Failure], metrics: int) -> str:
+    return f"invalid metrics ({len(failures)} invalid out of {metrics}), first error is: {failures[0].summary}"

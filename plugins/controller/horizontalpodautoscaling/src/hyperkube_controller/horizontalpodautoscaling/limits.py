@@ -1,6 +1,7 @@
 """How fast an autoscaler may go: recommendations are stabilized over a window, and changes have rates and bounds.
 
-Source: kubernetes ``pkg/controller/podautoscaler/horizontal.go`` (normalizeDesiredReplicasWithBehaviors).
+Source: kubernetes ``pkg/controller/podautoscaler/horizontal.go`` (normalizeDesiredReplicas,
+normalizeDesiredReplicasWithBehaviors).
 """
 
 from __future__ import annotations
@@ -25,6 +26,14 @@ DOWN: Object = {
     "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
 }
 LONGEST = 3600.0
+_RATE_UP = ("ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate")
+_RATE_DOWN = ("ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate")
+_MOST = ("TooManyReplicas", "the desired replica count is more than the maximum replica count")
+_LEAST = ("TooFewReplicas", "the desired replica count is less than the minimum replica count")
+_WITHIN = ("DesiredWithinRange", "the desired count is within the acceptable range")
+_HIGHEST = "recent recommendations were higher than current one, applying the highest recent recommendation"
+_LOWEST = "recent recommendations were lower than current one, applying the lowest recent recommendation"
+_READY = ("ReadyForNewScale", "recommended size matches current size")
 
 
 @dataclass(slots=True)
@@ -33,6 +42,11 @@ class History:
 
     recommended: list[tuple[float, int]] = field(default_factory=list)
     changed: list[tuple[float, int]] = field(default_factory=list)
+
+    def begin(self, moment: float, replicas: int) -> None:
+        """Take what the target has as the first recommendation: a controller that has just started knows no other."""
+        if not self.recommended:
+            self.recommended.append((moment, replicas))
 
     def forget_before(self, moment: float) -> None:
         """Drop what no window reaches any more."""
@@ -48,39 +62,75 @@ class Bounded:
     conditions: tuple[tuple[str, str, str, str], ...]
 
 
-def rules_of(spec: Object) -> tuple[Object, Object]:
-    """Return the rules upwards and downwards."""
+def rules_of(spec: Object, stabilization: float) -> tuple[Object, Object]:
+    """Return the rules upwards and downwards; `stabilization` is the window downwards of those that set none."""
     behavior = spec.get("behavior") or {}
-    return {**UP, **_given(behavior.get("scaleUp"))}, {**DOWN, **_given(behavior.get("scaleDown"))}
+    down = {**DOWN, "stabilizationWindowSeconds": stabilization}
+    return {**UP, **_given(behavior.get("scaleUp"))}, {**down, **_given(behavior.get("scaleDown"))}
 
 
 def _given(rules: Object | None) -> Object:
     return {key: value for key, value in (rules or {}).items() if value is not None}
 
 
-def bound(spec: Object, current: int, desired: int, history: History, now: float) -> Bounded:
-    """Return what becomes of a recommendation; it is noted in the history first by the caller."""
-    up, down = rules_of(spec)
-    steady = _stabilized(current, desired, history.recommended, (up, down), now)
-    if steady != desired:
-        able = ("ScaleDownStabilized", "recent recommendations were higher than current one, applying the highest")
-        if steady < desired:
-            able = ("ScaleUpStabilized", "recent recommendations were lower than current one, applying the lowest")
-        able = (able[0], f"{able[1]} recent recommendation")
+def bound(
+    spec: Object, current: int, desired: int, history: History, now: float, stabilization: float = 300.0
+) -> Bounded:
+    """Return what becomes of a recommendation, and note it in the history.
+
+    Args:
+        spec: the autoscaler's.
+        current: the replicas that the target is to have.
+        desired: what its metrics ask for.
+        history: what was recommended and done lately.
+        now: monotonic seconds.
+        stabilization: for how many seconds fewer replicas must have been recommended, unless the spec says.
+    """
+    if spec.get("behavior") is None:
+        steady, able = _stabilized_downwards(desired, history, now - stabilization)
+        replicas, limited = _within_bounds(spec, current, steady)
     else:
-        able = ("ReadyForNewScale", "recommended size matches current size")
-    replicas, limited = _rated(spec, current, steady, history.changed, (up, down), now)
-    status = "False" if limited[0] == "DesiredWithinRange" else "True"
+        up, down = rules_of(spec, stabilization)
+        steady, able = _stabilized(current, desired, history, (up, down), now)
+        replicas, limited = _rated(spec, current, steady, history.changed, (up, down), now)
+    history.recommended.append((now, desired))
+    status = "False" if replicas == steady else "True"
     return Bounded(replicas, (("AbleToScale", "True", *able), ("ScalingLimited", status, *limited)))
 
 
+def _stabilized_downwards(desired: int, history: History, since: float) -> tuple[int, tuple[str, str]]:
+    """Return the highest recommendation of late: without a behavior only going down has a window."""
+    highest = max([desired, *(count for moment, count in history.recommended if moment >= since)])
+    return highest, _READY if highest == desired else ("ScaleDownStabilized", _HIGHEST)
+
+
+def _within_bounds(spec: Object, current: int, desired: int) -> tuple[int, tuple[str, str]]:
+    """Return the replicas between the bounds of the spec, and no more than twice as many as there are, or four."""
+    least, most = _bounds(spec)
+    fastest = max(2 * current, 4)
+    if desired < least:
+        return least, _LEAST
+    if desired > min(fastest, most):
+        return (fastest, _RATE_UP) if fastest < most else (most, _MOST)
+    return desired, _WITHIN
+
+
+def _bounds(spec: Object) -> tuple[int, int]:
+    least = spec.get("minReplicas")
+    return 1 if least is None else least, spec["maxReplicas"]
+
+
 def _stabilized(
-    current: int, desired: int, recommended: Sequence[tuple[float, int]], rules: tuple[Object, Object], now: float
-) -> int:
+    current: int, desired: int, history: History, rules: tuple[Object, Object], now: float
+) -> tuple[int, tuple[str, str]]:
+    """Return what is nearest to the present replicas of all that was recommended in the windows up and down."""
     up, down = (rule["stabilizationWindowSeconds"] for rule in rules)
-    lowest = min([desired, *(count for moment, count in recommended if moment > now - up)])
-    highest = max([desired, *(count for moment, count in recommended if moment > now - down)])
-    return min(max(current, lowest), highest)
+    lowest = min([desired, *(count for moment, count in history.recommended if moment > now - up)])
+    highest = max([desired, *(count for moment, count in history.recommended if moment > now - down)])
+    steady = min(max(current, lowest), highest)
+    if steady == desired:
+        return steady, _READY
+    return steady, ("ScaleUpStabilized", _LOWEST) if desired >= current else ("ScaleDownStabilized", _HIGHEST)
 
 
 def _rated(
@@ -91,24 +141,17 @@ def _rated(
     rules: tuple[Object, Object],
     now: float,
 ) -> tuple[int, tuple[str, str]]:
-    least, most = spec.get("minReplicas") or 1, spec["maxReplicas"]
+    """Return the replicas that the policies and the bounds of the spec allow."""
+    least, most = _bounds(spec)
     if desired > current:
-        allowed = max(current, _up_limit(current, rules[0], changed, now))
-        if desired > min(allowed, most):
-            if allowed < most:
-                return allowed, (
-                    "ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate",
-                )  # fmt: skip
-            return most, ("TooManyReplicas", "the desired replica count is more than the maximum replica count")
+        fastest = max(current, _up_limit(current, rules[0], changed, now))
+        if desired > min(fastest, most):
+            return (fastest, _RATE_UP) if fastest < most else (most, _MOST)
     elif desired < current:
-        allowed = min(current, _down_limit(current, rules[1], changed, now))
-        if desired < max(allowed, least):
-            if allowed > least:
-                return allowed, (
-                    "ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate",
-                )  # fmt: skip
-            return least, ("TooFewReplicas", "the desired replica count is less than the minimum replica count")
-    return desired, ("DesiredWithinRange", "the desired count is within the acceptable range")
+        fastest = min(current, _down_limit(current, rules[1], changed, now))
+        if desired < max(fastest, least):
+            return (fastest, _RATE_DOWN) if fastest > least else (least, _LEAST)
+    return desired, _WITHIN
 
 
 def _start(current: int, changed: Sequence[tuple[float, int]], since: float) -> int:
