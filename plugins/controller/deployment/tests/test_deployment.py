@@ -2,8 +2,10 @@
 
 import pytest
 from hyperkube_controller.deployment import Deployment
+from hyperkube_controller.deployment.decision import _history
 
 from hyperkube.kinds.resources import DEPLOYMENTS, EVENTS, PODS, REPLICA_SETS
+from hyperkube.machinery.errors import Forbidden
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -333,3 +335,70 @@ def test_a_paused_deployment_goes_back_when_it_goes_on():
 
     assert before == "v2"
     assert world.read()["spec"]["template"]["spec"]["containers"][0]["image"] == "v1"
+
+
+def told(world):
+    world.plugins[0]._recorder.flush()
+    return {event["reason"]: event["message"] for event in world.client.objects(EVENTS)}
+
+
+def test_a_refused_replica_set_is_told():
+    rig = ControllerRig(Deployment)
+    rig.client.fail_next("create", "replicasets", Forbidden("exceeded quota"))
+    rig.client.seed(DEPLOYMENTS, deployment())
+    rig.informers.refresh()
+
+    rig.controllers[0].drain()
+
+    (condition,) = rig.client.get(DEPLOYMENTS, "web", "d")["status"]["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == (
+        "Progressing",
+        "False",
+        "ReplicaSetCreateError",
+    )
+    assert condition["message"].startswith('Failed to create new replica set "web-')
+    assert condition["message"].endswith('": exceeded quota')
+    assert told(rig)["ReplicaSetCreateError"] == condition["message"]
+    rig.advance(1)
+    assert len(rig.client.objects(REPLICA_SETS)) == 1
+
+
+def test_terminating_pods_are_counted_when_all_replica_sets_do():
+    world = World()
+    world.run_pods()
+    assert "terminatingReplicas" not in world.read()["status"]
+
+    (rs,) = world.client.objects(REPLICA_SETS)
+    world.client.update(
+        REPLICA_SETS, {**rs, "status": {**rs["status"], "terminatingReplicas": 2}}, "d", subresource="status"
+    )
+    world.settle()
+
+    assert world.read()["status"]["terminatingReplicas"] == 2
+
+
+def test_without_a_deadline_progress_is_not_told():
+    world = World()
+    world.run_pods()
+    assert world.condition("Progressing") is not None
+
+    world.set(progressDeadlineSeconds=2**31 - 1)
+
+    assert world.condition("Progressing") is None
+
+
+def test_a_deployment_that_selects_all_pods_does_nothing_but_tell():
+    world = World(selector={})
+
+    assert world.client.objects(REPLICA_SETS) == []
+    assert told(world)["SelectingAll"] == "This deployment is selecting all pods. A non-empty selector is required."
+    assert world.read()["status"] == {"observedGeneration": 1}
+
+
+def test_the_history_of_revisions_keeps_within_its_bounds():
+    revisions = [str(number) for number in range(1000, 1600)]
+
+    assert _history(["1", "2"]) == "1,2"
+    kept = _history(revisions)
+    assert len(kept) == 1999
+    assert kept.endswith(",1599")

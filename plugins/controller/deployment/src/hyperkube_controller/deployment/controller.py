@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hyperkube_controller.deployment.decision import decide
 from hyperkube_controller.deployment.facts import HASH_LABEL, Observed
+from hyperkube_controller.deployment.status import CREATE_ERROR, with_create_error
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 
 from hyperkube.client.actions import Action, Create, perform
 from hyperkube.client.events import EventRecorder
-from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.client.reconcile import ReconcileLoop, namespace_is_going
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS, REPLICA_SETS
 from hyperkube.kinds.workloads import label_selector_of
-from hyperkube.machinery.errors import AlreadyExists
+from hyperkube.machinery.errors import AlreadyExists, ApiError
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
+    metadata,
     name_of,
     namespace_of,
     split_key,
     uid_of,
 )
 from hyperkube.plugin import Plugin
+
+TERMINATING_REPLICAS = "DeploymentReplicaSetTerminatingReplicas"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,26 +83,50 @@ class Deployment(Plugin):
         if selector.is_empty:
             text = "This deployment is selecting all pods. A non-empty selector is required."
             self._recorder.event(deployment, "Warning", "SelectingAll", text)
+            self._observe_generation(deployment)
             return None
         manager = ControllerRefManager(self.client, deployment, DEPLOYMENTS, "Deployment", selector)
         owned = manager.claim(REPLICA_SETS, candidates(self._replica_sets, deployment))
-        observed = Observed(deployment, owned, old_pods_left=False, now=self.context.clock.now())
+        shows_terminating = self.context.gates.get(TERMINATING_REPLICAS, True)
+        now = self.context.clock.now()
+        observed = Observed(deployment, owned, old_pods_left=False, now=now, shows_terminating=shows_terminating)
         if not observed.is_rolling:
-            left = any(self._has_pods(rs) for rs in observed.old)
-            observed = Observed(deployment, owned, old_pods_left=left, now=observed.now)
-        return self._act(deployment, decide(observed))
+            observed = replace(observed, old_pods_left=any(self._has_pods(rs) for rs in observed.old))
+        return self._act(observed, decide(observed))
+
+    def _observe_generation(self, deployment: Object) -> None:
+        """Show that the present spec was seen, though nothing is done about it."""
+        status, generation = deployment.get("status") or {}, metadata(deployment).get("generation", 0)
+        if status.get("observedGeneration", 0) < generation:
+            self._write_status(deployment, {**status, "observedGeneration": generation})
+
+    def _write_status(self, deployment: Object, status: Object) -> None:
+        changed = {**deployment, "status": status}
+        self.client.update(DEPLOYMENTS, changed, namespace_of(deployment), subresource="status")
 
     def _has_pods(self, rs: Object) -> bool:
         key = f"{namespace_of(rs)}/{uid_of(rs)}"
         return any(not is_terminal(pod) for pod in self._pods.by_index("controller", key))
 
-    def _act(self, deployment: Object, actions: list[Action]) -> float | None:
-        try:
-            return perform(self.client, self._recorder, actions)
-        except AlreadyExists:
-            made = next(action.object for action in actions if isinstance(action, Create))
-            self._resolve_collision(deployment, made)
-            return None
+    def _act(self, observed: Observed, actions: list[Action]) -> float | None:
+        made = next((action.object for action in actions if isinstance(action, Create)), None)
+        if made is not None:
+            try:
+                self.client.create(REPLICA_SETS, made, namespace_of(made))
+            except AlreadyExists:
+                self._resolve_collision(observed.deployment, made)
+                return None
+            except ApiError as error:
+                if not namespace_is_going(error):
+                    self._tell_create_error(observed, made, error)
+                raise
+        return perform(self.client, self._recorder, [each for each in actions if not isinstance(each, Create)])
+
+    def _tell_create_error(self, observed: Observed, made: Object, error: ApiError) -> None:
+        status, text = with_create_error(observed, made, error)
+        if status != (observed.deployment.get("status") or {}):
+            self._write_status(observed.deployment, status)
+        self._recorder.event(observed.deployment, "Warning", CREATE_ERROR, text)
 
     def _resolve_collision(self, deployment: Object, made: Object) -> None:
         """Count a collision when the name belongs to another template; our own replica set is on its way to the cache.
@@ -114,5 +142,4 @@ class Deployment(Plugin):
         if ours and workloads.same_template(taken["spec"]["template"], wanted, ignored_label=HASH_LABEL):
             raise AlreadyExists.about(REPLICA_SETS.group_resource, name_of(made))
         status = deployment.get("status") or {}
-        counted = {**status, "collisionCount": status.get("collisionCount", 0) + 1}
-        self.client.update(DEPLOYMENTS, {**deployment, "status": counted}, namespace, subresource="status")
+        self._write_status(deployment, {**status, "collisionCount": status.get("collisionCount", 0) + 1})

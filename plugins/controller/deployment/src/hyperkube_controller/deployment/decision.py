@@ -39,6 +39,10 @@ from hyperkube.machinery.objects import (
     namespace_of,
 )
 
+NAME_MAX = 253
+REVISION_HISTORY_CHARS = 2000
+NO_HISTORY_LIMIT = 2**31 - 1
+
 
 def decide(observed: Observed) -> list[Action]:
     """Return the next step; an empty list when the deployment is as wanted and says so."""
@@ -123,7 +127,7 @@ def new_replica_set(observed: Observed) -> Object:
         "kind": "ReplicaSet",
         "apiVersion": "apps/v1",
         "metadata": {
-            "name": f"{name_of(deployment)}-{digest}",
+            "name": f"{name_of(deployment)[: NAME_MAX - len(digest) - 1]}-{digest}",
             "namespace": namespace_of(deployment),
             "labels": labels,
             "annotations": _annotations(observed, {}, _next_revision(observed.old)),
@@ -147,8 +151,15 @@ def _annotations(observed: Observed, present: dict[str, str], revision: int) -> 
         wanted[REVISION] = str(revision)
         if before:
             history = [part for part in present.get(REVISION_HISTORY, "").split(",") if part]
-            wanted[REVISION_HISTORY] = ",".join([*history, before])
+            wanted[REVISION_HISTORY] = _history([*history, before])
     return wanted
+
+
+def _history(revisions: list[str]) -> str:
+    """Return the latest of the revisions that fit into the annotation."""
+    while len(text := ",".join(revisions)) > REVISION_HISTORY_CHARS:
+        revisions = revisions[1:]
+    return text
 
 
 def _renumber(observed: Observed, new: Object) -> list[Action]:
@@ -175,6 +186,8 @@ def _numbered(observed: Observed, made: Object | None) -> dict[str, str]:
 def _clean_up(observed: Observed) -> list[Action]:
     """Return the deletion of empty old replica sets beyond ``revisionHistoryLimit``, the oldest revisions first."""
     limit = observed.spec.get("revisionHistoryLimit", 10)
+    if limit == NO_HISTORY_LIMIT:
+        return []
     old = [rs for rs in observed.old if not is_being_deleted(rs)]
     excess = len(old) - limit
     if excess <= 0:

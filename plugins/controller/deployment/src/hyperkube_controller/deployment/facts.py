@@ -34,12 +34,14 @@ class Observed:
         replica_sets: those it controls, in any order.
         old_pods_left: whether pods of other templates are still there (asked for by Recreate only).
         now: the time.
+        shows_terminating: whether the status has ``terminatingReplicas``.
     """
 
     deployment: Object
     replica_sets: Sequence[Object]
     old_pods_left: bool
     now: datetime
+    shows_terminating: bool = True
 
     @property
     def spec(self) -> Object:

@@ -16,6 +16,7 @@ from hyperkube.machinery.times import format_time, parse_time
 
 NEW_AVAILABLE = "NewReplicaSetAvailable"
 TIMED_OUT = "ProgressDeadlineExceeded"
+CREATE_ERROR = "ReplicaSetCreateError"
 
 
 def _set(conditions: list[Object], kind: str, status: str, reason: str, message: str, now: datetime) -> list[Object]:
@@ -49,8 +50,19 @@ def counts(observed: Observed, new: Object | None) -> Object:
         "availableReplicas": available or None,
         "unavailableReplicas": max(0, sum((rs.get("spec") or {}).get("replicas", 1) for rs in everything) - available)
         or None,
+        "terminatingReplicas": _terminating(observed),
         "collisionCount": old.get("collisionCount"),
     }
+
+
+def _terminating(observed: Observed) -> int | None:
+    """Return how many pods are being deleted; None while a replica set does not say, or where that is not shown."""
+    if not observed.shows_terminating:
+        return None
+    statuses = [rs.get("status") or {} for rs in observed.replica_sets]
+    if any("terminatingReplicas" not in status for status in statuses):
+        return None
+    return sum(int(status["terminatingReplicas"]) for status in statuses)
 
 
 def status_of(observed: Observed, *, made: Object | None = None, frozen: bool = False) -> Object:
@@ -77,6 +89,8 @@ def status_of(observed: Observed, *, made: Object | None = None, frozen: bool = 
             conditions = _set(conditions, "Progressing", "True", "FoundNewReplicaSet", message, now)
         if not frozen and made is None:
             conditions = _progress(observed, new, status, conditions)
+    elif not frozen:
+        conditions = without_condition(conditions, "Progressing")
     conditions = _failure(observed, new, conditions, now)
     return {**status, "conditions": conditions}
 
@@ -150,6 +164,16 @@ def _progress(observed: Observed, new: Object | None, status: Object, conditions
     if due is not None and now > due:
         return _set(conditions, "Progressing", "False", TIMED_OUT, f"{about} has timed out progressing.", now)
     return conditions
+
+
+def with_create_error(observed: Observed, made: Object, error: Exception) -> tuple[Object, str]:
+    """Return the status after the creation of a replica set has failed, and the text that tells of it."""
+    status: Object = dict(observed.deployment.get("status") or {})
+    text = f'Failed to create new replica set "{name_of(made)}": {error}'
+    if observed.deadline is not None:
+        conditions = list(status.get("conditions") or [])
+        status["conditions"] = _set(conditions, "Progressing", "False", CREATE_ERROR, text, observed.now)
+    return status, text
 
 
 def _failure(observed: Observed, new: Object | None, conditions: list[Object], now: datetime) -> list[Object]:
