@@ -126,6 +126,36 @@ def test_a_backend_is_a_service_and_its_port():
     assert spec.from_storage(stored)["spec"] == {"backend": {"serviceName": "web", "servicePort": "http"}}
 
 
+def test_a_jobs_selector_was_its_authors_unless_it_said_otherwise():
+    spec = spec_of("jobs.v1beta1.extensions")
+
+    assert spec.to_storage({"spec": {"parallelism": 1}})["spec"] == {"parallelism": 1, "manualSelector": True}
+    assert spec.to_storage({"spec": {"autoSelector": True}})["spec"] == {}
+    assert spec.from_storage({"spec": {}})["spec"] == {"autoSelector": True}
+    assert spec.from_storage({"spec": {"manualSelector": True}})["spec"] == {}
+
+
+def test_a_job_without_a_selector_has_the_labels_of_its_template():
+    obj = defaulted("jobs.v1beta1.extensions")
+
+    assert obj["spec"]["selector"] == {"matchLabels": {"app": "a"}}
+    assert obj["metadata"]["labels"] == {"app": "a"}
+    assert (obj["spec"]["completions"], obj["spec"]["parallelism"]) == (1, 1)
+
+
+def test_an_autoscaler_had_one_percentage_and_a_reference_with_a_subresource():
+    spec = spec_of("horizontalpodautoscalers.v1beta1.extensions")
+    reference = {"kind": "Deployment", "name": "web", "apiVersion": "extensions/v1beta1"}
+    old = {"scaleRef": {**reference, "subresource": "scale"}, "maxReplicas": 5, "minReplicas": 1}
+
+    stored = spec.to_storage({"metadata": {}, "spec": {**old, "cpuUtilization": {"targetPercentage": 70}}})
+
+    assert stored["spec"]["scaleTargetRef"] == reference
+    target = {"type": "Utilization", "averageUtilization": 70}
+    assert stored["spec"]["metrics"] == [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    assert spec.from_storage(stored)["spec"] == {**old, "cpuUtilization": {"targetPercentage": 70}}
+
+
 class TestLegacyAppsApi(LegacyApiContract):
     plugin = LegacyAppsApi
     module = "hyperkube_api.apps.v1"
@@ -145,8 +175,12 @@ class TestLegacyBatchApi(LegacyApiContract):
 class TestExtensionsApi(LegacyApiContract):
     plugin = ExtensionsApi
     module = "hyperkube_api.apps.v1"
-    modules = dict.fromkeys(("Ingress", "NetworkPolicy"), "hyperkube_api.networking.v1")
-    tidied = frozenset({"DaemonSet", "Ingress"})
+    modules = {  # noqa: RUF012 -- as the contract declares it
+        **dict.fromkeys(("Ingress", "NetworkPolicy"), "hyperkube_api.networking.v1"),
+        "HorizontalPodAutoscaler": "hyperkube_api.autoscaling.v2",
+        "Job": "hyperkube_api.batch.v1",
+    }
+    tidied = frozenset({"DaemonSet", "HorizontalPodAutoscaler", "Ingress"})
 
 
 class TestLegacyNetworkingApi(LegacyApiContract):

@@ -1,5 +1,7 @@
 """A whole server with an audit log, over a memory store."""
 
+import json
+
 import orjson
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
@@ -7,7 +9,7 @@ from hyperkube_lib.serving.exchange import HttpRequest, StreamResponse
 
 from hyperkube.kinds.resources import CONFIG_MAPS, SECRETS
 from hyperkube.machinery.errors import NotFound, UsageError
-from hyperkube.machinery.users import AUTHENTICATED_GROUP, LOOPBACK, UserInfo
+from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 from hyperkube.storage.memory import MemoryStore
 
 pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
@@ -222,10 +224,16 @@ def test_wrong_flags_are_refused_at_start(audited, options, message):
         audited({"level": "Metadata"}, **options)
 
 
-def test_without_a_policy_only_the_first_form_is_written(audited, tmp_path):
-    audited({"level": "Metadata"}, **{"audit-policy-file": ""}).client(LOOPBACK).list(CONFIG_MAPS)
-    assert not (tmp_path / "audit.log").exists()
+def test_without_a_policy_every_request_is_written_without_its_body(audited, tmp_path):
+    server = audited({"level": "None"}, **{"audit-policy-file": ""})
+    http(server, "GET", MAPS)
 
+    lines = [json.loads(line) for line in (tmp_path / "audit.log").read_text().splitlines()]
+    assert {"Metadata"} == {line["level"] for line in lines}
+    assert MAPS in {line["requestURI"] for line in lines}
+
+
+def test_without_a_policy_the_first_form_is_written_too(audited, tmp_path):
     server = audited({"level": "Metadata"}, **{"audit-policy-file": "", "audit-log-format": "legacy"})
     http(server, "GET", MAPS)
 

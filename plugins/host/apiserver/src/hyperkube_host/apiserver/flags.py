@@ -83,7 +83,7 @@ FLAGS = (
         Flag("etcd-compaction-interval", DURATION, "5m0s", "how often history is compacted"),
         Flag("storage-media-type", STRING, "application/json", "encoding of stored objects"),
         Flag("default-watch-cache-size", INT, 100, "events kept per resource"),
-        Flag("watch-cache-sizes", LIST, "", "resource#size, comma-separated"),
+        Flag("watch-cache-sizes", LIST, "", "resource#size, …: so many events are kept, and no more"),
         Flag("watch-cache", BOOL, True, "serve reads and watches from memory"),
         Flag("etcd-config", STRING, "", "JSON file of the etcd client of old, in place of --etcd-servers"),
         Flag("etcd-quorum-read", BOOL, True, "read linearizably; false is refused"),
@@ -247,8 +247,10 @@ FLAGS = (
         "Features",
         Flag("enable-logs-handler", BOOL, False, "serve the files of /var/log under /logs/"),
         Flag("enable-garbage-collector", BOOL, True, "deletions may wait for the garbage collector"),
+        Flag(
+            "enable-swagger-ui", BOOL, False, "serve /swagger-ui/, /swagger.json, /swaggerapi/ and /ui, as until 1.13"
+        ),
         *unbuilt(
-            Flag("enable-swagger-ui", BOOL, False, "no effect: the page left Kubernetes in 1.14; see /openapi/v3"),
             Flag("egress-selector-config-file", STRING, "", "no effect: connections leave the server directly"),
             Flag("tracing-config-file", STRING, "", "no effect: nothing is traced"),
             Flag("peer-advertise-ip", STRING, "", "no effect: requests are not passed on to peers"),

@@ -199,8 +199,10 @@ class AggregationOptions(Record):
 class FeatureOptions(Record):
     """What can be switched off, and how patient probes are; times in seconds."""
 
+    compat: str
     enable_garbage_collector: bool
     enable_logs_handler: bool
+    enable_swagger_ui: bool
     livez_grace_period: float
     profiling: bool
     runtime_config: Mapping[str, str]

@@ -22,11 +22,13 @@ class HistoryLimits(NamedTuple):
         events: this many are kept however old they are.
         seconds: younger ones are kept as well,
         size: as long as the old bodies they hold are less than this many bytes.
+        is_all: whether no more than `events` are taken from the store's own history.
     """
 
     events: int = 100
     seconds: float = 75.0
     size: int = 8 * 1024 * 1024
+    is_all: bool = False
 
 
 class EventHistory:
@@ -56,22 +58,29 @@ class EventHistory:
         self._events.append((now, event))
         self._size += _weight(event)
         limits, events = self._limits, self._events
-        while len(events) > limits.events and (self._size > limits.size or events[0][0] < now - limits.seconds):
+        while len(events) > limits.events and (self._size > limits.size or events[0][0] <= now - limits.seconds):
             _, old = events.popleft()
             self._size -= _weight(old)
             # The change itself is gone: complete is what comes after it.
             self.complete_from = old.revision
 
-    def prepend(self, events: Sequence[CacheEvent], complete_from: int, until: int) -> None:
-        """Remember events from before the history's start, `until`; without effect if that has moved meanwhile."""
+    def prepend(self, events: Sequence[CacheEvent], complete_from: int, until: int) -> bool:
+        """Remember events from before the history's start, `until`, unless they are too many.
+
+        Returns:
+            False if the start has moved meanwhile: then nothing happened, and they must be read again.
+        """
         # The store was asked without the lock: meanwhile the limits may have dropped events, or another watch may have
         # prepended its own. In both cases these would leave a gap, or be there twice.
         if until != self.complete_from:
-            return
+            return False
+        if self._limits.is_all and len(self._events) + len(events) > self._limits.events:
+            return True
         now = self._events[0][0] if self._events else 0.0
         self._events.extendleft((now, event) for event in reversed(events))
         self._size += sum(map(_weight, events))
         self.complete_from = complete_from
+        return True
 
     def after(self, revision: int) -> list[CacheEvent]:
         """Return the events after `revision`, oldest first; `revision` is at least `complete_from`."""

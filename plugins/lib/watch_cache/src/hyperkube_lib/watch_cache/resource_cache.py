@@ -382,7 +382,8 @@ class ResourceCache:
             events = self._source.read_changes(self.prefix, prefix_end(self.prefix), revision, complete_from)
             past = [record for event in events if (record := self._decoder.event(event)) is not None]
             with self._lock:
-                self._history.prepend(past, revision, complete_from)
+                if self._history.prepend(past, revision, complete_from):
+                    return
 
     def _forget_watch(self, watch: CacheWatch) -> None:
         with self._lock:

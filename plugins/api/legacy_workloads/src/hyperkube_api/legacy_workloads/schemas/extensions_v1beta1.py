@@ -3,7 +3,9 @@
 # ruff: noqa: N815 -- members bear Kubernetes' own names, and a declaration is one table row
 
 from hyperkube_api.apps import v1 as apps
-from hyperkube_api.legacy_workloads.schemas import ingresses, scales
+from hyperkube_api.autoscaling import v1 as autoscaling
+from hyperkube_api.batch import v1 as batch
+from hyperkube_api.legacy_workloads.schemas import ingresses, jobs, scales
 from hyperkube_api.meta.schema_aliases import alias, list_alias
 from hyperkube_api.networking import v1 as networking
 
@@ -18,6 +20,10 @@ PACKAGE = Package(
 )
 
 Scale = alias(scales.Scale, __name__)
+HorizontalPodAutoscaler = alias(jobs.HorizontalPodAutoscaler, __name__)
+HorizontalPodAutoscalerList = list_alias(autoscaling.HorizontalPodAutoscalerList, __name__)
+Job = alias(jobs.Job, __name__)
+JobList = list_alias(batch.JobList, __name__)
 Ingress = alias(ingresses.Ingress, __name__)
 IngressList = list_alias(networking.IngressList, __name__)
 NetworkPolicy = alias(networking.NetworkPolicy, __name__)

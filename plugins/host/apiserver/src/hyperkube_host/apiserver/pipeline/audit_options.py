@@ -56,8 +56,8 @@ def auditor_of(options: AuditOptions, clock: Clock, logger: logging.Logger) -> A
     from hyperkube_lib.webhooks.review import ReviewClient
 
     policy = Policy.from_file(options.audit_policy_file) if options.audit_policy_file else None
-    if policy is None and options.audit_log_path and line_format == "legacy":
-        policy = EVERYTHING  # that form is older than policies
+    if policy is None and options.audit_log_path:
+        policy = EVERYTHING  # as in the releases before there were policies
     if not (options.audit_log_path or options.audit_webhook_config_file):
         return None
     if policy is None:

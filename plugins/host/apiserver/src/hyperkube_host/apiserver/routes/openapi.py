@@ -69,6 +69,10 @@ class OpenApiPages:
         paths |= orjson.loads(self._documents.index())["paths"]
         return orjson.dumps({"paths": dict(sorted(paths.items()))})
 
+    def swagger(self) -> bytes:
+        """Return the document of version 2 as JSON."""
+        return self._of_version_2().body
+
     def _of_version_2(self) -> Document:
         """Return the document of version 2, with what other servers add to it."""
         local = self._documents.v2()

@@ -10,7 +10,7 @@ Source: kubernetes apiserver ``pkg/server/mux/pathrecorder.go``, ``pkg/server/ha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.apiserver.health.health import Health, text
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -23,6 +23,9 @@ from hyperkube_lib.serving.exchange import Answer, Response
 
 from hyperkube.machinery import release
 from hyperkube.machinery.objects import Object
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.routes.swagger import SwaggerPages
 
 VERSION: Object = {
     "major": str(release.MAJOR),
@@ -52,6 +55,7 @@ class Paths:
         unlisted: the same, for paths that the index does not show.
         logs: answers ``/logs`` and all below it.
         lists_logs: whether the index shows it: Kubernetes has it only when told to.
+        swagger: answers the pages about the API of the 1.x line.
     """
 
     def __init__(
@@ -65,7 +69,9 @@ class Paths:
         logs: MachineLogs | None = None,
         *,
         lists_logs: bool = True,
+        swagger: SwaggerPages | None = None,
     ) -> None:
+        self._swagger = swagger
         self._logs = logs
         self._lists_logs = lists_logs
         self._unlisted = dict(unlisted or {})
@@ -93,6 +99,8 @@ class Paths:
         found: Answer | None = self._health.answer(request) or self._discovery.answer(request)
         if found is None and path.startswith("/openapi/"):
             found = self._openapi.answer(request)
+        if found is None and self._swagger is not None:
+            found = self._swagger.answer(request)
         if found is None and self._logs is not None:
             found = self._logs.answer(request)
         return found if found is not None else self.missing(request)
@@ -117,6 +125,8 @@ class Paths:
         found = {*self._pages, *self._services, *self._discovery.paths(), *self._health.paths(), *self._openapi.paths()}
         if self._logs is not None and self._lists_logs:
             found.add(ROOT)
+        if self._swagger is not None:
+            found.update(self._swagger.paths())
         return sorted(found)
 
     def _index(self, request: ApiRequest) -> Answer:

@@ -74,9 +74,17 @@ def root_paths(server: Sources) -> Paths:
     openapi = OpenApiPages(server.registry, release.SHORT, server.descriptions, server.described)
     logs = MachineLogs() if options.features.enable_logs_handler else None
     asked = "enable-logs-handler" in options.given
+    features = options.features
+    swagger = None
+    if features.compat or features.enable_swagger_ui:
+        from hyperkube_host.apiserver.routes.swagger import SwaggerPages
+
+        swagger = SwaggerPages(openapi.swagger, user_interface=features.enable_swagger_ui)
     services: dict[str, Page] = {CONFIGURATION: openid.configuration, KEYS: openid.keys}
     unlisted = _unlisted(server)
-    return promised.keep(Paths(discovery, server.health, openapi, pages, services, unlisted, logs, lists_logs=asked))
+    return promised.keep(
+        Paths(discovery, server.health, openapi, pages, services, unlisted, logs, lists_logs=asked, swagger=swagger)
+    )
 
 
 def _zpage(zpages: Zpages, request: ApiRequest) -> Answer:

@@ -157,7 +157,7 @@ class HistorySizes:
             resource, _, size = entry.partition("#")
             if not resource or not size.isdigit():
                 raise UsageError(f"invalid value of --watch-cache-sizes: {entry!r} (resource[.group]#size)")
-            self._single[resource] = HistoryLimits(events=int(size))
+            self._single[resource] = HistoryLimits(events=int(size), seconds=0.0, is_all=True)
 
     def of(self, resource: GroupResource | None) -> HistoryLimits:
         """Return the limits of a resource."""
