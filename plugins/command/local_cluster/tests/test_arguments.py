@@ -1,8 +1,13 @@
 """What `up` asks of each server can be read by that server."""
 
+import os
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 from hyperkube_command.local_cluster.arguments import ClusterOptions, arguments, simulated_node_arguments
 from hyperkube_command.local_cluster.in_process import parsed
+from hyperkube_command.local_cluster.privileged_ports import kubernetes_service_port, may_bind
 from hyperkube_host.controller_manager import command as controller_manager
 from hyperkube_host.kubelet import command as kubelet
 from hyperkube_lib.local_cluster.layout import Layout
@@ -53,3 +58,35 @@ def test_the_api_server_is_told_what_no_controller_acts_on(cluster):
     cluster.extra["controller-manager"] = ("--controllers=*,-deployment",)
 
     assert "deployments.apps" in parsed(cluster)["apiserver"]["unattended-resources"]
+
+
+@pytest.mark.parametrize(
+    ("bind_address", "is_privileged", "expected"),
+    [
+        pytest.param("127.0.0.1", True, 443, id="root"),
+        pytest.param("127.0.0.1", False, 7443, id="user"),
+        pytest.param("0.0.0.0", True, 443, id="root-everywhere"),
+        pytest.param("0.0.0.0", False, 10443, id="user-everywhere"),
+    ],
+)
+def test_the_service_kubernetes_has_a_port_that_may_be_bound(cluster, bind_address, is_privileged, expected):
+    options = replace(cluster, bind_address=bind_address)
+
+    port = kubernetes_service_port(options, is_privileged=is_privileged)
+
+    assert port == expected
+    told = parsed(replace(options, kubernetes_service_port=port))
+    assert told["apiserver"]["kubernetes-service-port"] == expected
+
+
+def test_who_may_bind_ports_below_1024_is_found_by_trying():
+    first = int(Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").read_text())
+
+    assert may_bind("127.0.0.1") is (os.geteuid() == 0 or first <= 443)
+
+
+@pytest.mark.parametrize(
+    ("bind_address", "expected"), [("127.0.0.1", ("127.0.0.1",)), ("0.0.0.0", ()), ("192.0.2.1", ("192.0.2.1",))]
+)
+def test_node_ports_are_open_to_whom_the_api_server_is(cluster, bind_address, expected):
+    assert parsed(replace(cluster, bind_address=bind_address))["proxy"]["nodeport-addresses"] == expected

@@ -352,6 +352,29 @@ def test_the_kubernetes_service_has_the_node_port_it_is_given(other):
     assert [port["nodePort"] for port in service["spec"]["ports"]] == [30123]
 
 
+def test_the_kubernetes_service_has_the_port_of_the_latest_start():
+    store = MemoryStore()
+    found = []
+    for port in (443, 6443, 6443):
+        server = ApiServer(
+            options={"authorization-mode": ["AlwaysAllow"], "kubernetes-service-port": port, "secure-port": 7443},
+            store=store,
+        )
+        server.start()
+        eventually(
+            lambda server=server, port=port: (
+                server.client(LOOPBACK).get(SERVICES, "kubernetes", "default")["spec"]["ports"][0]["port"] == port
+            )
+        )
+        service = server.client(LOOPBACK).get(SERVICES, "kubernetes", "default")
+        found.append((service["spec"]["ports"], service["metadata"]["resourceVersion"]))
+        server.close()
+
+    told = [[{"name": "https", "protocol": "TCP", "port": port, "targetPort": 7443}] for port in (443, 6443, 6443)]
+    assert [ports for ports, _ in found] == told
+    assert found[1][1] == found[2][1], "a start that changes nothing writes nothing"
+
+
 def test_the_external_name_is_told_to_clients(other):
     server = other(external_hostname="api.example.org", advertise_address="10.1.2.3", secure_port=7443)
 

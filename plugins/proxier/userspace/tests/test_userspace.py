@@ -6,7 +6,7 @@ import socket
 import threading
 
 import pytest
-from hyperkube_proxier.userspace import UserspaceProxier
+from hyperkube_proxier.userspace import UserspaceProxier, listeners
 from hyperkube_proxier.userspace.balancer import Balancer
 
 from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName, UnservedPort
@@ -88,3 +88,40 @@ def test_backends_take_turns():
     chosen = {balancer.choose("client") for _ in range(3)}
 
     assert chosen == {("a", 1), ("b", 1), ("c", 1)}
+
+
+@pytest.fixture
+def unprivileged(monkeypatch):
+    """Let no port below 1024 be bound, also by root."""
+
+    def bind(address):
+        if address.port < 1024:
+            raise PermissionError(13, "Permission denied")
+        return listeners_bind(address)
+
+    listeners_bind = listeners._bind
+    monkeypatch.setattr(listeners, "_bind", bind)
+    built = UserspaceProxier(["127.0.0.1"], lambda: 0.0, unprivileged_port_offset=10000)
+    yield built
+    built.close()
+
+
+def test_a_privileged_port_is_served_at_a_higher_one_and_told_once(unprivileged):
+    with socket.create_server(("127.0.0.1", 0)) as backend:
+        name = ServicePortName("default", "web", "http")
+        port = ServicePort(
+            name=name, protocol="TCP", cluster_ips=("127.99.0.1",), port=81,
+            backends=(Backend(*backend.getsockname(), True),),
+        )  # fmt: skip
+
+        first, second = unprivileged.sync({name: port}), unprivileged.sync({name: port})
+        with socket.create_connection(("127.99.0.1", 10081), timeout=5) as client:
+            connected, _ = backend.accept()
+            with connected:
+                connected.sendall(b"web")
+                answer = client.recv(10)
+
+    text = "cannot listen on TCP 127.99.0.1:81 without privilege (ports below 1024 need it)"
+    assert first == [UnservedPort(name, f"{text}: it is served at TCP 127.99.0.1:10081")]
+    assert second == []
+    assert answer == b"web"

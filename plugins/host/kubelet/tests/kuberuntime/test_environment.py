@@ -118,3 +118,13 @@ def test_only_the_pods_namespace_and_the_api_server_count():
     env = build([service("a"), service("b", "other"), service("kubernetes", "default")])
 
     assert {name for name in env if name.endswith("_SERVICE_HOST")} == {"A_SERVICE_HOST", "KUBERNETES_SERVICE_HOST"}
+
+
+def test_ports_that_cannot_be_bound_are_told_as_they_are_served():
+    spec = {"clusterIP": "127.1.128.9", "ports": [{"name": "http", "port": 80}, {"name": "alt", "port": 8080}]}
+
+    found = service_variables([{"metadata": {"name": "web"}, "spec": spec}], 10000)
+
+    assert found["WEB_SERVICE_PORT"] == found["WEB_SERVICE_PORT_HTTP"] == found["WEB_PORT_80_TCP_PORT"] == "10080"
+    assert found["WEB_PORT"] == found["WEB_PORT_80_TCP"] == "tcp://127.1.128.9:10080"
+    assert found["WEB_SERVICE_PORT_ALT"] == found["WEB_PORT_8080_TCP_PORT"] == "8080"

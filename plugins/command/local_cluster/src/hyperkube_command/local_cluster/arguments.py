@@ -21,6 +21,7 @@ class ClusterOptions(Record):
 
     Attributes:
         simulated_nodes: simulated nodes beside the real one.
+        unprivileged_port_offset: what is added to service ports below 1024; 0 where they may be bound.
         addons: what the cluster has beyond its servers, in order.
         extra: server word → further flags, as typed.
     """
@@ -34,6 +35,8 @@ class ClusterOptions(Record):
     runtime: str = "process"
     simulated_nodes: int = 0
     service_range: str = "10.0.0.0/24"
+    kubernetes_service_port: int = 443
+    unprivileged_port_offset: int = 0
     node_port_range: str = "30000-32767"
     verbosity: int = 0
     addons: tuple[str, ...] = ()
@@ -75,6 +78,7 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             "--explain-admission",
             f"--service-cluster-ip-range={cluster.service_range}",
             f"--service-node-port-range={cluster.node_port_range}",
+            f"--kubernetes-service-port={cluster.kubernetes_service_port}",
             f"--kubelet-client-certificate={pki / 'kube-apiserver.crt'}",
             f"--kubelet-client-key={pki / 'kube-apiserver.key'}",
             "--kubelet-preferred-address-types=InternalIP,Hostname",
@@ -104,6 +108,8 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--hostname-override={cluster.node_name}",
             "--healthz-port=0",
             "--metrics-port=0",
+            # Node ports are open to those to whom the API server is.
+            *([] if cluster.bind_address in ANYWHERE else [f"--nodeport-addresses={cluster.bind_address}"]),
             f"--kubeconfig={layout.kubeconfig('kube-proxy')}",
         ],
     }
@@ -147,6 +153,7 @@ def kubelet_arguments(cluster: ClusterOptions) -> list[str]:
         "--healthz-port=0",
         f"--node-ip={cluster.bind_address if cluster.bind_address not in ANYWHERE else '127.0.0.1'}",
         f"--pod-manifest-path={layout.root / 'manifests'}",
+        f"--unprivileged-port-offset={cluster.unprivileged_port_offset}",
         f"--client-ca-file={pki / 'client-ca.crt'}",
         f"--tls-cert-file={pki / 'serving-kubelet.crt'}",
         f"--tls-private-key-file={pki / 'serving-kubelet.key'}",

@@ -30,6 +30,11 @@ class Slice:
         """The range of service addresses."""
         return f"127.{self.number}.128.0/17"
 
+    @property
+    def first_service(self) -> str:
+        """The address of the Service kubernetes."""
+        return f"127.{self.number}.128.1"
+
 
 @contextlib.contextmanager
 def locked_slice(remembered: Path) -> Iterator[Slice]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 from hyperkube_command.local_cluster.arguments import ANYWHERE, ClusterOptions
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
+from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
 from hyperkube_lib.addon_manager import AddonManager
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
@@ -210,9 +211,12 @@ def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
     with locked_slice(layout.root / "slice") as addresses:
         port = _free_port(cluster.bind_address, cluster.kubelet_port)
         kubelet = (f"--pod-cidr={addresses.pods}", *cluster.extra.get("kubelet", ()))
+        is_privileged = may_bind(addresses.first_service)
         complete = cluster.replace(
             kubelet_port=port,
             service_range=cluster.service_range or addresses.services,
+            kubernetes_service_port=kubernetes_service_port(cluster, is_privileged=is_privileged),
+            unprivileged_port_offset=0 if is_privileged else PORT_OFFSET,
             extra={**cluster.extra, "kubelet": kubelet},
         )
         write_credentials(complete)
@@ -277,6 +281,9 @@ def _announce(cluster: ClusterOptions, *, merge: bool) -> None:
     print(f"  server: {cluster.server}    node: {cluster.node_name}    data: {cluster.layout.root}")
     if cluster.runtime == "process":
         print("  pods run as processes of this user: creating a pod equals being this user")
+    if cluster.unprivileged_port_offset:
+        offset = cluster.unprivileged_port_offset
+        print(f"  service ports below 1024 need a privilege: they are served {offset} higher, 80 at {80 + offset}")
     if cluster.bind_address in ANYWHERE:
         print("  listening on every address of this machine")
     if merge:

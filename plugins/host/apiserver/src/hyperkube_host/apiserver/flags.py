@@ -211,6 +211,7 @@ FLAGS = (
             aliases=("service-node-ports",),
         ),
         Flag("kubernetes-service-node-port", INT, 0, "node port of the kubernetes service; 0 for none"),
+        Flag("kubernetes-service-port", INT, 443, "port of the kubernetes service"),
         Flag("apiserver-count", INT, 1, "number of API servers, for the reconciler master-count"),
         Flag("endpoint-reconciler-type", STRING, "lease", "lease, master-count or none"),
     ),

@@ -173,6 +173,7 @@ class ControlPlaneOptions(Record):
     apiserver_count: int
     endpoint_reconciler_type: str
     kubernetes_service_node_port: int
+    kubernetes_service_port: int
     service_cluster_ip_range: str
     service_node_port_range: str
 

@@ -218,7 +218,12 @@ def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods:
 
 def _node_settings(options: PodOptions, runtime: Runtime, node: NodeUpdater, host_ips: tuple[str, ...]) -> NodeSettings:
     resolver = _resolver(options, runtime)
-    return NodeSettings(node_ips=host_ips, allocatable=partial(_allocatable, node), resolver_file=resolver)
+    return NodeSettings(
+        node_ips=host_ips,
+        allocatable=partial(_allocatable, node),
+        resolver_file=resolver,
+        unprivileged_port_offset=options.unprivileged_port_offset,
+    )
 
 
 def _sandbox_dns(options: PodOptions) -> DnsConfig:

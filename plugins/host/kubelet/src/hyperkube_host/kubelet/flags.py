@@ -74,6 +74,12 @@ FLAGS = (
         ),
         Flag("cluster-dns", LIST, "", "DNS servers of pods"),
         Flag("cluster-domain", STRING, "", "DNS domain of the cluster"),
+        Flag(
+            "unprivileged-port-offset",
+            INT,
+            0,
+            "what a proxier that may not bind ports below 1024 adds to them: told to pods in their variables",
+        ),
         Flag("resolv-conf", STRING, "/etc/resolv.conf", "resolver file that pods inherit"),
         Flag("root-dir", STRING, "/var/lib/kubelet", "folder for pods and volumes"),
         Flag("maximum-dead-containers-per-container", INT, 1, "ended containers kept per container"),

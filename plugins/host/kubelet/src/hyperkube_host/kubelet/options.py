@@ -85,6 +85,7 @@ class PodOptions(Record):
     cluster_dns: tuple[str, ...]
     cluster_domain: str
     resolv_conf: Path
+    unprivileged_port_offset: int
     sync_seconds: float
     stop_on_close: bool
     dead_containers_per_container: int
@@ -104,6 +105,7 @@ class PodOptions(Record):
             cluster_dns=values["cluster-dns"],
             cluster_domain=values["cluster-domain"],
             resolv_conf=Path(values["resolv-conf"]),
+            unprivileged_port_offset=values["unprivileged-port-offset"],
             sync_seconds=values["sync-frequency"],
             stop_on_close=values["stop-pods-on-close"],
             dead_containers_per_container=values["maximum-dead-containers-per-container"],

@@ -2,9 +2,9 @@
 
 It listens on each service address itself and relays every connection to one of the backends. That works for an
 ordinary user as far as the addresses are local (all of 127.0.0.0/8 is) and the ports are not privileged; root makes
-other cluster IPs addresses of the node as long as they are served. What cannot be bound is reported, so that the user
-is told the node port instead. Slower than iptables, and the client's address
-is lost on the way; in exchange it runs anywhere.
+other cluster IPs addresses of the node as long as they are served. A port that needs a privilege is served at a
+higher one; what cannot be bound at all is reported, so that the user is told the node port instead. Slower than
+iptables, and the client's address is lost on the way; in exchange it runs anywhere.
 """
 
 from __future__ import annotations
@@ -26,9 +26,12 @@ __all__ = ["Userspace", "UserspaceProxier"]
 class UserspaceProxier:
     """Keeps one listener per address and port; implements `hyperkube.hookspecs.proxier.Proxier`."""
 
-    def __init__(self, node_addresses: Sequence[str], monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self, node_addresses: Sequence[str], monotonic: Callable[[], float], *, unprivileged_port_offset: int = 0
+    ) -> None:
         self._node_addresses = tuple(node_addresses) or ("0.0.0.0",)
         self._monotonic = monotonic
+        self._port_offset = unprivileged_port_offset
         self._balancers: dict[tuple[ServicePortName, bool], Balancer] = {}
         self._listeners: Listeners | None = None
         self._addresses = NodeAddresses()
@@ -53,7 +56,7 @@ class UserspaceProxier:
         if self._listeners is None:
             if not wanted:
                 return unserved
-            self._listeners = Listeners(self._addresses.add)
+            self._listeners = Listeners(self._addresses.add, self._port_offset)
             self._listeners.start()
         failed = self._listeners.converge(wanted)
         self._addresses.keep({address.ip for address in wanted})
@@ -95,16 +98,22 @@ class UserspaceSettings:
 
     Attributes:
         nodeport_addresses: the addresses that node ports are opened on; none stands for all.
+        unprivileged_port_offset: what is added to a port below 1024 that may not be bound; 0 leaves it unserved.
     """
 
     nodeport_addresses: tuple[str, ...] = ()
+    unprivileged_port_offset: int = 10_000
 
 
 class Userspace(Plugin):
-    """Builds the proxier from ``--nodeport-addresses``."""
+    """Builds the proxier from ``--nodeport-addresses`` and ``--unprivileged-port-offset``."""
 
     @hookimpl
     def proxier_build(self) -> UserspaceProxier:
         """Return the proxier; it serves nothing yet."""
         settings = self.settings(UserspaceSettings)
-        return UserspaceProxier(settings.nodeport_addresses, self.context.clock.monotonic)
+        return UserspaceProxier(
+            settings.nodeport_addresses,
+            self.context.clock.monotonic,
+            unprivileged_port_offset=settings.unprivileged_port_offset,
+        )

@@ -81,9 +81,15 @@ class _Datagrams:
 class Listeners:
     """All listeners of one proxier; its methods are called from one thread, the loop runs on another."""
 
-    def __init__(self, add_address: Callable[[str], None]) -> None:
-        """Prepare; `add_address` makes a cluster IP one of this node's addresses, or raises an OSError."""
+    def __init__(self, add_address: Callable[[str], None], port_offset: int = 0) -> None:
+        """Prepare.
+
+        Args:
+            add_address: makes a cluster IP one of this node's addresses, or raises an OSError.
+            port_offset: what is added to a port that needs a privilege; 0 leaves it unserved.
+        """
         self._add_address = add_address
+        self._port_offset = port_offset
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="userspace-proxier", daemon=True)
         self._open: dict[ListenAddress, _Stream | _Datagrams] = {}
@@ -93,7 +99,10 @@ class Listeners:
         self._thread.start()
 
     def converge(self, wanted: Mapping[ListenAddress, Balancer]) -> dict[ListenAddress, str]:
-        """Open the missing listeners, close those that are not wanted; return why an address could not be bound."""
+        """Open the missing listeners, close those that are not wanted; return why an address could not be bound.
+
+        One that is served at another port than its own is told of once, when that is opened.
+        """
         return self._call(self._converge(wanted))
 
     def close(self) -> None:
@@ -119,7 +128,11 @@ class Listeners:
                 bound = self._bind(address)
             except OSError as error:
                 failed[address] = _reason(address, error)
-                continue
+                substitute = self._bind_substitute(address, error)
+                if substitute is None:
+                    continue
+                bound, port = substitute
+                failed[address] += f": it is served at {address._replace(port=port)}"
             opened = _Datagrams(balancer) if address.protocol == "UDP" else _Stream(balancer)
             await opened.open(bound)
             self._open[address] = opened
@@ -134,6 +147,16 @@ class Listeners:
             with contextlib.suppress(PermissionError):  # then the address stays what it is: not available
                 self._add_address(address.ip)
             return _bind(address)
+
+    def _bind_substitute(self, address: ListenAddress, error: OSError) -> tuple[socket.socket, int] | None:
+        """Bind the port that stands for one without the privilege for it; None where there is none."""
+        if error.errno != errno.EACCES or not self._port_offset:
+            return None
+        port = address.port + self._port_offset
+        try:
+            return self._bind(address._replace(port=port)), port
+        except OSError:
+            return None
 
     async def _close(self) -> None:
         for listener in self._open.values():

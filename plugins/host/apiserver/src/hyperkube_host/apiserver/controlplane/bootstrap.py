@@ -94,6 +94,8 @@ class Bootstrap:
                 missing.append(wanted)
             elif served.kind.group == _RBAC:
                 self._update_policy(served, namespace, name, obj)
+            elif served.kind.kind == "Service":
+                self._update_service(served, namespace, name, obj)
         for start in range(0, len(missing), _BATCH):
             self._create(missing[start : start + _BATCH])
         self.done = True
@@ -153,6 +155,19 @@ class Bootstrap:
         obj = copy_object(current.obj)
         if not _complete_lists(obj, wanted):
             return
+        key = served.stored().key(namespace, name)
+        self._services.store.txn([Compare(key, current.revision)], [Put(key, stored.encode(served, obj))])
+
+    def _update_service(self, served: ServedResource, namespace: str, name: str, wanted: Object) -> None:
+        """Let the Service have the type and the ports that this server was told, as every start of Kubernetes does."""
+        current = stored.read(self._services.store, served, namespace, name)
+        if current is None:
+            return
+        parts = {member: wanted["spec"][member] for member in ("type", "ports")}
+        if all(current.obj["spec"].get(member) == value for member, value in parts.items()):
+            return
+        obj = copy_object(current.obj)
+        obj["spec"] |= parts
         key = served.stored().key(namespace, name)
         self._services.store.txn([Compare(key, current.revision)], [Put(key, stored.encode(served, obj))])
 

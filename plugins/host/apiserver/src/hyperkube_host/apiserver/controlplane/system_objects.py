@@ -68,8 +68,14 @@ class SystemObjects:
     def _service(self) -> Object:
         address = self._first_address()
         service = _named("v1", "Service", "kubernetes", "default", labels=_SERVICE_LABELS)
-        port: Object = {"name": "https", "protocol": "TCP", "port": 443, "targetPort": self._port()}
-        node_port = self._options.control_plane.kubernetes_service_node_port
+        options = self._options.control_plane
+        port: Object = {
+            "name": "https",
+            "protocol": "TCP",
+            "port": options.kubernetes_service_port,
+            "targetPort": self._port(),
+        }
+        node_port = options.kubernetes_service_node_port
         if node_port:
             port["nodePort"] = node_port
         return {

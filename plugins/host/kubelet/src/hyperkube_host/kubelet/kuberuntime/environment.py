@@ -22,8 +22,17 @@ class ConfigFailed(Exception):
     """A container's configuration refers to what is not there; shown as CreateContainerConfigError."""
 
 
-def service_variables(services: Iterable[Object]) -> dict[str, str]:
-    """Return ``NAME_SERVICE_HOST`` and the older Docker-link variables of services that have a cluster address."""
+PRIVILEGED_PORTS = 1024
+"""Ports below this one need a privilege to be bound."""
+
+
+def service_variables(services: Iterable[Object], port_offset: int = 0) -> dict[str, str]:
+    """Return ``NAME_SERVICE_HOST`` and the older Docker-link variables of services that have a cluster address.
+
+    Args:
+        services: the services.
+        port_offset: what is added to ports below 1024, where those cannot be bound.
+    """
     found: dict[str, str] = {}
     for service in services:
         spec = service.get("spec") or {}
@@ -34,19 +43,25 @@ def service_variables(services: Iterable[Object]) -> dict[str, str]:
         prefix = name_of(service).upper().replace("-", "_")
         host = f"[{address}]" if ":" in address else address
         found[f"{prefix}_SERVICE_HOST"] = address
-        found[f"{prefix}_SERVICE_PORT"] = str(ports[0]["port"])
+        found[f"{prefix}_SERVICE_PORT"] = str(_served_port(ports[0], port_offset))
         for port in ports:
             if port.get("name"):
-                found[f"{prefix}_SERVICE_PORT_{port['name'].upper().replace('-', '_')}"] = str(port["port"])
+                name = f"{prefix}_SERVICE_PORT_{port['name'].upper().replace('-', '_')}"
+                found[name] = str(_served_port(port, port_offset))
         for index, port in enumerate(ports):
-            protocol = port.get("protocol") or "TCP"
-            url = f"{protocol.lower()}://{host}:{port['port']}"
+            protocol, served = port.get("protocol") or "TCP", _served_port(port, port_offset)
+            url = f"{protocol.lower()}://{host}:{served}"
             if index == 0:
                 found[f"{prefix}_PORT"] = url
             link = f"{prefix}_PORT_{port['port']}_{protocol}"
-            found |= {link: url, f"{link}_PROTO": protocol.lower(), f"{link}_PORT": str(port["port"])}
+            found |= {link: url, f"{link}_PROTO": protocol.lower(), f"{link}_PORT": str(served)}
             found[f"{link}_ADDR"] = address
     return found
+
+
+def _served_port(port: Object, offset: int) -> int:
+    number = int(port["port"])
+    return number + offset if number < PRIVILEGED_PORTS else number
 
 
 def services_for(namespace: str, services: Iterable[Object], *, links: bool) -> list[Object]:
@@ -68,6 +83,7 @@ class Environment:
         container: Object,
         *,
         services: Iterable[Object],
+        port_offset: int = 0,
         ips: Mapping[str, str],
         allocatable: Mapping[str, str],
         get_config_map: GetKeyed,
@@ -77,6 +93,7 @@ class Environment:
         self._pod = pod
         self._container = container
         self._services = services
+        self._port_offset = port_offset
         self._ips = ips
         self._allocatable = allocatable
         self._get = {"ConfigMap": get_config_map, "Secret": get_secret}
@@ -91,7 +108,8 @@ class Environment:
         for source in self._container.get("envFrom") or []:
             values |= self._from(source)
         links = self._pod["spec"].get("enableServiceLinks", True) is not False
-        ambient = service_variables(services_for(namespace_of(self._pod), self._services, links=links))
+        services = services_for(namespace_of(self._pod), self._services, links=links)
+        ambient = service_variables(services, self._port_offset)
         for variable in self._container.get("env") or []:
             value = self._value(variable, {**ambient, **values})
             if value is not None:

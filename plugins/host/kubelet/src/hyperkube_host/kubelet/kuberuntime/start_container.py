@@ -52,6 +52,8 @@ class NodeSettings(Record):
     allocatable: Callable[[], Mapping[str, str]]
     resolver_file: Callable[[Object], str | None]
     """Pod → the text of its ``resolv.conf``, None when the node's own one is used."""
+    unprivileged_port_offset: int = 0
+    """What the node's proxier adds to the service ports below 1024."""
 
 
 def security_of(pod: Object, container: Object) -> Object:
@@ -177,6 +179,7 @@ class ContainerStarter:
             pod,
             container,
             services=self._objects.services(),
+            port_offset=self._settings.unprivileged_port_offset,
             ips=known,
             allocatable=self._settings.allocatable(),
             get_config_map=self._objects.config_map,
