@@ -352,6 +352,19 @@ def test_the_kubernetes_service_has_the_node_port_it_is_given(other):
     assert [port["nodePort"] for port in service["spec"]["ports"]] == [30123]
 
 
+@pytest.mark.parametrize(("kind", "warned"), [("LoadBalancer", True), ("NodePort", False), ("ClusterIP", False)])
+def test_a_service_type_that_nothing_acts_on_is_warned_of(other, kind, warned):
+    server = other(unattended_resources=["services/LoadBalancer"])
+    spec = {"type": kind, "ports": [{"port": 80}]}
+    service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"}, "spec": spec}
+
+    answer = http(server, "POST", "/api/v1/namespaces/default/services", service)
+
+    text = "nothing in this cluster gives a Service of type LoadBalancer its external address: use its node port"
+    assert answer.status == 201
+    assert dict(answer.headers).get("Warning") == (f'299 - "{text}"' if warned else None)
+
+
 def test_the_kubernetes_service_has_the_port_of_the_latest_start():
     store = MemoryStore()
     found = []

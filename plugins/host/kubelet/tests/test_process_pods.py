@@ -283,3 +283,25 @@ def test_a_pod_is_told_once_what_its_node_does_not_honour(process):
     assert event["message"] == (
         "the process runtime of this node does not honour: spec.containers[0].securityContext.seccompProfile"
     )
+
+
+def test_a_volume_with_a_path_that_cannot_be_is_refused_once(process):
+    process.client.create(
+        CONFIG_MAPS,
+        {"kind": "ConfigMap", "metadata": {"name": "cm", "namespace": "default"}, "data": {"k": "v"}},
+        "default",
+    )
+    items = [{"key": "k", "path": "a\0b"}]
+    process.create(
+        containers=[shell("true", volumeMounts=[{"name": "m", "mountPath": "/etc/conf"}])],
+        volumes=[{"name": "m", "configMap": {"name": "cm", "items": items}}],
+    )
+    (event,) = until(lambda: events(process, "FailedMount"))
+
+    (entry,) = process.kubelet.pods.entries()
+    for _ in range(3):
+        process.kubelet._services.worker.sync(entry)
+
+    assert "must not contain NUL" in event["message"]
+    assert [event.get("count", 1) for event in events(process, "FailedMount")] == [1]
+    assert list(Path(process.kubelet.options.pods.root).glob("pods/*/volumes/*/m/*")) == []

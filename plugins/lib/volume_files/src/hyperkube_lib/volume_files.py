@@ -17,12 +17,13 @@ from pathlib import Path
 
 from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
 
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeRefused, VolumeRequest
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 
 DATA = "..data"
 DEFAULT_MODE = 0o644
+LONGEST_NAME = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +41,20 @@ def write_files(folder: str, files: Mapping[str, File]) -> bool:
     """Make `files` (relative path → file) the content of `folder`; tell whether anything changed.
 
     Raises:
-        VolumeFailed: a path leads out of the folder.
+        VolumeRefused: a path leads out of the folder, or cannot be that of a file.
     """
     root = Path(folder)
     for path in files:
-        if Path(path).is_absolute() or ".." in Path(path).parts or path.startswith(".."):
-            raise VolumeFailed(f"invalid path {path!r}: must be relative and not contain '..'")
+        _check_path(path)
     current = root / DATA
     if current.is_symlink() and _read(current) == dict(files):
         return False
     fresh = Path(tempfile.mkdtemp(prefix="..", dir=root))
-    fresh.chmod(0o755)
-    for path, file in files.items():
-        target = fresh / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(file.content)
-        target.chmod(file.mode)
+    try:
+        _fill(fresh, files)
+    except BaseException:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
     old = current.readlink() if current.is_symlink() else None
     link = root / "..data_tmp"
     link.unlink(missing_ok=True)
@@ -67,6 +64,31 @@ def write_files(folder: str, files: Mapping[str, File]) -> bool:
     if old:
         shutil.rmtree(root / old, ignore_errors=True)
     return True
+
+
+def _check_path(path: str) -> None:
+    parts = Path(path).parts
+    if not parts or Path(path).is_absolute() or ".." in parts or path.startswith(".."):
+        raise VolumeRefused(f"invalid path {path!r}: must be relative and not contain '..'")
+    try:
+        lengths = [len(os.fsencode(part)) for part in parts]
+    except UnicodeError as error:
+        raise VolumeRefused(f"invalid path {path!r}: {error}") from error
+    if "\0" in path:
+        raise VolumeRefused(f"invalid path {path!r}: must not contain NUL")
+    if max(lengths) > LONGEST_NAME:
+        raise VolumeRefused(f"invalid path {path!r}: no name in it may be longer than {LONGEST_NAME} bytes")
+
+
+def _fill(folder: Path, files: Mapping[str, File]) -> None:
+    folder.chmod(0o755)
+    for path, file in files.items():
+        target = folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(file.content)
+        target.chmod(file.mode)
 
 
 def _read(folder: Path) -> Files:

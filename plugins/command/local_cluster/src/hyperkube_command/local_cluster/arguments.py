@@ -136,9 +136,11 @@ def _signing(cluster: ClusterOptions) -> list[str]:
 
 
 def _unattended(cluster: ClusterOptions) -> list[str]:
-    given = [flag for flag in cluster.extra.get("controller-manager", ()) if flag.startswith("--controllers=")]
+    flags = cluster.extra.get("controller-manager", ())
+    given = [flag for flag in flags if flag.startswith("--controllers=")]
     parts = given[-1].partition("=")[2].split(",") if given else ["*"]
-    return unattended(chosen(descriptors(installed("controller")), parts))
+    has_cloud = any(flag.startswith(("--cloud-provider=", "--cloud_provider=")) for flag in flags)
+    return unattended(chosen(descriptors(installed("controller")), parts), has_cloud=has_cloud)
 
 
 def kubelet_arguments(cluster: ClusterOptions) -> list[str]:

@@ -24,7 +24,23 @@ ACTED_ON_BY = {
 }
 """Resource → the controller without which an object of it is a mere note."""
 
+ACTED_ON_BY_OTHERS = {
+    "ingresses.networking.k8s.io": "ingress",
+    "networkpolicies.networking.k8s.io": "networkpolicy",
+}
+"""Resource → the name of the controller that a third party may bring: none comes with Kubernetes itself."""
 
-def unattended(running: Collection[str]) -> list[str]:
-    """Return the resources that no controller acts on, as ``resource.group``; `running`: the controllers that run."""
-    return [resource for resource, controller in ACTED_ON_BY.items() if controller not in running]
+LOAD_BALANCERS = "services/LoadBalancer"
+"""Services of that type, which only a cloud provider gives an address."""
+
+
+def unattended(running: Collection[str], *, has_cloud: bool) -> list[str]:
+    """Return the resources that nothing acts on, as ``resource.group``.
+
+    Args:
+        running: the controllers that run.
+        has_cloud: whether a cloud provider is told.
+    """
+    actors = {**ACTED_ON_BY, **ACTED_ON_BY_OTHERS}
+    resources = [resource for resource, controller in actors.items() if controller not in running]
+    return resources if has_cloud else [*resources, LOAD_BALANCERS]

@@ -173,7 +173,7 @@ FLAGS = (
             "unattended-resources",
             LIST,
             "",
-            "resources, as resource.group, that no controller acts on: a client that creates one is warned",
+            "resources, as resource.group or services/TYPE, that nothing acts on: a client that creates one is warned",
         ),
     ),
     *section(

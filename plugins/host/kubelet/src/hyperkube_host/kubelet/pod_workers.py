@@ -192,6 +192,8 @@ class PodWorker:
 
     def _mount(self, entry: PodEntry) -> dict[str, str] | None:
         """Return volume name → path on the node; None when a volume is not ready."""
+        if entry.volumes_refused:
+            return None
         if self._services.volumes is None:
             names = [volume["name"] for volume in entry.pod["spec"].get("volumes") or []]
             return dict.fromkeys(names, "/")
@@ -199,6 +201,9 @@ class PodWorker:
             paths = self._services.volumes.setup(entry.pod)
         except MountFailed as error:
             self._services.recorder.pod_event(entry.pod, "Warning", "FailedMount", str(error))
+            if error.final:
+                entry.volumes_refused = True
+                return None
             delay = min(MOUNT_RETRY_MAX_SECONDS, MOUNT_RETRY_INITIAL_SECONDS * 2**entry.mount_failures)
             self._services.requeue_after(uid_of(entry.pod), delay)
             entry.mount_failures += 1

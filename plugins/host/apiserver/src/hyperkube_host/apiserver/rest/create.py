@@ -145,17 +145,21 @@ def _refuse_invalid(services: Services, request: ApiRequest, target: Target, obj
         raise Invalid.about(
             GroupKind(kind.group, obj.get("kind") or kind.kind), obj["metadata"].get("name") or "", errors
         )
-    for text in [*strategy.warnings(call, obj, None), *_unattended(services, target)]:
+    for text in [*strategy.warnings(call, obj, None), *_unattended(services, target, obj)]:
         if text not in call.warnings:
             call.warnings.append(text)
 
 
-def _unattended(services: Services, target: Target) -> list[str]:
+def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
     """Say so when nothing will ever act on the object: ``--unattended-resources`` lists what has no controller."""
+    unattended = services.options.admission.unattended_resources
     resource = target.served.spec.resource.group_resource
-    if str(resource) not in services.options.admission.unattended_resources:
-        return []
-    return [f"no controller for {resource.resource} is installed: nothing will act on this object"]
+    if str(resource) in unattended:
+        return [f"no controller for {resource.resource} is installed: nothing will act on this object"]
+    kind = str((obj.get("spec") or {}).get("type", "")) if str(resource) == "services" else ""
+    if kind and f"services/{kind}" in unattended:
+        return [f"nothing in this cluster gives a Service of type {kind} its external address: use its node port"]
+    return []
 
 
 def _store(services: Services, target: Target, call: Call, obj: Object) -> ObjectResult:

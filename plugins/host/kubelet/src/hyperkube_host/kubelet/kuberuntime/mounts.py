@@ -22,8 +22,10 @@ def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> 
         source = paths.get(entry["name"])
         if source is None:
             raise ConfigFailed(f"cannot find volume {entry['name']!r} to mount into container {container['name']!r}")
+        check_path("mountPath", entry["mountPath"])
         sub_path = expand(entry["subPathExpr"], env) if entry.get("subPathExpr") else entry.get("subPath", "")
         if sub_path:
+            check_path("subPath", sub_path)
             source = _inside(source, sub_path)
         target = entry["mountPath"]
         mounts.append(
@@ -35,6 +37,12 @@ def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> 
             )
         )
     return mounts
+
+
+def check_path(field: str, path: str) -> None:
+    """Raise ConfigFailed for what no path can be."""
+    if "\0" in path:
+        raise ConfigFailed(f"{field} {path!r} must not contain NUL")
 
 
 def _inside(folder: str, sub_path: str) -> str:

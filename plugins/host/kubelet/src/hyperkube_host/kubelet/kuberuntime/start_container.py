@@ -12,7 +12,7 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager, ImageUnavailable
 from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed, Environment
-from hyperkube_host.kubelet.kuberuntime.mounts import mounts_of
+from hyperkube_host.kubelet.kuberuntime.mounts import check_path, mounts_of
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.pod.pod_entry import DEFAULT_GRACE_SECONDS
@@ -194,6 +194,7 @@ class ContainerStarter:
         file.touch(mode=0o666)
         file.chmod(0o666)
         path = container.get("terminationMessagePath") or DEFAULT_MESSAGE_PATH
+        check_path("terminationMessagePath", path)
         mounts = [Mount(host_path=str(file), container_path=path)]
         taken = {mount["mountPath"] for mount in container.get("volumeMounts") or []}
         if "/etc/hosts" not in taken and not pod["spec"].get("hostNetwork") and sandbox.ips:

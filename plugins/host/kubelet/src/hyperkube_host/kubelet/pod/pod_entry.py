@@ -44,6 +44,7 @@ class PodEntry:
         rejection: the status to report when the node rejected it.
         failure: the reason and message when the kubelet gave it up.
         mount_failures: how often in a row its volumes could not be set up.
+        volumes_refused: whether they never can be, as the pod asks for them.
         waiting: container name → why its last start failed.
         restarts: the delays of crashed containers.
         messages: container id → termination message.
@@ -56,6 +57,7 @@ class PodEntry:
     rejection: Object | None = None
     failure: Failure | None = None
     mount_failures: int = 0
+    volumes_refused: bool = False
     waiting: dict[str, Waiting] = field(default_factory=dict)
     restarts: RestartBackoff = field(default_factory=RestartBackoff)
     messages: dict[str, str] = field(default_factory=dict)

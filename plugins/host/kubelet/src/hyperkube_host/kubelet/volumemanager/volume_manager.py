@@ -13,7 +13,7 @@ from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
 from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
 
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeRefused, VolumeRequest, Volumes
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from hyperkube.kinds.volumes import claim_name, not_made_for
 from hyperkube.machinery.errors import ApiError, NotFound
@@ -21,7 +21,11 @@ from hyperkube.machinery.objects import Object, namespace_of, uid_of
 
 
 class MountFailed(Exception):
-    """A volume is not ready; the text is that of the FailedMount event."""
+    """A volume is not ready; the text is that of the FailedMount event. If it is `final`, it never will be."""
+
+    def __init__(self, volume: str, problem: object, *, final: bool = False) -> None:
+        super().__init__(f'MountVolume.SetUp failed for volume "{volume}" : {problem}')
+        self.final = final
 
 
 class VolumeManager:
@@ -57,9 +61,11 @@ class VolumeManager:
                 folder.mkdir(parents=True, exist_ok=True)
                 paths[name] = plugin.setup(self._request(pod, resolved, folder))
             except ApiError as error:
-                raise MountFailed(f'MountVolume.SetUp failed for volume "{name}" : {error.message}') from error
+                raise MountFailed(name, error.message) from error
+            except (VolumeRefused, ValueError) as error:  # a path with NUL is no OSError
+                raise MountFailed(name, error, final=True) from error
             except (VolumeFailed, OSError) as error:
-                raise MountFailed(f'MountVolume.SetUp failed for volume "{name}" : {error}') from error
+                raise MountFailed(name, error) from error
         return paths
 
     def _request(self, pod: Object, volume: Object, folder: Path) -> VolumeRequest:
