@@ -1,7 +1,6 @@
 """What `up` asks of each server can be read by that server."""
 
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,12 +69,12 @@ def test_the_api_server_is_told_what_no_controller_acts_on(cluster):
     ],
 )
 def test_the_service_kubernetes_has_a_port_that_may_be_bound(cluster, bind_address, is_privileged, expected):
-    options = replace(cluster, bind_address=bind_address)
+    options = cluster.replace(bind_address=bind_address)
 
     port = kubernetes_service_port(options, is_privileged=is_privileged)
 
     assert port == expected
-    told = parsed(replace(options, kubernetes_service_port=port))
+    told = parsed(options.replace(kubernetes_service_port=port))
     assert told["apiserver"]["kubernetes-service-port"] == expected
 
 
@@ -89,4 +88,4 @@ def test_who_may_bind_ports_below_1024_is_found_by_trying():
     ("bind_address", "expected"), [("127.0.0.1", ("127.0.0.1",)), ("0.0.0.0", ()), ("192.0.2.1", ("192.0.2.1",))]
 )
 def test_node_ports_are_open_to_whom_the_api_server_is(cluster, bind_address, expected):
-    assert parsed(replace(cluster, bind_address=bind_address))["proxy"]["nodeport-addresses"] == expected
+    assert parsed(cluster.replace(bind_address=bind_address))["proxy"]["nodeport-addresses"] == expected

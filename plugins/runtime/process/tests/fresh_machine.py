@@ -1,7 +1,7 @@
 """Runs containers in a view of this machine as it is when fresh: a clean ``/dev``, nothing left by earlier pods.
 
 Called as a program: ``fresh_machine.py FOLDER UID``. It prints one JSON object: what the containers printed, and which
-paths outside FOLDER were added, removed or changed meanwhile.
+paths outside FOLDER were added, removed or changed meanwhile. With further words, these are executed there instead.
 """
 
 import json
@@ -100,14 +100,16 @@ def suite(folder: Path) -> dict[str, str]:
     return said
 
 
-def main(folder: Path, uid: int) -> None:
-    """Run it all as the user `uid`; called as root."""
-    (folder / "dev").mkdir()
+def main(folder: Path, uid: int, command: list[str]) -> None:
+    """Run it all, or the command, as the user `uid`; called as root."""
+    (folder / "dev").mkdir(exist_ok=True)
     clean_dev(folder / "dev")
     open_the_way_to_python(folder)
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
+    if command:
+        os.execvp(command[0], command)
     before = listing()
     said = suite(folder)
     after = listing()
@@ -116,4 +118,4 @@ def main(folder: Path, uid: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

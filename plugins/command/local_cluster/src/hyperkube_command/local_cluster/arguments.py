@@ -104,18 +104,22 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--explanations-file={layout.root / 'scheduler' / 'explanations'}",
         ],
         "kubelet": kubelet_arguments(cluster),
-        "proxy": [
-            f"--hostname-override={cluster.node_name}",
-            "--healthz-port=0",
-            "--metrics-port=0",
-            # Node ports are open to those to whom the API server is.
-            *([] if cluster.bind_address in ANYWHERE else [f"--nodeport-addresses={cluster.bind_address}"]),
-            f"--kubeconfig={layout.kubeconfig('kube-proxy')}",
-        ],
+        "proxy": _proxy_arguments(cluster),
     }
     if not any(flag.startswith("--admission-control") for flag in cluster.extra.get("apiserver", ())):
         built["apiserver"].append("--enable-admission-plugins=NodeRestriction")
     return {word: [*flags, *common, *cluster.extra.get(word, ())] for word, flags in built.items()}
+
+
+def _proxy_arguments(cluster: ClusterOptions) -> list[str]:
+    return [
+        f"--hostname-override={cluster.node_name}",
+        "--healthz-port=0",
+        "--metrics-port=0",
+        # Node ports are open to those to whom the API server is.
+        *([] if cluster.bind_address in ANYWHERE else [f"--nodeport-addresses={cluster.bind_address}"]),
+        f"--kubeconfig={cluster.layout.kubeconfig('kube-proxy')}",
+    ]
 
 
 def _signing(cluster: ClusterOptions) -> list[str]:
