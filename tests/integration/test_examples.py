@@ -12,13 +12,18 @@ import sys
 import sysconfig
 import urllib.error
 import urllib.request
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
 import yaml
 from hyperkube_testing.peers.ports import free_port
 
+from hyperkube.client.kubeconfig import client_from_kubeconfig
+from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CUSTOM_RESOURCE_DEFINITIONS, SERVICES
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.plugin.loader import installed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +42,7 @@ NAMES = (
 )
 UV = Path(sys.executable).with_name("uv")
 READY_SECONDS = 15
+WEBSITES = GroupVersionResource("example.com", "v1", "websites")
 
 
 class Site:
@@ -274,6 +280,38 @@ def test_the_controller_makes_a_deployment_and_a_service_of_a_website(site, api)
 
     assert deployment["spec"]["replicas"] == 2
     assert service["spec"]["ports"][0]["port"] == 8080
+
+
+def test_the_controllers_rules_come_with_it(site):
+    """In `up` each controller acts as its own service account, under RBAC; Websites need nothing but their definition."""
+    data, port = site.folder / "up", free_port()
+    flags = (f"--data-dir={data}", f"--secure-port={port}", f"--kubelet-port={free_port()}")
+    clients = ExitStack()
+    cluster = site.start("up", *flags)
+
+    try:
+        site.wait((data / "up.json").exists, "the cluster")
+        client = clients.enter_context(closing(client_from_kubeconfig(data / "admin.kubeconfig")))
+        (definition,) = yaml.safe_load_all((EXAMPLES / "website_controller" / "website.yaml").read_text())
+        client.create(CUSTOM_RESOURCE_DEFINITIONS, definition)
+        hello = yaml.safe_load((EXAMPLES / "website_controller" / "hello.yaml").read_text())
+        site.wait(lambda: _made(client, WEBSITES, hello), "the new resource")
+        site.wait(lambda: client.get(WEBSITES, "hello", "default").get("status"), "the website's status")
+        account = client.get(CLUSTER_ROLE_BINDINGS, "system:controller:website-controller")["subjects"]
+        services = client.list(SERVICES, "default").items
+    finally:
+        clients.close()
+        end(cluster)
+
+    assert [subject["name"] for subject in account] == ["website-controller"]
+    assert "hello" in {service["metadata"]["name"] for service in services}
+
+
+def _made(client, resource, obj):
+    try:
+        return client.create(resource, obj, "default")
+    except NotFound:
+        return None
 
 
 def test_the_server_is_listed_and_a_link_of_its_name_starts_it(site, api):

@@ -56,9 +56,10 @@ class RepeatedFailures(logging.Filter):
 
         Several handlers may share a filter, and so ask more than once about a record: the first answer holds.
         """
-        if not hasattr(record, "passes"):
-            record.passes = self._passes(record)
-        return record.passes is True
+        known = vars(record)
+        if "passes" not in known:
+            known["passes"] = self._passes(record)
+        return bool(known["passes"])
 
     def _passes(self, record: logging.LogRecord) -> bool:
         told = record.args if isinstance(record.args, tuple) else ()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hyperkube_authz.rbac.bindings import BindingIndex, Grant
+from hyperkube_authz.rbac.plugin_roles import plugin_roles
 from hyperkube_authz.rbac.policy import bootstrap_objects
 
 from hyperkube.hookspecs import hookimpl
@@ -120,7 +121,7 @@ class RBAC(Plugin):
     @hookimpl
     def authz_bootstrap_objects(self) -> Sequence[Object]:
         """Return the default roles and bindings."""
-        return bootstrap_objects(self.context.gates if self.context is not None else None)
+        return bootstrap_objects(self.context.gates, plugin_roles())
 
     def _decide(self, attributes: Attributes) -> Decision:
         missing: list[str] = []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 import orjson
+from hyperkube_authz.rbac.plugin_roles import PluginRole
 
 from hyperkube.kinds.rbac import RBAC_GROUP
 from hyperkube.machinery.objects import Object
@@ -52,8 +53,12 @@ _DEFAULT = {
 }
 
 
-def bootstrap_objects(gates: Mapping[str, bool] | None = None) -> list[Object]:
+def bootstrap_objects(gates: Mapping[str, bool] | None = None, plugins: Sequence[PluginRole] = ()) -> list[Object]:
     """Return fresh copies of the default roles and bindings, roles before the bindings that name them.
+
+    Args:
+        gates: feature gates that were set.
+        plugins: what installed plugins add.
 
     Source: kubernetes ``plugin/pkg/auth/authorizer/rbac/bootstrappolicy/policy.go``.
     """
@@ -66,14 +71,27 @@ def bootstrap_objects(gates: Mapping[str, bool] | None = None) -> list[Object]:
             name = f"system:controller:{controller}"
             table["clusterRoles"].append({"name": name, **_DEFAULT, "rules": rules})
             table["clusterRoleBindings"].append({"name": name, **_DEFAULT, **_bound_to(name, controller)})
+    for brought in plugins:
+        _add(table, brought)
     return [_object(kind, entry) for member, kind in _KINDS.items() for entry in table[member]]
 
 
+def _add(table: dict[str, list[Object]], brought: PluginRole) -> None:
+    """Add a plugin's rules to the role of that name, or such a role and its binding."""
+    known = next((entry for entry in table["clusterRoles"] if entry["name"] == brought.role), None)
+    if known is not None:
+        known["rules"] = [*known["rules"], *brought.rules]
+        return
+    table["clusterRoles"].append({"name": brought.role, **_DEFAULT, "rules": brought.rules})
+    table["clusterRoleBindings"].append({"name": brought.role, **_DEFAULT, **_binding(brought.role, brought.subject)})
+
+
 def _bound_to(role: str, account: str) -> Object:
-    return {
-        "roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": role},
-        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": "kube-system"}],
-    }
+    return _binding(role, {"kind": "ServiceAccount", "name": account, "namespace": "kube-system"})
+
+
+def _binding(role: str, subject: Object) -> Object:
+    return {"roleRef": {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": role}, "subjects": [subject]}
 
 
 def _object(kind: str, entry: Object) -> Object:
