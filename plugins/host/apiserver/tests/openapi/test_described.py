@@ -6,10 +6,10 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_host.apiserver.openapi import NoDescriptions, OpenApi
 from hyperkube_host.apiserver.openapi.described import with_values
+from hyperkube_lib.serving import json
 
 from hyperkube.hookspecs.api import ResourceSpec
 from hyperkube.hookspecs.descriptions import TypeDescription
-from hyperkube.machinery.codecs import json
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 
 pytest.importorskip("hyperkube_api.core.v1", reason="describes types of the core API group")

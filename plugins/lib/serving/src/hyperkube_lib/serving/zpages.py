@@ -170,6 +170,6 @@ def _written(obj: Object, media_type: str, *, pretty: bool) -> bytes:
         from hyperkube.machinery.codecs import yaml
 
         return yaml.dumps(obj)
-    from hyperkube.machinery.codecs import json
+    from hyperkube_lib.serving import json
 
     return json.dumps(obj, pretty=pretty)

@@ -10,8 +10,8 @@ import posixpath
 from typing import Any, TypeVar
 
 import orjson
+from hyperkube_lib.serving import json
 
-from hyperkube.machinery.codecs import json
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 

@@ -22,8 +22,8 @@ from hyperkube_host.apiserver.rest.strategic_patch import apply_strategic_patch
 from hyperkube_host.apiserver.rest.update import check_name
 from hyperkube_host.apiserver.serializer import negotiation
 from hyperkube_host.apiserver.serializer.decode import check_size, scheme_of, unregistered, validation_mode
+from hyperkube_lib.serving.json import JsonError, duplicate_fields, loads, may_have_duplicates
 
-from hyperkube.machinery.codecs.json import JsonError, duplicate_fields, loads, may_have_duplicates
 from hyperkube.machinery.errors import BadRequest, Invalid, NotFound
 from hyperkube.machinery.field import Path, forbidden, invalid
 from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionKind

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hyperkube.machinery.codecs import json, yaml
+from hyperkube_lib.serving import json
+
+from hyperkube.machinery.codecs import yaml
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.compiled import CompiledSchema
 from hyperkube.machinery.schema.mismatch import DecodeError, TypeMismatch, shown

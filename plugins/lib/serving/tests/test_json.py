@@ -1,8 +1,7 @@
 """JSON is read as Go reads it, and refused in Go's words."""
 
 import pytest
-
-from hyperkube.machinery.codecs import json
+from hyperkube_lib.serving import json
 
 
 @pytest.mark.parametrize(
