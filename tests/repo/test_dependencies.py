@@ -24,6 +24,10 @@ NOT_AT_RUN_TIME = {
 }
 NEEDED_UNSEEN = {
     (
+        "hyperkube-api-apiextensions",
+        "hyperkube-api-autoscaling",
+    ): "custom resources have a subresource of kind Scale",
+    (
         "hyperkube-addon-local-path-storage-class",
         "hyperkube-volume-local-path",
     ): "its StorageClass names the provisioner",

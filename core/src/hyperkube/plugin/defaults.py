@@ -7,7 +7,7 @@ and ``enabled``. Without the bundle nothing is said: hosts then enable what is i
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -35,6 +35,11 @@ def enabled_by_default(family: str) -> tuple[str, ...] | None:
 def order(family: str) -> tuple[str, ...]:
     """Return the fixed order of a family's chain; empty if it has none."""
     return tuple(_bundle().get(family, {}).get("order", ()))
+
+
+def acting_on() -> Mapping[str, str]:
+    """Return by resource the controller without which an object of it is a mere note; empty without the bundle."""
+    return dict(_bundle().get("controller", {}).get("acting_on", {}))
 
 
 def arranged(family: str, names: Sequence[str]) -> list[str]:
