@@ -67,7 +67,7 @@ def default_names(family: str) -> list[str]:
 
 
 def default_plugin(family: str, flag: str) -> str:
-    """Return the one plugin that a host uses when its flag names none: the bundle's first, or the only one installed.
+    """Return the one plugin that a host uses when its flag names none: the bundle's, or the only one installed.
 
     Args:
         family: the plugins' family, of which the host loads one.
@@ -76,7 +76,8 @@ def default_plugin(family: str, flag: str) -> str:
     Raises:
         UsageError: there is none, or several among which nothing chooses.
     """
-    names = default_names(family)
+    default = _bundle().get(family, {}).get("default")
+    names = default_names(family) if default is None else [default] if default in installed(family) else []
     if len(names) == 1 or (names and enabled_by_default(family)):
         return names[0]
     known = ", ".join(sorted(installed(family))) or "none"
