@@ -1,7 +1,7 @@
 """What stands beside a controller, and which ones ``--controllers`` chooses."""
 
 import pytest
-from hyperkube_host.controller_manager.controller_descriptors import ControllerDescriptor, chosen, descriptors
+from hyperkube_host.controller_manager.controller_descriptors import ControllerDescriptor, chosen, descriptors, gated
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.loader import installed
@@ -32,6 +32,14 @@ def test_the_flag_chooses(known, wanted, keys):
     assert chosen(known, wanted) == keys
 
 
+def test_a_controller_behind_a_gate_that_is_off_does_not_run(entries):
+    known = descriptors(entries("deployment", svm="[svm]\nfeature_gates = { A = true, B = false }\n"))
+
+    assert gated(known, ["deployment", "svm"], {"B": True}) == ["deployment", "svm"]
+    assert gated(known, ["deployment", "svm"], {"A": False, "B": True}) == ["deployment"]
+    assert gated(known, ["deployment", "svm"], {}) == ["deployment"]
+
+
 def test_an_unknown_name_lists_what_is_installed(known):
     with pytest.raises(
         UsageError, match=r"'deploymnet' is not an installed controller \(did you mean 'deployment'\?; installed: d"
@@ -54,7 +62,10 @@ def test_what_it_says_replaces_the_usual(known):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[job]\nnmae = "x"\n', r"controller 'job': unknown key 'nmae' \(known: disabled_by_default, name, queue,"),
+        (
+            '[job]\nnmae = "x"\n',
+            r"controller 'job': unknown key 'nmae' \(known: disabled_by_default, feature_gates, name, ",
+        ),
         ("[job]\nname = 7\n", "controller 'job': name must be a str, not 7"),
         ('[job]\nname = "deployment"\n', "controllers 'deployment' and 'job' both go by the name 'deployment'"),
     ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from hyperkube_api.certificates.strategy import CertificateApprovalStrategy, CertificateSigningRequestStrategy
 from hyperkube_api.certificates.table import certificate_signing_request_cells
@@ -13,7 +13,10 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
 from hyperkube.plugin import Plugin
 
-V1 = Version("certificates.k8s.io", "v1", "hyperkube_api.certificates.v1")
+V1, V1BETA1, V1ALPHA1 = (
+    Version("certificates.k8s.io", version, f"hyperkube_api.certificates.{version}")
+    for version in ("v1", "v1beta1", "v1alpha1")
+)
 
 
 def _v1() -> tuple[ResourceSpec, ...]:
@@ -45,13 +48,33 @@ def _v1() -> tuple[ResourceSpec, ...]:
 
 
 class CertificatesApi(Plugin):
-    """The certificates group: requests to sign a certificate."""
+    """The certificates group: requests to sign a certificate, and the authorities that sign."""
 
     @hookimpl
     def api_group_versions(self) -> Iterable[ApiGroupVersion]:
-        """Serve certificates.k8s.io/v1."""
-        return [
-            ApiGroupVersion(
-                group="certificates.k8s.io", version="v1", resources=_v1(), group_priority=17_300, version_priority=15
-            ),
-        ]
+        """Serve certificates.k8s.io/v1; the other versions with their feature gates, where they are asked for."""
+        return [_version("v1", 15, _v1()), *self._gated()]
+
+    def _gated(self) -> Iterator[ApiGroupVersion]:
+        gates = self.context.gates if self.context is not None else {}
+        bundles, requests = bool(gates.get("ClusterTrustBundle")), bool(gates.get("PodCertificateRequest"))
+        if bundles or requests:
+            # Imported only where they are served: a start pays for each module.
+            from hyperkube_api.certificates.cluster_trust_bundles import cluster_trust_bundles
+            from hyperkube_api.certificates.pod_certificate_requests import pod_certificate_requests
+
+            beta = [cluster_trust_bundles(V1BETA1, V1BETA1)] if bundles else []
+            beta += [pod_certificate_requests(V1BETA1)] if requests else []
+            yield _version("v1beta1", 9, tuple(beta))
+            if bundles:
+                yield _version("v1alpha1", 1, (cluster_trust_bundles(V1ALPHA1, V1BETA1),))
+
+
+def _version(version: str, priority: int, resources: tuple[ResourceSpec, ...]) -> ApiGroupVersion:
+    return ApiGroupVersion(
+        group="certificates.k8s.io",
+        version=version,
+        resources=resources,
+        group_priority=17_300,
+        version_priority=priority,
+    )

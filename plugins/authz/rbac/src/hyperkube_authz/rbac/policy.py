@@ -20,6 +20,8 @@ _KINDS = {
 _METADATA = ("name", "namespace", "labels", "annotations")
 
 
+_EVENTS: Object = {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]}
+
 _GATED: dict[str, tuple[str, list[Object]]] = {
     "GenericWorkload": (
         "system:kube-scheduler",
@@ -41,7 +43,71 @@ _GATED_CONTROLLERS: dict[str, tuple[str, list[Object]]] = {
                 "verbs": ["get", "list", "update", "watch"],
             },
             {"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list", "watch"]},
-            {"apiGroups": ["", "events.k8s.io"], "resources": ["events"], "verbs": ["create", "patch", "update"]},
+            _EVENTS,
+        ],
+    ),
+    "ClusterTrustBundle": (
+        "kube-apiserver-serving-clustertrustbundle-publisher",
+        [
+            {
+                "apiGroups": ["certificates.k8s.io"],
+                "resourceNames": ["kubernetes.io/kube-apiserver-serving"],
+                "resources": ["signers"],
+                "verbs": ["attest"],
+            },
+            {
+                "apiGroups": ["certificates.k8s.io"],
+                "resources": ["clustertrustbundles"],
+                "verbs": ["create", "delete", "list", "update", "watch"],
+            },
+            _EVENTS,
+        ],
+    ),
+    "PodCertificateRequest": (
+        "podcertificaterequestcleaner",
+        [
+            {
+                "apiGroups": ["certificates.k8s.io"],
+                "resources": ["podcertificaterequests"],
+                "verbs": ["delete", "get", "list", "watch"],
+            },
+        ],
+    ),
+    "StorageVersionAPI": (
+        "storage-version-garbage-collector",
+        [
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["get", "list", "watch"]},
+            {
+                "apiGroups": ["internal.apiserver.k8s.io"],
+                "resources": ["storageversions"],
+                "verbs": ["delete", "get", "list", "patch", "update", "watch"],
+            },
+            {
+                "apiGroups": ["internal.apiserver.k8s.io"],
+                "resources": ["storageversions/status"],
+                "verbs": ["get", "patch", "update"],
+            },
+        ],
+    ),
+    "StorageVersionMigrator": (
+        "storage-version-migrator-controller",
+        [
+            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["create", "list", "patch"]},
+            {
+                "apiGroups": ["storagemigration.k8s.io"],
+                "resources": ["storageversionmigrations/status"],
+                "verbs": ["update"],
+            },
+            {
+                "apiGroups": ["apiextensions.k8s.io"],
+                "resources": ["customresourcedefinitions"],
+                "verbs": ["get"],
+            },
+            {
+                "apiGroups": ["apiextensions.k8s.io"],
+                "resources": ["customresourcedefinitions/status"],
+                "verbs": ["patch", "update"],
+            },
         ],
     ),
 }

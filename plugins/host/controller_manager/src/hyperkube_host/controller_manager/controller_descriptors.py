@@ -15,10 +15,10 @@ and the RBAC bootstrap policy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.suggestions import known_names
@@ -40,6 +40,7 @@ class ControllerDescriptor:
             constructor of the controller below kubernetes ``pkg/controller``.
         disabled_by_default: ``*`` in ``--controllers`` leaves it out.
         requires_special_handling: it acts as the manager itself.
+        feature_gates: it runs only where all of these are on; with what holds of each where nothing is said.
     """
 
     alias: str
@@ -48,6 +49,7 @@ class ControllerDescriptor:
     queue: str
     disabled_by_default: bool = False
     requires_special_handling: bool = False
+    feature_gates: Mapping[str, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, alias: str, table: Mapping[str, Any]) -> ControllerDescriptor:
@@ -69,7 +71,8 @@ class ControllerDescriptor:
 @cache
 def _kinds() -> Mapping[str, type]:
     """Return the type of each key that a table may have."""
-    return {key: kind for key, kind in get_type_hints(ControllerDescriptor).items() if key != "alias"}
+    hints = get_type_hints(ControllerDescriptor).items()
+    return {key: get_origin(kind) or kind for key, kind in hints if key != "alias"}
 
 
 Descriptors = Mapping[str, ControllerDescriptor]
@@ -92,6 +95,13 @@ def descriptors(installed: Mapping[str, EntryPoint]) -> Descriptors:
                 raise UsageError(f"controllers {owners[name]!r} and {alias!r} both go by the name {name!r}")
             owners[name] = alias
     return found
+
+
+def gated(known: Descriptors, names: Sequence[str], gates: Mapping[str, bool]) -> list[str]:
+    """Return those of the controllers whose feature gates are all on; the others are not even imported."""
+    return [
+        name for name in names if all(gates.get(gate, default) for gate, default in known[name].feature_gates.items())
+    ]
 
 
 def chosen(known: Descriptors, wanted: Sequence[str]) -> list[str]:

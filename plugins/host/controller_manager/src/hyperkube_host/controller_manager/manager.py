@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
+from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors, gated
 from hyperkube_host.controller_manager.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.controller_manager.options import ControllerManagerOptions
 from hyperkube_lib.leader_election import LeaderElector, make_identity
@@ -90,7 +90,7 @@ class ControllerManager:
         """What is known of the installed controllers."""
         self.queues = QueueMeters({alias: each.queue for alias, each in self.descriptors.items()})
         """What the controllers' queues count."""
-        self.names = chosen(self.descriptors, options.controllers)
+        self.names = gated(self.descriptors, chosen(self.descriptors, options.controllers), options.gates)
 
     def start(self) -> None:
         """Run the controllers now or, with ``leader-elect``, once the lock is held; returns at once.

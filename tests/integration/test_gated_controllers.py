@@ -1,0 +1,82 @@
+"""Controllers behind feature gates, in a control plane whose API server serves what they look after."""
+
+import pytest
+from hyperkube_testing.cluster.cluster import ControlPlane
+
+from hyperkube.kinds.resources import CUSTOM_RESOURCE_DEFINITIONS
+from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.testing.waiting import eventually
+
+GATES = {
+    "StorageVersionMigrator": True,
+    "ClusterTrustBundle": True,
+    "PodCertificateRequest": True,
+    "StorageVersionAPI": True,
+}
+SERVED = {
+    "feature-gates": GATES,
+    "runtime-config": {
+        "storagemigration.k8s.io/v1beta1": "true",
+        "certificates.k8s.io/v1beta1": "true",
+        "certificates.k8s.io/v1alpha1": "true",
+        "internal.apiserver.k8s.io/v1alpha1": "true",
+    },
+}
+MIGRATIONS = GroupVersionResource("storagemigration.k8s.io", "v1beta1", "storageversionmigrations")
+STORAGE_VERSIONS = GroupVersionResource("internal.apiserver.k8s.io", "v1alpha1", "storageversions")
+WIDGETS = GroupVersionResource("example.com", "v2", "widgets")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with ControlPlane(controller_manager={"feature-gates": GATES}, apiserver=SERVED, scheduler=None) as running:
+        yield running
+
+
+def definition():
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    versions = [{"name": name, "served": True, "storage": name == "v1", "schema": schema} for name in ("v1", "v2")]
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    return {"metadata": {"name": "widgets.example.com"}, "spec": spec}
+
+
+def test_a_migration_ends_in_success_and_the_definition_forgets_the_old_version(cluster):
+    client = cluster.client
+    client.create(CUSTOM_RESOURCE_DEFINITIONS, definition())
+    eventually(lambda: _is_established(client))
+    client.create(WIDGETS, {"apiVersion": "example.com/v2", "kind": "Widget", "metadata": {"name": "w"}}, "default")
+    found = client.get(CUSTOM_RESOURCE_DEFINITIONS, "widgets.example.com")
+    for version in found["spec"]["versions"]:
+        version["storage"] = version["name"] == "v2"
+    client.update(CUSTOM_RESOURCE_DEFINITIONS, found)
+
+    spec = {"resource": {"group": "example.com", "resource": "widgets"}}
+    client.create(MIGRATIONS, {"metadata": {"name": "m"}, "spec": spec})
+
+    eventually(lambda: _holds(client.get(MIGRATIONS, "m")) == {"Running": "False", "Succeeded": "True"})
+    after = client.get(CUSTOM_RESOURCE_DEFINITIONS, "widgets.example.com")
+    assert after["status"]["storedVersions"] == ["v2"]
+    stored = cluster._store.get("/registry/example.com/widgets/default/w")
+    assert b'"apiVersion":"example.com/v2"' in stored.value
+    (told,) = [each for each in after["status"]["conditions"] if each["type"] == "StorageMigrating"]
+    assert (told["status"], told["reason"]) == ("False", "MigrationSucceeded")
+
+
+def _is_established(client):
+    return _holds(client.get(CUSTOM_RESOURCE_DEFINITIONS, "widgets.example.com")).get("Established") == "True"
+
+
+def _holds(obj):
+    return {each["type"]: each["status"] for each in (obj.get("status") or {}).get("conditions") or []}
+
+
+def test_storage_versions_of_servers_that_are_gone_go(cluster):
+    client = cluster.client
+    client.create(STORAGE_VERSIONS, {"metadata": {"name": "apps.deployments"}, "spec": {}})
+    row = {"apiServerID": "apiserver-gone", "encodingVersion": "v1", "decodableVersions": ["v1"]}
+    status = {"storageVersions": [row], "commonEncodingVersion": "v1"}
+
+    client.patch(STORAGE_VERSIONS, "apps.deployments", {"status": status}, subresource="status")
+
+    eventually(lambda: not client.list(STORAGE_VERSIONS).items)
