@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import logging
 import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+_LOGGER = logging.getLogger("hyperkube.clock")
 
 
 class Timer(Protocol):
@@ -76,11 +79,11 @@ class SystemClock:
 
     def wait(self, event: threading.Event, timeout: float | None) -> bool:
         """Wait for the event, at most `timeout` real seconds."""
-        return event.wait(timeout)
+        return event.wait(timeout if timeout is None else min(timeout, threading.TIMEOUT_MAX))
 
     def sleep(self, seconds: float) -> None:
         """Sleep for real."""
-        time.sleep(seconds)
+        time.sleep(min(seconds, threading.TIMEOUT_MAX))
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Timer:
         """Put `call` off by `seconds`."""
@@ -89,7 +92,7 @@ class SystemClock:
             if self._closed:
                 return entry
             heapq.heappush(self._calls, (time.monotonic() + seconds, next(self._order), entry))
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._run, name="clock", daemon=True)
                 self._thread.start()
             self._condition.notify()
@@ -115,10 +118,13 @@ class SystemClock:
                 due, _, entry = self._calls[0]
                 remaining = due - time.monotonic()
                 if remaining > 0:
-                    self._condition.wait(remaining)
+                    self._condition.wait(min(remaining, threading.TIMEOUT_MAX))
                     continue
                 heapq.heappop(self._calls)
-            entry.run()
+            try:
+                entry.run()
+            except Exception:  # one call must not take the time of all others along
+                _LOGGER.exception("a put-off call failed")
 
 
 class FakeClock:

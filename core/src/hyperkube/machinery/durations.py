@@ -21,6 +21,7 @@ _UNITS = {
 _PART = re.compile(r"([0-9]*)(\.[0-9]*)?([^0-9.]*)", re.ASCII)
 _SECOND = 1_000_000_000
 _LIMIT = 2**63
+_MOST_DIGITS = 19  # more are past the limit, or finer than a nanosecond of an hour
 
 
 class DurationError(ValueError):
@@ -38,9 +39,9 @@ def parse_nanoseconds(text: str) -> int:
         return 0
     if not rest:
         raise DurationError(f'time: invalid duration "{text}"')
-    total = 0
-    while rest:
-        match = _PART.match(rest)
+    total, at = 0, len(text) - len(rest)
+    while at < len(text):
+        match = _PART.match(text, at)
         if match is None or not (match[1] or (match[2] or "").strip(".")):
             raise DurationError(f'time: invalid duration "{text}"')
         whole, fraction, unit = match[1], (match[2] or ".")[1:], match[3]
@@ -48,8 +49,11 @@ def parse_nanoseconds(text: str) -> int:
             raise DurationError(f'time: missing unit in duration "{text}"')
         if unit not in _UNITS:
             raise DurationError(f'time: unknown unit "{unit}" in duration "{text}"')
+        whole, fraction = whole.lstrip("0"), fraction[:_MOST_DIGITS]
+        if len(whole) > _MOST_DIGITS:
+            raise DurationError(f'time: invalid duration "{text}"')
         total += int(whole or "0") * _UNITS[unit] + int(fraction or "0") * _UNITS[unit] // 10 ** len(fraction)
-        rest = rest[match.end() :]
+        at = match.end()
     negative = text.startswith("-")
     if total > _LIMIT or (total == _LIMIT and not negative):
         raise DurationError(f'time: invalid duration "{text}"')

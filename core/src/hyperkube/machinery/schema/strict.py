@@ -15,12 +15,25 @@ if TYPE_CHECKING:
     from hyperkube.machinery.schema.base import KubeSchema
 
 
+MOST_ERRORS = 100
+"""As many are told, and no more searched for; source: sigs.k8s.io/json ``kubernetes_patch.go`` (saveStrictError)."""
+
+
+def note(found: dict[str, None], text: str) -> None:
+    """Add an error, unless enough were found."""
+    if len(found) < MOST_ERRORS:
+        found[text] = None
+
+
 class Members(list[tuple[str, Any]]):
     """The members of a JSON object as they came, duplicates included."""
 
 
 def strict_errors(schema: type[KubeSchema], document: Any) -> list[str]:
-    """Return ``unknown field "PATH"`` and ``duplicate field "PATH"`` for a document, in its order, each once."""
+    """Return ``unknown field "PATH"`` and ``duplicate field "PATH"`` for a document, in its order, each once.
+
+    There are at most `MOST_ERRORS`.
+    """
     found: dict[str, None] = {}
     _struct(schema, document, "", found)
     return list(found)
@@ -42,10 +55,10 @@ def _struct(schema: type[KubeSchema], value: Any, path: str, found: dict[str, No
         where = f"{path}.{name}" if path else name
         field = fields.get(name)
         if field is None:
-            found[f'unknown field "{where}"'] = None
+            note(found, f'unknown field "{where}"')
             continue
         if name in met:
-            found[f'duplicate field "{where}"'] = None
+            note(found, f'duplicate field "{where}"')
         met.add(name)
         _value(field, item, where, found)
 
@@ -67,6 +80,6 @@ def _value(field: KubeField, value: Any, path: str, found: dict[str, None]) -> N
         met: set[str] = set()
         for key, item in _pairs(value):
             if key in met:
-                found[f'duplicate field "{path}.{key}"'] = None
+                note(found, f'duplicate field "{path}.{key}"')
             met.add(key)
             _value(field.items, item, f"{path}.{key}", found)

@@ -12,6 +12,9 @@ from hyperkube_lib.serving.loop import EdgeLoop
 IN_BOUND = 1 << 20
 """Bytes that may wait to be read before the client is asked to pause."""
 
+_MOST_CHUNKS = 1024
+"""Pieces that wait one by one; those that come then are put together."""
+
 OUT_BOUND = 256 * 1024
 """Bytes that may wait to be sent before a writer is made to wait."""
 
@@ -19,19 +22,37 @@ OUT_BOUND = 256 * 1024
 class Inbox:
     """What a client sent and was not read yet; `put` and `end` on the loop, `read` on any thread."""
 
-    def __init__(self, taken: Callable[[int], None] | None = None) -> None:
-        """Make an empty inbox; `taken` is told, on the reader's thread, how many bytes each read removed."""
-        self._chunks: deque[bytes] = deque()
+    def __init__(self, taken: Callable[[int], None] | None = None, *, newest: bool = False) -> None:
+        """Make an empty inbox.
+
+        Args:
+            taken: told, on the reader's thread, how many bytes each read removed.
+            newest: whether what was not read yet means nothing any more once more has come.
+        """
+        self._chunks: deque[bytes | bytearray] = deque()
+        self._newest = newest
         self._condition = threading.Condition()
         self._ended = False
         self._taken = taken
 
     def put(self, data: bytes) -> None:
         """Add bytes; ignored after the end."""
+        passed_over = 0
         with self._condition:
-            if not self._ended:
-                self._chunks.append(data)
-                self._condition.notify()
+            if self._ended:
+                return
+            chunks = self._chunks
+            if self._newest and chunks:
+                passed_over = len(chunks.popleft())
+            if len(chunks) < _MOST_CHUNKS:
+                chunks.append(data)
+            else:  # single bytes would take many times their number in memory
+                if not isinstance(chunks[-1], bytearray):
+                    chunks[-1] = bytearray(chunks[-1])
+                chunks[-1] += data
+            self._condition.notify()
+        if passed_over and self._taken is not None:
+            self._taken(passed_over)
 
     def end(self) -> None:
         """The client sends no more; what waits can still be read."""
@@ -40,13 +61,13 @@ class Inbox:
             self._condition.notify_all()
 
     def read(self) -> bytes:
-        """Return the next bytes in the pieces they came in; blocks; nothing at the end."""
+        """Return the next bytes, in the pieces they came in unless very many wait; blocks; nothing at the end."""
         with self._condition:
             while not self._chunks:
                 if self._ended:
                     return b""
                 self._condition.wait()
-            data = self._chunks.popleft()
+            data = bytes(self._chunks.popleft())
         if self._taken is not None:
             self._taken(len(data))
         return data

@@ -11,10 +11,12 @@ from typing import Any
 import orjson
 
 from hyperkube.machinery.codecs.json_syntax import syntax_error
-from hyperkube.machinery.schema.strict import Members
+from hyperkube.machinery.schema.strict import Members, note
 
 TOO_DEEP = "exceeded max depth"
 _SUMMARY_LENGTH = 30
+_MOST_DIGITS = 400
+"""Beyond all that a float can hold."""
 _WRITTEN_DEPTH = 250
 """Up to here the writer is known to follow the reader."""
 
@@ -33,13 +35,18 @@ def loads(body: bytes) -> Any:
         value = orjson.loads(body)
     except orjson.JSONDecodeError:
         value = _read_slowly(body, pairs=False)
-    if body.count(b"{") + body.count(b"[") > _WRITTEN_DEPTH:
-        try:
-            orjson.dumps(value)
-        except orjson.JSONEncodeError as error:
-            if "ecursion" in str(error):
-                raise JsonError(TOO_DEEP) from error
+    if body.count(b"{") + body.count(b"[") > _WRITTEN_DEPTH and not is_writable(value):
+        raise JsonError(TOO_DEEP)
     return value
+
+
+def is_writable(value: Any) -> bool:
+    """Tell whether a document is not too deep to be written."""
+    try:
+        orjson.dumps(value)
+    except orjson.JSONEncodeError as error:
+        return "ecursion" not in str(error)
+    return True
 
 
 def loads_members(body: bytes) -> Any:
@@ -58,9 +65,13 @@ def _read_slowly(body: bytes, *, pairs: bool) -> Any:
         raise JsonError(why)
     hook = Members if pairs else None
     try:
-        return _mended(json.loads(text, object_pairs_hook=hook, strict=False))
+        return _mended(json.loads(text, object_pairs_hook=hook, strict=False, parse_int=_integer))
     except RecursionError as error:
         raise JsonError(TOO_DEEP) from error
+
+
+def _integer(text: str) -> float:
+    return int(text) if len(text) <= _MOST_DIGITS else float(text)
 
 
 def _mended(value: Any) -> Any:
@@ -77,14 +88,15 @@ def _mended(value: Any) -> Any:
 
 
 def literals(body: bytes) -> list[str]:
-    """Return the numbers of a JSON document that are not written as integers, as they are written."""
+    """Return the numbers of a JSON document that are read as floats, as they are written."""
     found: list[str] = []
 
-    def note(literal: str) -> float:
+    def keep(literal: str) -> float:
         found.append(literal)
         return float(literal)
 
-    json.loads(body.decode("utf-8", "replace"), parse_float=note, strict=False)
+    long = lambda literal: keep(literal) if len(literal) > _MOST_DIGITS else 0.0  # noqa: E731  one use
+    json.loads(body.decode("utf-8", "replace"), parse_float=keep, parse_int=long, strict=False)
     return found
 
 
@@ -113,7 +125,7 @@ def _find_duplicates(value: Any, path: str, found: dict[str, None]) -> None:
         for name, item in value:
             where = f"{path}.{name}" if path else name
             if name in met:
-                found[f'duplicate field "{where}"'] = None
+                note(found, f'duplicate field "{where}"')
             met.add(name)
             _find_duplicates(item, where, found)
     elif isinstance(value, list):

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Sequence
 from typing import cast
 
-import httptools
 from hyperkube_lib.serving.body_writer import Body, BodyWriter
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
 from hyperkube_lib.serving.framing import Framing, framing_of
@@ -25,6 +24,9 @@ from hyperkube.machinery.errors import InternalError
 
 _PIPELINED = 16
 """Requests that may wait behind the one under way before reading is paused."""
+
+_BURST = 64 * 1024
+"""Bytes of answers made in one read from which they are written at once."""
 
 _EARLY = 256 * 1024
 """Bytes a client may send ahead of the answer to its upgrade request."""
@@ -41,6 +43,7 @@ class Connection(RequestReader):
         self._current: Incoming | None = None
         self._waiting: deque[Incoming] = deque()
         self._out: list[bytes] | None = None
+        self._out_bytes = 0
         self._body_source: Body | None = None
         self._framing = Framing.CHUNKED
         self._early = bytearray()
@@ -108,22 +111,10 @@ class Connection(RequestReader):
         if self._current is not None and self._current.upgrade:
             self._hold(data)
             return
-        if self._incoming is None:
-            self._head_bytes += len(data)
-        self._out = []
-        try:
-            self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:
-            self._upgraded(data[upgrade.args[0] :])
-        except httptools.HttpParserInvalidMethodError:
-            self._read_unknown_method(data)
-        except httptools.HttpParserError:
-            self._misread()
-        out, self._out = self._out, None
-        if out and self._transport is not None:
-            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
-        if self._incoming is None and self._head_bytes > self.service.limits.max_head:
-            self._refuse(plain(431, "431 Request Header Fields Too Large"))
+        self._out, self._out_bytes = [], 0
+        self._read(data)
+        self._flush()
+        self._out = None
 
     def _invite(self) -> None:
         if not self._waiting and self._current is None:
@@ -134,8 +125,13 @@ class Connection(RequestReader):
             self._start(incoming)
             return
         self._waiting.append(incoming)
-        if len(self._waiting) >= _PIPELINED:
+        if self._crowded():
             self._pause_reading()
+
+    def _crowded(self) -> bool:
+        """Tell whether enough waits behind the request under way: many requests, or one with a body."""
+        waiting = self._waiting
+        return len(waiting) >= _PIPELINED or any(incoming.request.body for incoming in waiting)
 
     def _start(self, incoming: Incoming) -> None:
         request = incoming.request
@@ -172,7 +168,7 @@ class Connection(RequestReader):
         """Take up the requests that have waited for the one before them."""
         while self._waiting and self._current is None and self.writable and not self._deaf:
             self._start(self._waiting.popleft())
-        if len(self._waiting) < _PIPELINED:
+        if not self._crowded():
             self._resume_reading()
 
     # answers
@@ -278,19 +274,27 @@ class Connection(RequestReader):
     def _write(self, data: bytes) -> None:
         if self._out is not None:
             self._out.append(data)
+            self._out_bytes += len(data)
+            # Written now, the transport tells a client that is behind; else a read full of requests for large answers
+            # would be answered whole before it could.
+            if self._out_bytes > _BURST:
+                self._flush()
         elif self._transport is not None:
             self._transport.write(data)
+
+    def _flush(self) -> None:
+        """Write the answers made while reading."""
+        out = self._out
+        if out and self._transport is not None:
+            self._out, self._out_bytes = [], 0
+            self._transport.write(out[0] if len(out) == 1 else b"".join(out))
 
     def _hang_up(self) -> None:
         """Close once all is written; nothing more is read."""
         self._deaf = True
         self._waiting.clear()
-        if self._transport is None:
-            return
-        if self._out:
-            self._transport.write(b"".join(self._out))
-            self._out = []
-        self._transport.close()
+        self._flush()
+        self._close()
 
     def _refuse(self, answer: Response) -> None:
         """Refuse what is being read, then close: what follows cannot be told apart from more of it."""
@@ -300,18 +304,8 @@ class Connection(RequestReader):
         self._waiting.clear()
         if self._current is None:
             self._write(complete(answer, self._loop.date(), close=True))
-        if self._out:
-            self._transport.write(b"".join(self._out))
-            self._out = []
+        self._flush()
         self._loop.asyncio.call_later(_LINGER, self._close)
-
-    def _read_unknown_method(self, data: bytes) -> None:
-        try:
-            known = self._feed_unknown_method(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            known = False
-        if not known:
-            self._misread()
 
     def _misread(self) -> None:
         if self._deaf or self._transport is None:
@@ -364,18 +358,16 @@ class Connection(RequestReader):
         if len(self._early) > _EARLY:
             self._pause_reading()
 
-    def _upgraded(self, rest: bytes) -> None:
-        """The parser stops after an upgrade request: hold what follows, or go on if the upgrade is none of ours."""
+    def _upgraded(self, rest: bytes) -> bool:
+        """Hold what follows an upgrade request, unless the upgrade is passed over; tells which."""
         current = self._waiting[-1] if self._waiting else self._current
-        if current is not None and current.upgrade:
-            if self._current is not current:  # pipelined behind another: not worth having
-                self._refuse(plain(400, "400 Bad Request"))
-                return
+        if current is None or not current.upgrade:
+            return False
+        if self._current is not current:  # pipelined behind another: not worth having
+            self._refuse(plain(400, "400 Bad Request"))
+        else:
             self._hold(rest)
-            return
-        self._parser = httptools.HttpRequestParser(self)
-        if rest and not self._deaf:
-            self._parser.feed_data(rest)
+        return True
 
     def release(self, successor: asyncio.Protocol) -> tuple[asyncio.Transport, bytes]:
         """Give the transport to `successor`; returns it with what the client has sent ahead."""

@@ -1,6 +1,10 @@
 """Reads the requests of one connection: the parser's callbacks, and the bounds on what a client may send.
 
 The callbacks are called by httptools' C parser from inside `data_received`.
+
+What a client sends before it is known is bounded as Go bounds it: the head by its bytes and by its fields, the query by
+its parameters, and in a chunked body all that is not body (chunk sizes, extensions, trailers). Trailers are read and
+dropped: a field that comes after the body is no header, or it could name a user after the headers were checked.
 """
 
 from __future__ import annotations
@@ -13,17 +17,38 @@ import httptools
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 from hyperkube_lib.serving.request_body import RequestBody
 from hyperkube_lib.serving.service import Incoming, Service
-from hyperkube_lib.serving.wire import refusal, unknown_method
+from hyperkube_lib.serving.wire import plain, refusal, unknown_method
 
 from hyperkube.machinery.errors import RequestEntityTooLarge
 
 BODYLESS = frozenset(("GET", "HEAD"))
+VERSIONS = frozenset(("1.0", "1.1"))
 UPGRADES = frozenset(("websocket", "spdy/3.1"))
 """What a connection may be upgraded to; other offers (``h2c``) are passed over."""
 
 _METHODS = {name.encode(): name for name in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")}
-_MOST_NAMES = 512
+_MOST_NAMES, _LONGEST_NAME = 512, 64
 """Header names remembered in lower case, so that clients cannot fill the memory with made-up ones."""
+
+MOST_FIELDS = 10_000
+"""Header fields that are repeated or of unusual names; more are refused, and cost no more than this many."""
+
+MOST_PARAMETERS = 10_000
+"""Parameters of a query; source: Go ``net/url`` (urlmaxqueryparams)."""
+
+_PIECE = 256
+"""Bytes that each piece of a head counts for beyond its own, as every piece has what came before it copied."""
+
+_FRAMING = 16 * 1024
+_FRAMING_PER_BYTE = 18
+"""Bytes of a chunked body that may be none of the body: so many at once, and so many more with each byte of body.
+
+Source: Go ``net/http/internal/chunked.go`` (16 bytes and twice the data per chunk, 16 KiB of excess).
+"""
+
+
+class Refused(Exception):
+    """Raised by a callback to stop the parser: the connection has been answered."""
 
 
 class RequestReader(asyncio.Protocol):
@@ -38,11 +63,14 @@ class RequestReader(asyncio.Protocol):
         self._certificate: tuple[bytes, ...] = ()
         self._peer: tuple[str, int] = ("", 0)
         self._secure = False
-        self._url = b""
+        self._url: bytes | bytearray = b""
         self._method = ""
         self._headers: dict[str, str] = {}
         self._repeated: dict[str, list[str]] | None = None
+        self._unusual = 0
         self._head_bytes = 0
+        self._framing = 0
+        self._begun = 0
         self._incoming: Incoming | None = None
         self._body: list[bytes] = []
         self._body_bytes = 0
@@ -64,10 +92,60 @@ class RequestReader(asyncio.Protocol):
         """The client waits for a word before it sends the body."""
         raise NotImplementedError
 
+    def _upgraded(self, rest: bytes) -> bool:
+        """The parser stops after an upgrade request that `rest` follows; tells whether the connection leaves HTTP."""
+        raise NotImplementedError
+
+    def _misread(self) -> None:
+        """What came is no request."""
+        raise NotImplementedError
+
+    def _read(self, data: bytes) -> None:
+        """Parse what came."""
+        in_head = self._incoming is None
+        if in_head:
+            self._head_bytes += len(data) + _PIECE
+        else:
+            self._framing -= len(data)
+        self._begun = 0
+        try:
+            self._feed(data, in_head=in_head)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._misread()
+        if self._incoming is None:
+            if self._head_bytes > self.service.limits.max_head:
+                self._refuse(plain(431, "431 Request Header Fields Too Large"))
+        elif self._framing < 0:
+            self._misread()
+
+    def _feed(self, data: bytes, *, in_head: bool) -> None:
+        """Have the parser read on, also behind an upgrade request that is passed over.
+
+        Raises:
+            HttpParserError: what came is no request.
+        """
+        rest = memoryview(data)  # so that a read full of upgrade requests is not copied once for each
+        while rest and not self._deaf:
+            try:
+                self._parser.feed_data(rest)
+            except httptools.HttpParserUpgrade as upgrade:
+                rest = rest[upgrade.args[0] :]
+                if self._upgraded(bytes(rest)):
+                    return
+                self._parser = httptools.HttpRequestParser(self)
+            except httptools.HttpParserInvalidMethodError:
+                # Only what stands first can be read once more: what came before has been answered.
+                if not in_head or self._begun > 1 or not self._feed_unknown_method(data):
+                    raise
+                return
+            else:
+                return
+
     # what the parser tells us
 
     def on_message_begin(self) -> None:
         """A request begins."""
+        self._begun += 1
         self._url = b""
         self._headers = {}
         self._repeated = None
@@ -75,33 +153,68 @@ class RequestReader(asyncio.Protocol):
 
     def on_url(self, url: bytes) -> None:
         """The request target, perhaps in pieces."""
+        if not self._url:
+            self._url = url
+            return
+        if isinstance(self._url, bytes):
+            self._url = bytearray(self._url)
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header line."""
+        if self._incoming is not None:
+            return  # a trailer
         names = self._names
         key = names.get(name)
         if key is None:
             key = name.decode("latin-1").lower()
-            if len(names) < _MOST_NAMES:
+            if len(names) < _MOST_NAMES and len(name) <= _LONGEST_NAME:
                 names[name] = key
+            else:
+                self._count_unusual()
         headers = self._headers
         if key in headers:
+            self._count_unusual()
             if self._repeated is None:
                 self._repeated = {}
             self._repeated.setdefault(key, [headers[key]]).append(value.decode("latin-1"))
-            separator = "; " if key == "cookie" else ", "
-            headers[key] = f"{headers[key]}{separator}{value.decode('latin-1')}"
         else:
             headers[key] = value.decode("latin-1")
+
+    def _count_unusual(self) -> None:
+        self._unusual += 1
+        if self._unusual > MOST_FIELDS:
+            self._stop(plain(431, "431 Request Header Fields Too Large"))
+
+    def _stop(self, answer: Response) -> None:
+        """Refuse what is being read from inside a callback.
+
+        Raises:
+            Refused: always.
+        """
+        self._refuse(answer)
+        raise Refused
+
+    def _join_repeated(self) -> None:
+        """Make one header of each that came on several lines."""
+        for key, values in (self._repeated or {}).items():
+            self._headers[key] = ("; " if key == "cookie" else ", ").join(values)
+        self._unusual = 0
 
     def on_headers_complete(self) -> None:
         """The body follows, if any."""
         parser, headers = self._parser, self._headers
-        url = self._url
+        version = parser.get_http_version()
+        if version not in VERSIONS:
+            self._stop(plain(505, "505 HTTP Version Not Supported: unsupported protocol version"))
+        if self._unusual:
+            self._join_repeated()
+        url = bytes(self._url)
         if not url.startswith(b"/") and url != b"*":
             url = _origin_form(url)
         raw, _, query = url.decode("latin-1").partition("?")
+        if query and query.count("&") >= MOST_PARAMETERS:
+            self._stop(plain(400, "400 Bad Request"))
         method = self._method or _METHODS.get(parser.get_method()) or parser.get_method().decode("latin-1")
         self._method = ""
         request = HttpRequest(
@@ -116,13 +229,17 @@ class RequestReader(asyncio.Protocol):
             repeated=self._repeated,
         )
         incoming = Incoming(request, keep_alive=parser.should_keep_alive())
-        incoming.http_1_0 = parser.get_http_version() == "1.0"
+        incoming.http_1_0 = version == "1.0"
         incoming.gzip = "gzip" in headers.get("accept-encoding", "")
         if "upgrade" in headers and "upgrade" in headers.get("connection", "").lower():
+            if "transfer-encoding" in headers or headers.get("content-length", "0") != "0":
+                # The parser leaves such a body unread, and would take it for the next request.
+                self._stop(plain(400, "400 Bad Request"))
             token = headers["upgrade"].strip().lower()
             incoming.upgrade = token if token in UPGRADES else ""
         self._incoming = incoming
         self._head_bytes = 0
+        self._framing = _FRAMING
         if method not in BODYLESS or "content-length" in headers or "transfer-encoding" in headers:
             self._expect_body(incoming)
 
@@ -131,6 +248,7 @@ class RequestReader(asyncio.Protocol):
         incoming = self._incoming
         if incoming is None or self._deaf:
             return
+        self._framing = min(_FRAMING, self._framing + (1 + _FRAMING_PER_BYTE) * len(body))
         if incoming.body_stream is not None:
             incoming.body_stream.put(body)
             return

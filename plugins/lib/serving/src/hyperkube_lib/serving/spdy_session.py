@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
 from hyperkube_lib.serving.flow import Inbox
 from hyperkube_lib.serving.service import Service
@@ -28,7 +29,7 @@ from hyperkube_lib.serving.spdy import (
     SynStream,
     WindowUpdate,
 )
-from hyperkube_lib.serving.upgraded import ByteLink
+from hyperkube_lib.serving.upgraded import FRAMES_PER_TURN, ByteLink
 
 
 class SpdyStream:
@@ -110,6 +111,8 @@ class SpdySession:
         self._peer_grants = False
         self._closing = False
         self._gone = False
+        self._unhandled: deque[bytes] = deque()
+        self._frames: Iterator[Frame] | None = None
         self._room = threading.Condition()
 
     # from any thread
@@ -129,14 +132,36 @@ class SpdySession:
 
     def received(self, data: bytes) -> None:
         """Handle the frames that came; only what waits in an inbox stays counted as unread."""
-        self.link.took(len(data))
+        self._unhandled.append(data)
+        if self._frames is None:
+            self._frames = self._incoming()
+            self._take_turn()
+
+    def _incoming(self) -> Iterator[Frame]:
+        """Yield the frames of all that came; what was handled is not counted as unread any more."""
+        while self._unhandled:
+            data = self._unhandled.popleft()
+            yield from self._codec.decode(data)
+            self.link.took(len(data))
+
+    def _take_turn(self) -> None:
+        """Handle some frames; more of them wait for the loop's next turn."""
+        frames = self._frames
+        if frames is None or self._gone:
+            return
+        count = 0
         try:
-            for frame in self._codec.decode(data):
+            for count, frame in enumerate(islice(frames, FRAMES_PER_TURN), 1):  # noqa: B007  how many, afterwards
                 self._handle(frame)
         except SpdyBroken as error:
             self._service.logger.debug("SPDY client breaks the protocol: %s", error)
             self._send(GoAway(self._last, 1))
             self.link.finish()
+            return
+        if count == FRAMES_PER_TURN:
+            self._service.loop.asyncio.call_soon(self._take_turn)
+        else:
+            self._frames = None
 
     def ended(self) -> None:
         """The connection is gone."""
@@ -185,6 +210,9 @@ class SpdySession:
     def _send(self, frame: Frame) -> None:
         self.link.send(self._codec.encode(frame))
 
+    def _reply(self, frame: Frame) -> None:
+        self.link.reply(self._codec.encode(frame))
+
     def _send_data(self, stream: SpdyStream, frame: Data) -> None:
         if stream.reset:
             return
@@ -223,7 +251,7 @@ class SpdySession:
         elif isinstance(frame, Reset):
             self._abandon(self._streams.pop(frame.stream, None))
         elif isinstance(frame, Ping):
-            self._send(frame)  # we send none of our own, so it is always theirs
+            self._reply(frame)  # we send none of our own, so it is always theirs
         elif isinstance(frame, Settings):
             self._settings(frame)
         elif isinstance(frame, WindowUpdate):
@@ -231,12 +259,12 @@ class SpdySession:
 
     def _open(self, frame: SynStream) -> None:
         if frame.stream % 2 == 0 or frame.stream <= self._last:
-            self._send(Reset(frame.stream, 1))
+            self._reply(Reset(frame.stream, 1))
             return
         self._last = frame.stream
         stream = SpdyStream(self, frame.stream, frame.headers)
         self._streams[frame.stream] = stream
-        self._send(SynReply(frame.stream))
+        self._reply(SynReply(frame.stream))
         if frame.fin:
             self._they_end(stream)
         self._opened(stream)
@@ -245,7 +273,7 @@ class SpdySession:
         stream = self._streams.get(frame.stream)
         if stream is None or stream.they_ended:
             if frame.payload:
-                self._send(WindowUpdate(0, len(frame.payload)))
+                self._reply(WindowUpdate(0, len(frame.payload)))
             return
         if frame.payload:
             self.link.arrived(len(frame.payload))

@@ -11,6 +11,12 @@ from hyperkube_lib.serving.exchange import Answer
 from hyperkube_lib.serving.flow import IN_BOUND, Outflow
 from hyperkube_lib.serving.service import STREAM, Incoming, Service, discard
 
+FRAMES_PER_TURN = 256
+"""Frames of one connection that are handled before the loop turns to others: a read holds thousands of empty ones."""
+
+_MOST_REPLIES = 1 << 20
+"""Bytes that may wait for a client that makes us reply (to pings, to new streams) and does not read the replies."""
+
 LINGER = 2.0
 """Seconds that a finished connection waits for the client to close it: closing first could cost it the last bytes."""
 
@@ -32,6 +38,9 @@ class ByteLink(Protocol):
 
     def send(self, data: bytes) -> None:
         """Send bytes; on the loop."""
+
+    def reply(self, data: bytes) -> None:
+        """Send what a frame of the client calls for, unless it lets too many replies wait; on the loop."""
 
     def finish(self) -> None:
         """Flush and close; on the loop."""
@@ -85,7 +94,17 @@ class Upgraded(asyncio.Protocol):
         with self._lock:
             self._unread += size
             full = self._unread > IN_BOUND
-        if full and self._reading and self._transport is not None:
+        if full:
+            self._pause()
+
+    @property
+    def full(self) -> bool:
+        """Whether so much waits for readers that no more is taken from the client."""
+        with self._lock:
+            return self._unread > IN_BOUND
+
+    def _pause(self) -> None:
+        if self._reading and self._transport is not None:
             self._reading = False
             self._transport.pause_reading()
 
@@ -137,6 +156,13 @@ class Upgraded(asyncio.Protocol):
         """Send bytes; on the loop."""
         if self._transport is not None and data:
             self._transport.write(data)
+
+    def reply(self, data: bytes) -> None:
+        """Send what a frame of the client calls for; a client that lets too many replies wait is cut off."""
+        if not self.writable and self.unsent > _MOST_REPLIES:
+            self.abort()
+        else:
+            self.send(data)
 
     def finish(self) -> None:
         """Send nothing more; give the client a little time to close first."""

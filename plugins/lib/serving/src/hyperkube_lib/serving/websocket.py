@@ -11,13 +11,14 @@ import base64
 import binascii
 import hashlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.flow import Inbox
 from hyperkube_lib.serving.service import Service
-from hyperkube_lib.serving.upgraded import Upgraded
+from hyperkube_lib.serving.upgraded import FRAMES_PER_TURN, Upgraded
 
 CHANNELS = (
     "v5.channel.k8s.io",
@@ -76,8 +77,8 @@ class WebSocket(Upgraded):
         from wsproto.connection import Connection, ConnectionType
 
         self._frames: Any = Connection(ConnectionType.SERVER)
-        self._message: list[bytes] = []
-        self._message_bytes = 0
+        self._events: Iterator[Any] | None = None
+        self._message = bytearray()
         self._closed_by_us = False
 
     def data_received(self, data: bytes) -> None:
@@ -86,11 +87,41 @@ class WebSocket(Upgraded):
 
         try:
             self._frames.receive_data(data)
-            for event in self._frames.events():
+        except ProtocolError as error:
+            self._break_off(error)
+            return
+        if self._events is None:  # else they come to it, too
+            self._events = self._frames.events()
+            self._take_turn()
+
+    def _take_turn(self) -> None:
+        """Handle some frames; while more of them wait for the loop's next turn, nothing is read."""
+        from wsproto.utilities import ProtocolError
+
+        if self._events is None or self._transport is None:
+            return
+        count = 0
+        try:
+            for count, event in enumerate(islice(self._events, FRAMES_PER_TURN), 1):  # noqa: B007  how many, afterwards
                 self._handle(event)
         except ProtocolError as error:
-            self.service.logger.debug("WebSocket client breaks the protocol: %s", error)
-            self._close()
+            self._break_off(error)
+            return
+        if count == FRAMES_PER_TURN:
+            self._pause()
+            self.service.loop.asyncio.call_soon(self._take_turn)
+            return
+        self._events = None
+        if not self.full:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        if self._events is None:
+            super()._read_on()
+
+    def _break_off(self, error: Exception) -> None:
+        self.service.logger.debug("WebSocket client breaks the protocol: %s", error)
+        self._close()
 
     def _handle(self, event: Any) -> None:
         from wsproto import events
@@ -99,19 +130,19 @@ class WebSocket(Upgraded):
             if self._finishing:
                 return
             data = event.data.encode() if isinstance(event.data, str) else bytes(event.data)
-            self._message.append(data)
-            self._message_bytes += len(data)
-            if self._message_bytes > _LONGEST_MESSAGE:
+            self._message += data
+            if len(self._message) > _LONGEST_MESSAGE:
                 self._close_frame(1009)
                 self._close()
             elif event.message_finished:
-                message = b"".join(self._message)
-                self._message, self._message_bytes = [], 0
+                message = bytes(self._message)
+                self._message.clear()
                 self.arrived(len(message))
                 if self.listener is not None:
                     self.listener.received(message)
         elif isinstance(event, events.Ping):
-            self._write(self._frames.send(event.response()))
+            if self.writable:  # a client that is behind has no use for an answer to each
+                self._write(self._frames.send(event.response()))
         elif isinstance(event, events.CloseConnection):
             if not self._closed_by_us:
                 self._closed_by_us = True
@@ -160,7 +191,7 @@ class WebSocketChannels:
         self.protocol = protocol or "channel.k8s.io"
         self._socket = socket
         self._base64 = "base64" in protocol
-        self._inboxes = {number: Inbox(socket.took) for number in range(RESIZE + 1)}
+        self._inboxes = {number: Inbox(socket.took, newest=number == RESIZE) for number in range(RESIZE + 1)}
         # Such a client reads on one thread while it makes its streams on another, and says on standard error that it
         # knows no stream of that number. It has made all of them when it sends anything.
         self._has_streams = threading.Event()

@@ -21,7 +21,8 @@ from hyperkube.machinery.users import ANONYMOUS, AUTHENTICATED_GROUP, UserInfo
 Authenticate = Callable[..., Authenticated | None]
 
 _SOCKET_TOKEN = "base64url.bearer.authorization.k8s.io."  # noqa: S105 -- a sub-protocol's prefix, no secret
-_CACHE_MAX = 10_000
+_CACHE_MAX, _LONGEST = 10_000, 16 * 1024
+"""Credentials that are remembered, and how many characters those may have."""
 
 
 def credentials_of(request: HttpRequest) -> Credentials:
@@ -177,6 +178,8 @@ class Authentication:
 
     def _remember(self, request: HttpRequest, user: UserInfo, seconds: float) -> None:
         if request.repeated or request.headers.get("sec-websocket-protocol") or self._is_proxied(request):
+            return
+        if len(request.headers.get("authorization", "")) > _LONGEST:
             return
         # The lock is for writers: clearing and adding are two steps. Readers need none, as they look up once.
         with self._lock:

@@ -18,7 +18,9 @@ from hyperkube.machinery.labels import Requirement
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import PRIVILEGED_GROUP, UserInfo
 
-_CACHE_MAX = 20_000
+_CACHE_MAX, _LONGEST, _MOST_TERMS = 20_000, 1024, 16
+"""Decisions that are remembered, and how long a question may be for it: in characters, and in terms of selectors."""
+
 _PRIVILEGED = Decision("allow")
 ALWAYS_ALLOWED_PATHS = ("/healthz", "/livez", "/readyz")
 
@@ -72,7 +74,7 @@ class Authorization:
         # Read before asking: when roles change meanwhile, the decision is remembered under an epoch that is over.
         epoch = self.epoch()
         decision = self._ask(attributes)
-        if decision.cacheable and not attributes.user.extra:
+        if decision.cacheable and not attributes.user.extra and _is_short(attributes):
             if len(self._decisions) >= _CACHE_MAX:
                 self._decisions.clear()
             self._decisions[_key(attributes)] = (epoch, decision)
@@ -120,6 +122,12 @@ class Authorization:
 def _constant(number: int) -> Callable[[], int]:
     """Return a function that puts all later epochs above those before a change of authorizers."""
     return lambda: number
+
+
+def _is_short(attributes: Attributes) -> bool:
+    """Tell whether a question is short enough to be remembered: clients write names, paths and selectors."""
+    written = len(attributes.name) + len(attributes.path) + len(attributes.resource) + len(attributes.group)
+    return written <= _LONGEST and len(attributes.label_selector) + len(attributes.field_selector) <= _MOST_TERMS
 
 
 def _key(attributes: Attributes) -> Key:

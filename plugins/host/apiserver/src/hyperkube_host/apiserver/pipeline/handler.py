@@ -21,7 +21,8 @@ from hyperkube_host.apiserver.pipeline.hot_reads import HotReads
 from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
 from hyperkube_host.apiserver.request.api_request import ApiRequest
-from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
+from hyperkube_host.apiserver.request.request_info import RequestInfo, parse, watch_flag
+from hyperkube_host.apiserver.request.warning_headers import warning_headers
 from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.negotiation import PLAIN
@@ -224,9 +225,8 @@ class ApiHandler:
         answer.headers.append(("Audit-Id", call.audit_id))
         if call.limited is not None:
             answer.headers += call.limited.headers
-        if call.api is not None:
-            for warning in call.api.warnings:
-                answer.headers.append(("Warning", f"299 - {quoted(warning)}"))
+        if call.api is not None and call.api.warnings:
+            answer.headers += warning_headers(call.api.warnings)
 
     def hot(self, request: HttpRequest) -> Response | None:
         """Answer a plain read from memory, or return None; never blocks."""
@@ -234,9 +234,7 @@ class ApiHandler:
 
     def is_long_running(self, request: HttpRequest) -> bool:
         """Tell whether the request may stay open beyond the request timeout."""
-        query = request.query() if request.query_string else {}
-        info = parse(request.method, request.path, query)
-        return self._runs_long(info)
+        return self._runs_long(parse(request.method, request.path, watch_flag(request.query_string)))
 
     def _runs_long(self, info: RequestInfo) -> bool:
         return info.verb in {"watch", "proxy"} or info.subresource in _LONG_RUNNING_PARTS or self._is_exempt(info)
@@ -256,9 +254,3 @@ def check_timeout(text: str) -> None:
         parse_duration(text)
     except DurationError as error:
         raise BadRequest(f"invalid timeout specified in the request URL - {error}") from error
-
-
-def quoted(warning: str) -> str:
-    """Return a warning's text as a quoted string of a header; what headers cannot hold is left out."""
-    clean = "".join(char if char.isprintable() else " " for char in warning)
-    return '"' + clean.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -26,7 +26,15 @@ from hyperkube_host.apiserver.rest import read
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.routes.metrics import RequestKey, RequestMetrics, key_of
 from hyperkube_host.apiserver.serializer.encode import JSON_HEADER, NO_CACHE, Encoder
-from hyperkube_host.apiserver.serializer.negotiation import ALL, PLAIN, YAML, Format, check_accepted, negotiate
+from hyperkube_host.apiserver.serializer.negotiation import (
+    ALL,
+    LONGEST_ACCEPT,
+    PLAIN,
+    YAML,
+    Format,
+    check_accepted,
+    negotiate,
+)
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 
@@ -41,14 +49,15 @@ if TYPE_CHECKING:
 LIST_MAX, ENCODED_MAX = 200, 50
 """Lists of more objects are made on a worker's thread; in other formats than JSON a first read encodes each of them."""
 
-_PLACES_MAX = 4096
+_PLACES_MAX, _LONGEST_PATH = 4096, 1024
 
 
 def wanted_format(request: HttpRequest) -> Format | None:
     """Return the format that a plain read asks for, or None for any other request."""
     if request.method != "GET" or request.query_string:
         return None
-    return acceptable(request.headers.get("accept", ""))
+    accept = request.headers.get("accept", "")
+    return acceptable(accept) if len(accept) <= LONGEST_ACCEPT else None
 
 
 @lru_cache(maxsize=512)
@@ -198,7 +207,9 @@ class HotReads:
             return None
         if len(self._places) >= _PLACES_MAX:
             self._places.clear()
-        place = self._places[path] = _Place(info, target, generation, key_of(info, 200))
+        place = _Place(info, target, generation, key_of(info, 200))
+        if len(path) <= _LONGEST_PATH:
+            self._places[path] = place
         return place
 
     def _allows(self, place: _Place, user: UserInfo) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.apiserver.request.request_info import RequestInfo
+from hyperkube_host.apiserver.request.warning_headers import Warnings
 from hyperkube_host.apiserver.resources.served import ServedResource
 
 from hyperkube.hookspecs.api import Subresource
@@ -40,7 +41,7 @@ class ApiRequest:
     inside: bool = False
     user: UserInfo
     audit_id: str = ""
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=Warnings)
     annotations: dict[str, str] = field(default_factory=dict)
     audit_event: AuditEvent | None = None
 
@@ -51,8 +52,7 @@ class ApiRequest:
 
     def warn(self, text: str) -> None:
         """Add a warning for the client, once."""
-        if text not in self.warnings:
-            self.warnings.append(text)
+        self.warnings.append(text)
 
 
 @dataclass(frozen=True, slots=True)

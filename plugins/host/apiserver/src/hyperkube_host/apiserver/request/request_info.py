@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from urllib.parse import unquote_plus
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
@@ -18,6 +19,9 @@ _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH
 _MANY = frozenset({"list", "watch", "deletecollection"})
 _SPECIAL_VERBS = frozenset({"proxy", "watch"})
 _OF_THE_NAMESPACE = frozenset({"status", "finalize"})
+
+LONGEST_SELECTOR = 16 * 1024
+"""Characters of a selector that is read before the request is authorized."""
 
 Query = Mapping[str, Sequence[str]]
 
@@ -109,6 +113,14 @@ def parse(method: str, path: str, query: Query) -> RequestInfo:
     return info
 
 
+def watch_flag(query_string: str) -> Query:
+    """Return of a query no more than ``watch``: for those who cannot wait until all of it has been read."""
+    if "watch" not in query_string and "%" not in query_string:
+        return {}
+    named = [text for text in query_string.split("&") if unquote_plus(text.partition("=")[0]) == "watch"]
+    return {"watch": [unquote_plus(text.partition("=")[2]) for text in named[:1]]}
+
+
 def _namespace(info: RequestInfo, rest: list[str]) -> list[str]:
     if rest[0] != "namespaces":
         return rest
@@ -138,8 +150,14 @@ def _resource(info: RequestInfo, rest: list[str], query: Query) -> None:
 
 
 def _selectors(info: RequestInfo, query: Query) -> None:
-    """Note what narrows the request; a name that is pinned down counts, so that one object can be watched by name."""
+    """Note what narrows the request; a name that is pinned down counts, so that one object can be watched by name.
+
+    This comes before authorization, so what takes long to read is not read: it narrows nothing for the authorizers,
+    as what cannot be read does not either.
+    """
     by_field, by_label = query.get("fieldSelector"), query.get("labelSelector")
+    if any(given and len(given[0]) > LONGEST_SELECTOR for given in (by_field, by_label)):
+        return
     with contextlib.suppress(FieldSelectorError):  # refused with its own message when the list is answered
         if by_field and by_field[0]:
             selector = parse_field_selector(by_field[0])

@@ -13,6 +13,7 @@ from hyperkube.machinery.errors import ApiError, EmptyDetails, NotAcceptable, Un
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 ALL = (JSON, YAML, PROTOBUF)
 STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
+LONGEST_ACCEPT = 4096
 PATCH_TYPES = (
     "application/json-patch+json",
     "application/merge-patch+json",
@@ -51,9 +52,18 @@ class Clause:
     quality: float
 
 
-@lru_cache(maxsize=512)
+def read_part(accept: str) -> str:
+    """Return as many clauses of an Accept header as are read at all, so that none takes long or fills the memory."""
+    return accept if len(accept) <= LONGEST_ACCEPT else accept[:LONGEST_ACCEPT].rpartition(",")[0]
+
+
 def clauses(accept: str) -> tuple[Clause, ...]:
     """Split an Accept header into its clauses, the most wanted first."""
+    return _clauses(read_part(accept))
+
+
+@lru_cache(maxsize=512)
+def _clauses(accept: str) -> tuple[Clause, ...]:
     clauses: list[Clause] = []
     for part in accept.split(","):
         media_type, *params = (piece.strip() for piece in part.split(";"))
@@ -99,7 +109,6 @@ def with_details(error: ApiError) -> ApiError:
     return error
 
 
-@lru_cache(maxsize=512)
 def negotiate(accept: str, *, transforms: bool = False, binary: bool = False, tables: bool = True) -> Format:
     """Return the format of an answer.
 
@@ -114,7 +123,12 @@ def negotiate(accept: str, *, transforms: bool = False, binary: bool = False, ta
     """
     if not accept or accept == JSON:
         return PLAIN
-    for clause in clauses(accept):
+    return _negotiate(read_part(accept), transforms, binary, tables)
+
+
+@lru_cache(maxsize=512)
+def _negotiate(accept: str, transforms: bool, binary: bool, tables: bool) -> Format:
+    for clause in _clauses(accept):
         media_type = _matching(clause.media_type, binary=binary)
         if media_type is None:
             continue

@@ -1,0 +1,109 @@
+"""A client that sends what it likes, byte by byte, beside a second one that only wants to know whether the server is ready."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
+
+from attacked_world import Call, World
+
+LONGEST_WAIT = 0.5
+"""Seconds that ``/readyz`` may take beside a hostile connection."""
+
+_SILENCE = 1.0
+
+HEAD = b"Host: x\r\nAccept: application/json\r\n"
+ADMIN = HEAD + b"Authorization: Bearer token-admin\r\n"
+
+
+class Hostile:
+    """Attacks one world; `nobody` has no credentials at all, `admin` those of an administrator."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+
+    def connect(self):
+        """Return a TLS connection to the server."""
+        raw = socket.create_connection(("127.0.0.1", self.world.edge.port), timeout=20)
+        return self.world.contexts[""].wrap_socket(raw, server_hostname="127.0.0.1")
+
+    def send(self, data):
+        """Send bytes; return the status and the body of the first answer, (0, b"") for none."""
+        with self.connect() as connection:
+            with _hung_up():
+                connection.sendall(data)
+            response = http.client.HTTPResponse(connection)
+            try:
+                response.begin()
+                return response.status, response.read()
+            except (http.client.HTTPException, OSError):
+                return 0, b""
+
+    def answers(self, *pieces):
+        """Send bytes piece by piece; return the statuses of all answers until the server closes or is silent."""
+        with self.connect() as connection:
+            connection.settimeout(_SILENCE)
+            received = b""
+            with _hung_up():
+                for piece in pieces:
+                    connection.sendall(piece)
+                while piece := connection.recv(65536):
+                    received += piece
+        return [int(part[:3]) for part in received.split(b"HTTP/1.1 ")[1:]]
+
+    def ask(self, method, path, body=None, content_type="application/json", **headers):
+        """Ask as an administrator; return the status, and what the answer's JSON says."""
+        data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        answer = self.world.ask(Call("admin", method, path, data, {"Content-Type": content_type, **headers}))
+        return answer.status, json.loads(answer.body)
+
+    @contextmanager
+    def patiently(self):
+        """Let the second client ask again and again meanwhile; what it asks never takes long."""
+        waits, stop = [], threading.Event()
+
+        def watch():
+            context = self.world.contexts[""]
+            connection = http.client.HTTPSConnection("127.0.0.1", self.world.edge.port, context=context, timeout=60)
+            while not stop.is_set():
+                began = time.perf_counter()
+                connection.request("GET", "/readyz")
+                assert connection.getresponse().read() == b"ok"
+                waits.append(time.perf_counter() - began)
+                stop.wait(0.01)
+            connection.close()
+
+        thread = threading.Thread(target=watch)
+        thread.start()
+        while not waits:
+            time.sleep(0.001)
+        waits.clear()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+        assert max(waits, default=0) < LONGEST_WAIT
+
+
+@contextmanager
+def _hung_up():
+    """Go on where the server closes before all is sent, as it may."""
+    try:
+        yield
+    except OSError:
+        return
+
+
+def request(method="GET", path="/readyz", *lines, credentials=HEAD, body=b""):
+    """Return a request as bytes."""
+    head = f"{method} {path} HTTP/1.1\r\n".encode() + credentials + b"".join(line + b"\r\n" for line in lines)
+    return head + (b"Content-Length: %d\r\n" % len(body) if body else b"") + b"\r\n" + body
