@@ -1,6 +1,6 @@
 import pytest
 
-from hyperkube.kinds.rbac import compacted, rule_allows, rule_allows_path, rules_cover, show_rule, subject_is
+from hyperkube.kinds.rbac import rule_allows, rule_allows_path, subject_is
 from hyperkube.machinery.users import UserInfo, service_account
 
 
@@ -42,29 +42,3 @@ def test_subjects_are_users_groups_and_service_accounts():
     assert subject_is({"kind": "ServiceAccount", "name": "sa", "namespace": "ns"}, account)
     assert subject_is({"kind": "ServiceAccount", "name": "sa"}, account, "ns")
     assert not subject_is({"kind": "ServiceAccount", "name": "sa"}, account)
-
-
-@pytest.mark.parametrize(
-    ("owned", "wanted", "covered"),
-    [
-        ([rule(["*"], ["*"], ["*"])], [rule(["get"], ["pods"])], True),
-        ([rule(["get"], ["pods"])], [rule(["get", "list"], ["pods"])], False),
-        ([rule(["get"], ["pods"]), rule(["list"], ["pods"])], [rule(["get", "list"], ["pods"])], True),
-        ([rule(["get"], ["secrets"], names=["a"])], [rule(["get"], ["secrets"])], False),
-        ([rule(["get"], ["secrets"])], [rule(["get"], ["secrets"], names=["a"])], True),
-        ([rule(["get"], ["*/scale"])], [rule(["get"], ["deployments/scale"])], True),
-        ([rule(["get"], ["pods"])], [rule(["*"], ["pods"])], False),
-        ([{"verbs": ["get"], "nonResourceURLs": ["/x/*"]}], [{"verbs": ["get"], "nonResourceURLs": ["/x/y"]}], True),
-        ([], [], True),
-    ],
-)
-def test_rules_cover_what_they_allow_altogether(owned, wanted, covered):
-    assert rules_cover(owned, wanted)[0] is covered
-
-
-def test_missing_rules_are_shown_merged():
-    _, missing = rules_cover([], [rule(["get", "list"], ["secrets"])])
-
-    assert [show_rule(item) for item in compacted(missing)] == [
-        '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "list"]}'
-    ]

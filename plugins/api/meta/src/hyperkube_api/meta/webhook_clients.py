@@ -8,7 +8,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from hyperkube.machinery import names
-from hyperkube.machinery.field import FieldError, Path, invalid, required
+from hyperkube.machinery.field import FieldError, Path, invalid, quote, required
 from hyperkube.machinery.objects import Object
 
 
@@ -24,6 +24,9 @@ def client_config(path: Path, client: Object) -> list[FieldError]:
 
 def _url(path: Path, text: str) -> list[FieldError]:
     form = "; desired format: https://host[/path]"
+    fault = _unreadable(text)
+    if fault:
+        return [required(path, f"url must be a valid URL: parse {quote(text)}: {fault}{form}")]
     parts = urlsplit(text)
     errors: list[FieldError] = []
     if parts.scheme != "https":
@@ -37,6 +40,22 @@ def _url(path: Path, text: str) -> list[FieldError]:
     if parts.query:
         errors.append(invalid(path, parts.query, "query parameters are not permitted in the URL"))
     return errors
+
+
+def _unreadable(url: str) -> str:
+    """Return why Go does not read a text as a URL at all; Python would drop line breaks in silence.
+
+    Source: Go ``net/url`` (Parse).
+    """
+    if any(char < " " or char == "\x7f" for char in url):
+        return "net/url: invalid control character in URL"
+    try:
+        port = urlsplit(url).netloc.rpartition("@")[2].rpartition("]")[2].partition(":")[2]
+    except ValueError:
+        return "missing ']' in host"
+    if port and not (port.isascii() and port.isdecimal()):
+        return f"invalid port {quote(':' + port)} after host"
+    return "" if " " not in urlsplit(url).netloc else 'invalid character " " in host name'
 
 
 def _service(path: Path, service: Object) -> list[FieldError]:

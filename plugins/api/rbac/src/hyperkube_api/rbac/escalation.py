@@ -5,11 +5,12 @@ Source: kubernetes pkg/registry/rbac/{role,rolebinding}/policybased/storage.go.
 
 from __future__ import annotations
 
+from hyperkube_api.rbac.rule_coverage import compacted, uncovered
 from hyperkube_api.rbac.versions import GROUP
 
 from hyperkube.hookspecs.api import Call
 from hyperkube.hookspecs.authz import Attributes
-from hyperkube.kinds.rbac import compacted, rules_cover, show_rule
+from hyperkube.kinds.rbac import show_rule
 from hyperkube.kinds.resources import CLUSTER_ROLES, ROLES
 from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.field import quote
@@ -72,8 +73,8 @@ def _may(call: Call, verb: str, resource: str, name: str) -> bool:
 
 def _refuse_more(call: Call, name: str, wanted: list[Object]) -> None:
     held = call.authorizer.rules(call.user, call.namespace)
-    covered, missing = rules_cover([*held.resource_rules, *held.non_resource_rules], wanted)
-    if covered:
+    missing = uncovered([*held.resource_rules, *held.non_resource_rules], wanted)
+    if not missing:
         return
     shown = "\n".join(sorted(show_rule(rule) for rule in compacted(missing)))
     groups = " ".join(quote(group) for group in call.user.groups)

@@ -7,7 +7,6 @@ Source: k8s.io/kube-openapi ``pkg/validation/strfmt/default.go``, apiextensions-
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Callable
 from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_network
@@ -71,7 +70,7 @@ def _is_network(value: str) -> bool:
 def _is_base64(value: str) -> bool:
     try:
         base64.b64decode(value, validate=True)
-    except binascii.Error:
+    except ValueError:  # of binascii, or for text that is not ASCII
         return False
     return True
 
@@ -88,14 +87,17 @@ def _is_hostname(value: str) -> bool:
     """Tell whether a text is a name of labels; of several, the last one is of two letters at least."""
     labels = value.split(".")
     return (
-        _HOST.fullmatch(value) is not None
-        and len(value.encode()) <= _LONGEST_HOST
+        len(value.encode("utf-8", "replace")) <= _LONGEST_HOST
+        and _HOST.fullmatch(value) is not None
         and all(len(label.encode()) <= _LONGEST_LABEL for label in labels)
     )
 
 
 def _is_uri(value: str) -> bool:
-    parts = urlsplit(value)
+    try:
+        parts = urlsplit(value)
+    except ValueError:  # a bracket that is not closed
+        return False
     return bool(parts.scheme and (parts.netloc or parts.path))
 
 

@@ -5,6 +5,7 @@ Source: kubernetes apiserver ``pkg/util/webhook/client.go``.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
 import ssl
@@ -112,9 +113,12 @@ class Resolver:
 
 
 def _of_url(url: str) -> Address:
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    return Address(url, host, parts.port or 443, host, parts.path or "/")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or 443
+    except ValueError as error:
+        raise NoAddress(url, str(error)) from error
+    return Address(url, host, port, host, parts.path or "/")
 
 
 @lru_cache(64)
@@ -133,11 +137,29 @@ class _Connection(http.client.HTTPSConnection):
         super().__init__(address.host, address.port, context=context, timeout=timeout)
         self._address = address
         self._trusted = context
+        self._wire: socket.socket | None = None
+        self.expired = False
 
     def connect(self) -> None:
         """Connect, and check who answers."""
         raw = socket.create_connection((self._address.host, self._address.port), self.timeout)
+        self._wire = raw.dup()
+        if self.expired:
+            raise TimeoutError
         self.sock = self._trusted.wrap_socket(raw, server_hostname=self._address.server_name)
+
+    def expire(self) -> None:
+        """Cut the connection, from any thread: a socket's timeout starts anew with each byte, the call's does not."""
+        self.expired = True
+        if self._wire is not None:
+            with contextlib.suppress(OSError):
+                self._wire.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection."""
+        super().close()
+        if self._wire is not None:
+            self._wire.close()
 
 
 class Caller:
@@ -163,11 +185,16 @@ class Caller:
             connection = _Connection(address, _trust(str(config.get("caBundle") or "")), timeout_seconds)
         except (ssl.SSLError, ValueError) as error:
             raise CallFailed(f"unable to load root certificates: {error}") from error
+        expiry = self._clock.call_later(timeout_seconds, connection.expire)
         try:
             status, answer = self._exchange(connection, f"{address.path}?timeout={timeout_seconds}s", body, deadline)
-        except (OSError, http.client.HTTPException) as error:
-            raise CallFailed(f"{shown}: {_in_words(error, address)}") from error
+            if connection.expired:
+                raise TimeoutError
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            why = "context deadline exceeded" if connection.expired else _in_words(error, address)
+            raise CallFailed(f"{shown}: {why}") from error
         finally:
+            expiry.cancel()
             connection.close()
         if status != 200:
             raise CallFailed(_refused(status, answer))
