@@ -201,7 +201,12 @@ def parse_selector(text: str) -> Selector:
     Raises:
         SelectorError: with Kubernetes' message, which a server answers as 400 BadRequest.
     """
-    return _parse(text) if text else EVERYTHING
+    if not text:
+        return EVERYTHING
+    return _parse(text) if len(text) <= _LONGEST_KEPT else _parse.__wrapped__(text)
+
+
+_LONGEST_KEPT = 1024  # longer ones are read anew each time, so that clients cannot fill the memory
 
 
 @lru_cache(maxsize=1024)

@@ -32,6 +32,7 @@ _MAX_INT64 = 2**63 - 1
 _FAST_DIGITS = 18
 _FAST_BINARY_DIGITS = 15
 _MAX_EXPONENT = 10_000  # far past any real number, and small enough that aligning two scales stays cheap
+_LONGEST = 250
 
 
 class QuantityError(ValueError):
@@ -160,8 +161,6 @@ def _divide_away(mantissa: int, digits: int) -> int:
     """Drop `digits` decimal digits, rounding away from zero."""
     if mantissa == 0:
         return 0
-    if digits > len(str(abs(mantissa))):
-        return 1 if mantissa > 0 else -1
     unit = _ten(digits)
     return -(-mantissa // unit) if mantissa > 0 else mantissa // unit
 
@@ -189,8 +188,17 @@ def _decimal_text(mantissa: int, scale: int, form: Format) -> str:
     surplus = scale % 3
     mantissa, scale = mantissa * _ten(surplus), scale - surplus
     if form == "DecimalExponent" or scale not in _DECIMAL_SUFFIX:  # past exa there is no letter left
-        return f"{mantissa}e{scale}" if scale else str(mantissa)
-    return f"{mantissa}{_DECIMAL_SUFFIX[scale]}"
+        return f"{_digits(mantissa)}e{scale}" if scale else _digits(mantissa)
+    return f"{_digits(mantissa)}{_DECIMAL_SUFFIX[scale]}"
+
+
+def _digits(number: int) -> str:
+    """Write a number of any length, which Python's integers refuse from 4,300 digits on."""
+    if number.bit_length() < 1 << 13:
+        return str(number)
+    from decimal import Decimal
+
+    return format(Decimal(number), "f")
 
 
 def _suffix(suffix: str) -> tuple[Format, int]:
@@ -223,6 +231,8 @@ def parse(value: str | float) -> Quantity:
 
 @lru_cache(maxsize=4096)
 def _parse(raw: str) -> Quantity:
+    if len(raw) > _LONGEST:
+        raise QuantityError(FORMAT_TEXT)
     text = raw.strip()
     if text == "0":
         return Quantity(0, text=text)

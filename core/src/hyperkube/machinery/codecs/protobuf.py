@@ -102,6 +102,8 @@ class Protobuf:
             document: Object = reader.read(message, 0, len(message))
         except WireError as error:
             raise ProtobufError(str(error)) from error
+        except RecursionError as error:
+            raise ProtobufError("exceeded max depth") from error
         return document
 
     def write_message(self, obj: Object, schema: CompiledSchema) -> bytes:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from functools import lru_cache
 from typing import Any
 
@@ -27,7 +29,9 @@ _PLAIN = "!plain"  # stands for: neither quoted nor tagged
 _MERGE = object()
 _MAX_DEPTH = 1000
 _MAX_SIZE = 400_000
+_MOST_DIGITS = 400  # beyond all that a float can hold
 _TOO_DEEP = "yaml: exceeded max depth"
+_TOO_MANY_ALIASES = "yaml: document contains excessive aliasing"
 _WIDTH = 2**31 - 1
 _GO_EXPONENT = 1e21  # from here on Go writes an exponent
 
@@ -54,14 +58,23 @@ def loads(body: bytes) -> tuple[Any, list[str]]:
         raise YamlError(_why(error, body)) from error
     except UnicodeDecodeError as error:
         raise YamlError(f"yaml: {error}") from error
-    duplicates: list[str] = []
+    reading = _Reading()
     try:
-        value = None if node is None else _build(node, duplicates, {})
+        value = None if node is None else _build(node, reading)
         if b"*" in body and _size(value, {}) > _MAX_SIZE:
-            raise YamlError("yaml: document contains excessive aliasing")
+            raise YamlError(_TOO_MANY_ALIASES)
     except RecursionError as error:
         raise YamlError(_TOO_DEEP) from error
-    return value, duplicates
+    return value, reading.duplicates
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What is found while a document is built: duplicate keys, what anchors stand for, how much merges have copied."""
+
+    duplicates: list[str] = dataclass_field(default_factory=list)
+    built: dict[int, Any] = dataclass_field(default_factory=dict)
+    copied: int = 0
 
 
 def _size(value: Any, sizes: dict[int, int]) -> int:
@@ -154,25 +167,25 @@ def _why(error: Any, body: bytes) -> str:
     return f"yaml: line {line}: {problem}" if line else f"yaml: {problem}"
 
 
-def _build(node: Any, duplicates: list[str], built: dict[int, Any]) -> Any:
-    """Return the JSON value of a node; `built` holds what anchors stand for."""
+def _build(node: Any, reading: _Reading) -> Any:
+    """Return the JSON value of a node."""
     if node.id == "scalar":
         return _json_scalar(_scalar(node))
-    known = built.get(id(node))
+    known = reading.built.get(id(node))
     if known is not None:
         return known
     if node.id == "sequence":
         items: list[Any] = []
-        built[id(node)] = items
-        items += [_build(item, duplicates, built) for item in node.value]
+        reading.built[id(node)] = items
+        items += [_build(item, reading) for item in node.value]
         return items
     members: dict[str, Any] = {}
-    built[id(node)] = members
-    _fill(members, node, duplicates, built)
+    reading.built[id(node)] = members
+    _fill(members, node, reading)
     return members
 
 
-def _fill(members: dict[str, Any], node: Any, duplicates: list[str], built: dict[int, Any]) -> None:
+def _fill(members: dict[str, Any], node: Any, reading: _Reading) -> None:
     merged: dict[str, Any] = {}
     met: set[str] = set()
     for key_node, value_node in node.value:
@@ -180,14 +193,29 @@ def _fill(members: dict[str, Any], node: Any, duplicates: list[str], built: dict
         if key is _MERGE:
             sources = value_node.value if value_node.id == "sequence" else [value_node]
             for source in sources:
-                merged = {**_build(source, duplicates, built), **merged}
+                _merge(merged, _build(source, reading), reading)
             continue
         if key in met:
-            duplicates.append(f'line {value_node.start_mark.line + 1}: key "{key}" already set in map')
+            reading.duplicates.append(f'line {value_node.start_mark.line + 1}: key "{key}" already set in map')
         met.add(key)
-        members[key] = _build(value_node, duplicates, built)
+        members[key] = _build(value_node, reading)
     for key, value in merged.items():
         members.setdefault(key, value)
+
+
+def _merge(merged: dict[str, Any], source: Any, reading: _Reading) -> None:
+    """Add what a merge key names, where nothing of that name is; what all merges copy is bounded as aliases are.
+
+    Raises:
+        YamlError: it is no map, or too much.
+    """
+    if not isinstance(source, dict):
+        raise YamlError("yaml: map merge requires map or sequence of maps as the value")
+    reading.copied += len(source)
+    if reading.copied > _MAX_SIZE:
+        raise YamlError(_TOO_MANY_ALIASES)
+    for key, value in source.items():
+        merged.setdefault(key, value)
 
 
 def _key(node: Any, value_node: Any) -> Any:
@@ -197,12 +225,12 @@ def _key(node: Any, value_node: Any) -> Any:
         YamlError: JSON has no such key: a collection, or null.
     """
     if node.id != "scalar":
-        raise YamlError(f"yaml: invalid map key: {node.value!r}")
+        raise YamlError(f"yaml: invalid map key: {_go_syntax(_build(node, _Reading()))}")
     if node.tag == _PLAIN and node.value == "<<":
         return _MERGE
     value = _scalar(node)
     if value is None:
-        shown = _go_syntax(_build(value_node, [], {}))
+        shown = _go_syntax(_build(value_node, _Reading()))
         raise YamlError(f"unsupported map key of type: %!s(<nil>), key: <nil>, value: {shown}")
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -210,7 +238,17 @@ def _key(node: Any, value_node: Any) -> Any:
 
 
 def _go_syntax(value: Any) -> str:
-    """Return a value as Go's ``%+#v`` writes it."""
+    """Return a value as Go's ``%+#v`` writes it.
+
+    Raises:
+        YamlError: its aliases, written out, are too many.
+    """
+    if _size(value, {}) > _MAX_SIZE:
+        raise YamlError(_TOO_MANY_ALIASES)
+    return _go_text(value)
+
+
+def _go_text(value: Any) -> str:
     if value is None:
         return "interface {}(nil)"
     if isinstance(value, bool):
@@ -218,10 +256,10 @@ def _go_syntax(value: Any) -> str:
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, dict):
-        members = ", ".join(f"{quote(name)}:{_go_syntax(member)}" for name, member in sorted(value.items()))
+        members = ", ".join(f"{quote(name)}:{_go_text(member)}" for name, member in sorted(value.items()))
         return f"map[interface {{}}]interface {{}}{{{members}}}"
     if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(_go_syntax(item) for item in value)}}}"
+        return f"[]interface {{}}{{{', '.join(_go_text(item) for item in value)}}}"
     return _written(value)
 
 
@@ -256,22 +294,24 @@ def plain_value(text: str) -> Any:
         return text
     bare = text.replace("_", "")
     if _INT.fullmatch(bare):
-        return _integer(bare)
+        number = _integer(bare)
+        return text if number is None else number
     if _FLOAT.fullmatch(bare):
-        return float(bare)
+        return float(bare) if math.isfinite(float(bare)) else text
     return _SPECIAL.get(text.lower(), text) if text.lower() in _SPECIAL else text
 
 
-def _integer(text: str) -> int | float:
+def _integer(text: str) -> int | float | None:
+    """Return a whole number: as a float beyond 64 bits, and None for one that even those cannot hold."""
     sign = -1 if text[0] == "-" else 1
     digits = text.lstrip("+-").lower()
-    if digits.startswith(("0x", "0b", "0o")):
-        value = sign * int(digits, 0)
-    elif digits.startswith("0") and len(digits) > 1:
-        value = sign * int(digits, 8)
-    else:
-        value = sign * int(digits)
-    return value if -(2**63) <= value < 2**64 else float(value)
+    if len(digits) <= _MOST_DIGITS:
+        octal = digits.startswith("0") and len(digits) > 1
+        value = sign * int(digits, (0 if digits[1] in "xbo" else 8) if octal else 10)
+        if -(2**63) <= value < 2**64:
+            return value
+    number = float(digits) * sign if digits.isdecimal() else math.inf
+    return number if math.isfinite(number) else None
 
 
 def _json_scalar(value: Any) -> Any:

@@ -20,6 +20,8 @@ from hyperkube.machinery.patch.refusal import PatchRejected, undecodable
 MAX_OPERATIONS = 10_000
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 
+_TEXTS = ("op", "path", "from")
+_LONGEST_INDEX = 20
 _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
@@ -37,6 +39,9 @@ def check_operations(patch: Any) -> list[Object]:
     for operation in patch:
         if not isinstance(operation, dict):
             raise undecodable(operation, "handlers.jsonPatchOp")
+        for member in _TEXTS:
+            if not isinstance(operation.get(member), str | None):
+                raise undecodable(operation[member], "string", f"jsonPatchOp.{member}")
     if len(patch) > MAX_OPERATIONS:
         raise RequestEntityTooLarge(
             "Request entity too large: "
@@ -84,7 +89,7 @@ def _decode(part: str) -> str:
 
 def _index(items: list[Any], key: str, size: int) -> int:
     """Return the place that `key` names in a list that counts as `size` long."""
-    if not _INDEX.fullmatch(key):
+    if not _INDEX.fullmatch(key) or len(key) > _LONGEST_INDEX:
         raise PatchRejected(f"value was not a proper array index: {key!r}")
     index = int(key)
     if not -size <= index < size:

@@ -66,6 +66,7 @@ def json_type(value: object) -> str:
     return "number" if isinstance(value, int | float) else "string"
 
 
-def undecodable(value: object, target: str) -> BadRequest:
-    """Return the refusal of a patch of the wrong JSON type; `target` is the Go type it should fit."""
-    return BadRequest(f"error decoding patch: json: cannot unmarshal {json_type(value)} into Go value of type {target}")
+def undecodable(value: object, target: str, member: str = "") -> BadRequest:
+    """Return the refusal of a patch of the wrong JSON type; `target` is the Go type it or its `member` should fit."""
+    into = f"struct field {member} of" if member else "value of"
+    return BadRequest(f"error decoding patch: json: cannot unmarshal {json_type(value)} into Go {into} type {target}")

@@ -141,14 +141,17 @@ def time(value: Any, _seen: list[str] | None) -> str | None:
     """Accept a time in RFC 3339 and return it in UTC, to the second; the zero time is None."""
     if value.__class__ is not str:
         raise _mismatch(value, "string")
-    return _time_text(value)
+    return _time_text(value) if len(value) <= _LONGEST_TIME else _time_text.__wrapped__(value)
 
 
 def micro_time(value: Any, _seen: list[str] | None) -> str | None:
     """Accept a time in RFC 3339 and return it in UTC with six digits of fraction; the zero time is None."""
     if value.__class__ is not str:
         raise _mismatch(value, "string")
-    return _micro_time_text(value)
+    return _micro_time_text(value) if len(value) <= _LONGEST_TIME else _micro_time_text.__wrapped__(value)
+
+
+_LONGEST_TIME = 64  # a fraction may have any number of digits, which are not to fill the memory
 
 
 @lru_cache(maxsize=1024)

@@ -98,7 +98,9 @@ def _rebuilder(
     order = {name: index for index, name in enumerate(fields)}
 
     def rebuild(value: dict[str, Any], dropped: list[str]) -> dict[str, Any]:
-        out = {name: item for name, item in value.items() if name not in dropped} if dropped else value
+        out = value.copy() if dropped else value
+        for name in dropped:
+            del out[name]
         for name, zero in zeros.items():
             if name not in out:
                 out[name] = zero()

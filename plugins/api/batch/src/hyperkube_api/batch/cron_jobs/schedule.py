@@ -5,6 +5,7 @@ from __future__ import annotations
 from hyperkube.machinery.durations import DurationError, parse_nanoseconds
 
 _BOUNDS = (("minutes", 0, 59), ("hours", 0, 23), ("dom", 1, 31), ("month", 1, 12), ("dow", 0, 6))
+_MOST_DIGITS = 18
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _DESCRIPTORS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
@@ -51,11 +52,20 @@ def _field_fault(value: str, bound: tuple[str, int, int]) -> str:
     return ""
 
 
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) <= _MOST_DIGITS
+
+
+def _no_number(text: str) -> str:
+    why = "value out of range" if text.isdecimal() and text.isascii() else "invalid syntax"
+    return f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": {why}'
+
+
 def _number(text: str, kind: str) -> int | None:
     named = {"month": _MONTHS, "dow": _DAYS}.get(kind)
     if named is not None and text.lower() in named:
         return named.index(text.lower()) + (1 if kind == "month" else 0)
-    return int(text) if text.isdecimal() and text.isascii() else None
+    return int(text) if _is_number(text) else None
 
 
 def _range_fault(part: str, bound: tuple[str, int, int]) -> str:
@@ -68,7 +78,7 @@ def _range_fault(part: str, bound: tuple[str, int, int]) -> str:
         numbers = [_number(text, kind) for text in ends]
         for text, number in zip(ends, numbers, strict=True):
             if number is None:
-                return f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax'
+                return _no_number(text)
         if len(numbers) > 2:
             return f"too many hyphens: {part}"
         start, end = numbers[0] or 0, numbers[-1] or 0
@@ -76,8 +86,8 @@ def _range_fault(part: str, bound: tuple[str, int, int]) -> str:
             end = high
     if len(steps) > 1:
         return f"too many slashes: {part}"
-    if steps and not (steps[0].isdecimal() and steps[0].isascii()):
-        return f'failed to parse int from {steps[0]}: strconv.Atoi: parsing "{steps[0]}": invalid syntax'
+    if steps and not _is_number(steps[0]):
+        return _no_number(steps[0])
     return _limits_fault(part, start, end, bound, int(steps[0]) if steps else 1)
 
 
@@ -102,6 +112,6 @@ def is_zone(name: str) -> bool:
         return True
     try:
         ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, IsADirectoryError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         return False
     return True

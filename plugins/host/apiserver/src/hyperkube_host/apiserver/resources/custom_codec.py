@@ -18,7 +18,7 @@ from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.schema import DecodeError, SchemaType, TypeInfo, compile_schema
 from hyperkube.machinery.schema.blanks import Blanks
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
-from hyperkube.machinery.schema.strict import Members
+from hyperkube.machinery.schema.strict import Members, note
 
 JsonSchema = Mapping[str, Any]
 _METADATA = "hyperkube_api.meta.v1:ObjectMeta"
@@ -110,12 +110,12 @@ class CustomCodec:
 
     def strict_errors(self, document: Any) -> list[str]:
         """Return the texts for duplicate and unknown members, the duplicates first."""
-        duplicates: list[str] = []
+        duplicates: dict[str, None] = {}
         plain = _merged(document, "", duplicates)
         try:
-            return duplicates + self.decode(plain)[1]
+            return list(duplicates) + self.decode(plain)[1]
         except DecodeError:
-            return duplicates
+            return list(duplicates)
 
     def canonical(self, obj: Object) -> Object:
         """Return an object as it is stored."""
@@ -143,15 +143,14 @@ def _path_of(text: str) -> list[str]:
     return text.partition('"')[2].rstrip('"').replace("[", ".[").split(".")
 
 
-def _merged(value: Any, path: str, duplicates: list[str]) -> Any:
+def _merged(value: Any, path: str, duplicates: dict[str, None]) -> Any:
     """Return a document that keeps its duplicates as plain JSON; note the duplicates."""
     if isinstance(value, Members):
         merged: Object = {}
         for name, item in value:
             where = f"{path}.{name}" if path else name
-            text = f'duplicate field "{where}"'
-            if name in merged and text not in duplicates:
-                duplicates.append(text)
+            if name in merged:
+                note(duplicates, f'duplicate field "{where}"')
             merged[name] = _merged(item, where, duplicates)
         return merged
     if isinstance(value, list):

@@ -6,6 +6,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/patch.go``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
@@ -32,6 +33,7 @@ from hyperkube.machinery.patch.json_patch import apply_json_patch
 from hyperkube.machinery.patch.merge import apply_merge_patch
 from hyperkube.machinery.patch.refusal import shown
 from hyperkube.machinery.schema import DecodeError
+from hyperkube.machinery.schema.strict import MOST_ERRORS
 
 JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH = negotiation.PATCH_TYPES
 _CUSTOM_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
@@ -234,10 +236,11 @@ def _operation_complaints(content: Any) -> list[str]:
     """Return the texts for unknown members of the operations of a JSON patch."""
     if not isinstance(content, list):
         return []
-    return [
+    complaints = (
         f'json patch unknown field "[{index}].{member}"'
         for index, operation in enumerate(content)
         if isinstance(operation, dict)
         for member in operation
         if member not in _OPERATION_MEMBERS
-    ]
+    )
+    return list(islice(complaints, MOST_ERRORS))

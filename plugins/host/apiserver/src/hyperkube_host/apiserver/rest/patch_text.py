@@ -7,7 +7,6 @@ Source: evanphx/json-patch v4 ``patch.go`` (lazyNode).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from hyperkube.machinery.schema import DecodeError
@@ -16,44 +15,45 @@ from hyperkube.machinery.schema.mismatch import TypeMismatch
 _CONVERTED = {"string": "string", "bool": "bool", "number": "int64", "array": "slice", "object": "map"}
 _BASICS = ("int32", "int64", "bool", "float64", "string")
 
-Place = tuple[str, ...]
+Places = dict[str, "Places"]
+"""Places in a document as a tree of member names, of the outermost object at its root."""
 
 
-def touched(patch_type: str, content: Any) -> frozenset[Place]:
+def touched(patch_type: str, content: Any) -> Places:
     """Return the places of the objects that a JSON or merge patch touches."""
-    found: set[Place] = {()}
-    if patch_type == "application/json-patch+json":
-        for operation in content if isinstance(content, list) else ():
-            for member in ("path", "from"):
-                if isinstance(operation, dict) and isinstance(operation.get(member), str):
-                    parts = operation[member].split("/")[1:-1]
-                    found |= {tuple(parts[:depth]) for depth in range(len(parts) + 1)}
-    else:
-        found |= set(_objects(content, ()))
-    return frozenset(found)
+    if patch_type != "application/json-patch+json":
+        return _objects(content)
+    found: Places = {}
+    for operation in content if isinstance(content, list) else ():
+        for member in ("path", "from"):
+            if isinstance(operation, dict) and isinstance(operation.get(member), str):
+                place = found
+                for part in operation[member].split("/")[1:-1]:
+                    place = place.setdefault(part, {})
+    return found
 
 
-def _objects(content: Any, place: Place) -> Iterable[Place]:
-    if isinstance(content, dict):
-        yield place
-        for name, value in content.items():
-            yield from _objects(value, (*place, name))
+def _objects(content: Any) -> Places:
+    if not isinstance(content, dict):
+        return {}
+    return {name: _objects(value) for name, value in content.items() if isinstance(value, dict)}
 
 
-def go_text(document: Any, places: frozenset[Place] | None) -> str:
+def go_text(document: Any, places: Places | None) -> str:
     """Return the document's JSON with the members of touched objects sorted; of all objects without `places`."""
     if places is None:
         return json.dumps(document, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
-    return json.dumps(_ordered(document, (), places), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(_ordered(document, places), separators=(",", ":"), ensure_ascii=False)
 
 
-def _ordered(value: Any, place: Place, places: frozenset[Place]) -> Any:
+def _ordered(value: Any, place: Places | None) -> Any:
+    inside = place or {}
     if isinstance(value, list):
-        return [_ordered(item, (*place, str(index)), places) for index, item in enumerate(value)]
+        return [_ordered(item, inside.get(str(index))) for index, item in enumerate(value)]
     if not isinstance(value, dict):
         return value
-    names = sorted(value) if place in places else value
-    return {name: _ordered(value[name], (*place, name), places) for name in names}
+    names = value if place is None else sorted(value)
+    return {name: _ordered(value[name], inside.get(name)) for name in names}
 
 
 def converter_text(error: DecodeError) -> str:

@@ -98,9 +98,10 @@ def _retain_keys(original: Object, patch: Object) -> None:
     """Apply ``$retainKeys``: all other members go; the patch may only set members it retains."""
     if _RETAIN_KEYS not in patch:
         return
-    keys = patch.pop(_RETAIN_KEYS)
-    if not isinstance(keys, list):
+    retained = patch.pop(_RETAIN_KEYS)
+    if not isinstance(retained, list):
         raise BadRequest(_BAD_RETAIN_KEYS)
+    keys = {key for key in retained if isinstance(key, str)}
     for key, value in patch.items():
         if value is not None and not key.startswith((_DELETE_PREFIX, _ORDER_PREFIX)) and key not in keys:
             raise BadRequest(_BAD_RETAIN_KEYS)
@@ -163,17 +164,22 @@ def _merge_list(
         return original
     if not _holds_objects(original, patch):
         if deletes:
-            return [item for item in original if item not in patch]
-        merged = list(dict.fromkeys([*original, *patch]))
+            gone = set(patch)
+            return [item for item in original if item not in gone]
+        merged = list({_key(item): item for item in [*original, *patch]}.values())
         return _ordered(merged, patch, original, "")
     if not merge_key:
         raise PatchFailed("cannot merge lists without merge key for type struct")
     kept, changes = _apply_item_directives(original, patch, merge_key)
     merged = list(kept)
+    places: dict[Any, int] = {}
+    for index, item in enumerate(merged):
+        places.setdefault(_key(item.get(merge_key)), index)
     for change in changes:
-        identity = _identity(change, merge_key)
-        place = next((i for i, item in enumerate(merged) if item.get(merge_key) == identity), None)
+        identity = _key(_identity(change, merge_key))
+        place = places.get(identity)
         if place is None:
+            places[identity] = len(merged)
             merged.append(_plain(change))
         else:
             merged[place] = _merge_map(merged[place], change, items)
@@ -193,21 +199,28 @@ def _holds_objects(*lists: list[Any]) -> bool:
 def _apply_item_directives(original: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
     """Apply the ``$patch`` directives among the items; return what is left of the list, and of the patch."""
     changes: list[Any] = []
+    deleted = set()
     replaces = False
     for item in patch:
         directive = item.get(_MARKER)
         if _MARKER not in item:
             changes.append(item)
         elif directive == "delete":
-            identity = _identity(item, merge_key)
-            original = [other for other in original if other.get(merge_key) != identity]
+            deleted.add(_key(_identity(item, merge_key)))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
             raise PatchFailed("merging lists cannot yet be specified in the patch")
         else:
             raise PatchFailed(f"unknown patch type: {shown(directive)} in map: {shown(item)}")
-    return ([_plain(change) for change in changes], []) if replaces else (original, changes)
+    if replaces:
+        return [_plain(change) for change in changes], []
+    return [item for item in original if _key(item.get(merge_key)) not in deleted] if deleted else original, changes
+
+
+def _key(identity: Any) -> Any:
+    """Return what may be looked up for the value of a merge key, which may be of any type; 1 is not true."""
+    return (type(identity), identity) if isinstance(identity, str | int | float | None) else shown(identity)
 
 
 def _identity(item: Any, merge_key: str) -> Any:
@@ -230,28 +243,26 @@ def _ordered(merged: list[Any], patch_order: list[Any], live_order: list[Any], m
 
     The others go before the first item of the patch that follows them in the live list.
     """
-    first = _places(patch_order, merge_key)
-    live = _places(live_order, merge_key)
-    from_patch = [item for item in merged if _identity(item, merge_key) in first]
-    others = [item for item in merged if _identity(item, merge_key) not in first]
-    from_patch.sort(key=lambda item: first[_identity(item, merge_key)])
-    others.sort(key=lambda item: live.get(_identity(item, merge_key), -1))
+    first, live = _places(patch_order, merge_key), _places(live_order, merge_key)
+    keyed = [(_key(_identity(item, merge_key)), item) for item in merged]
+    from_patch = sorted((pair for pair in keyed if pair[0] in first), key=lambda pair: first[pair[0]])
+    others = sorted((pair for pair in keyed if pair[0] not in first), key=lambda pair: live.get(pair[0], -1))
     result: list[Any] = []
     at = 0
-    for item in from_patch:
-        place = live.get(_identity(item, merge_key))
+    for key, item in from_patch:
+        place = live.get(key)
         while place is not None and at < len(others):
-            other = live.get(_identity(others[at], merge_key))
+            other = live.get(others[at][0])
             if other is None or other >= place:
                 break
-            result.append(others[at])
+            result.append(others[at][1])
             at += 1
         result.append(item)
-    return result + others[at:]
+    return result + [item for _, item in others[at:]]
 
 
 def _places(items: list[Any], merge_key: str) -> dict[Any, int]:
     places: dict[Any, int] = {}
     for index, item in enumerate(items):
-        places.setdefault(_identity(item, merge_key), index)
+        places.setdefault(_key(_identity(item, merge_key)), index)
     return places

@@ -26,6 +26,8 @@ from hyperkube.machinery.schema import CompiledSchema, DecodeError
 from hyperkube.machinery.schema.mismatch import TypeMismatch
 
 BODY_LIMIT = 3 * 1024 * 1024
+_SHALLOW = 512
+"""Bytes of a message up to which it cannot be too deep to be written as JSON."""
 _HEAD = "couldn't get version/kind; json parse error: "
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SCHEMES = {
@@ -167,6 +169,8 @@ class BodyDecoder:
         value: Object = {}
         if envelope.kind in {"", kind.kind}:
             value = self._protobuf.read_document(envelope.raw, codec)
+            if len(envelope.raw) > _SHALLOW and not json.is_writable(value):
+                raise ProtobufError(json.TOO_DEEP)
         value["kind"], value["apiVersion"] = envelope.kind or kind.kind, envelope.api_version or kind.api_version
         return parsed(value)
 

@@ -20,12 +20,15 @@ def _zone(name: str) -> tzinfo:
     match = _OFFSET.fullmatch(name)
     if match:
         offset = timedelta(hours=int(match.group(2)), minutes=int(match.group(3)))
-        return timezone(-offset if match.group(1) == "-" else offset)
+        try:
+            return timezone(-offset if match.group(1) == "-" else offset)
+        except ValueError:  # a day or more
+            raise EvaluationError(f"unknown time zone {name}") from None
     from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         raise EvaluationError(f"unknown time zone {name}") from None
 
 

@@ -1,7 +1,8 @@
 """The catalog lists what is installed, also what cannot be imported."""
 
 import pytest
-from hyperkube_command.plugins import catalog
+
+from hyperkube.plugin.catalog import catalog
 
 SOUND = """
 from hyperkube.hookspecs import hookimpl
