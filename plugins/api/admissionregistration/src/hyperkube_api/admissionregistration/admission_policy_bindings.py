@@ -13,6 +13,7 @@ from hyperkube_api.admissionregistration.versions import V1
 from hyperkube_api.meta import cells
 from hyperkube_api.meta.columns import AGE, NAME, column
 from hyperkube_api.meta.validation import by_rule, label_selector
+from hyperkube_lib.go_strings import label_selector_string
 
 from hyperkube.hookspecs.api import Call, ResourceSpec, Strategy
 from hyperkube.machinery import names
@@ -100,16 +101,7 @@ def _param_ref(reference: Object) -> str:
     selector = reference.get("selector")
     if selector is None:
         return cells.UNSET
-    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
-    rules = "".join(
-        f"LabelSelectorRequirement{{Key:{rule.get('key') or ''},Operator:{rule.get('operator') or ''},"
-        f"Values:[{' '.join(rule.get('values') or ())}],}},"
-        for rule in selector.get("matchExpressions") or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{rules}}},}}"
-    )
+    return label_selector_string(selector)
 
 
 mutating_admission_policy_binding_cells = validating_admission_policy_binding_cells

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hyperkube_controller.horizontalpodautoscaling.metrics_client import MetricsClient, NoMetric
 from hyperkube_controller.horizontalpodautoscaling.replica_calculator import ReplicaCalculator, Result
+from hyperkube_lib.go_strings import label_selector_string
 
 from hyperkube.machinery import quantity
 from hyperkube.machinery.labels import Selector, from_label_selector
@@ -149,13 +150,13 @@ class MetricSources:
         current = {"metric": metric, "describedObject": described, "current": _shown(value, found)}
         name = f"{described['kind']} metric {metric['name']}"
         if value is None:
-            name = f"external metric {metric['name']}({go_selector(metric.get('selector'))})"
+            name = f"external metric {metric['name']}({label_selector_string(metric.get('selector'))})"
         return Proposal(found.replicas, name, {"type": "Object", "object": current})
 
     def _external(self, source: Object) -> Proposal | Failure:
         metric, where = source["metric"], self.target
         value, average = _target_of(source, average_first=True)
-        selector = go_selector(metric.get("selector"))
+        selector = label_selector_string(metric.get("selector"))
         failed = f"failed to get {metric['name']} external metric value"
         if value is None and average is None:
             text = "invalid external metric source: neither a value target nor an average value target was set"
@@ -197,20 +198,6 @@ def _shown(value: str | None, found: Result) -> Object:
 def _selector(metric: Object) -> str:
     """Return the metric's own selector as a query has it; empty if it has none."""
     return str(from_label_selector(metric["selector"])) if metric.get("selector") else ""
-
-
-def go_selector(selector: Object | None) -> str:
-    """Return a selector as Go prints it, which is what clients see in messages."""
-    if selector is None:
-        return "nil"
-    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
-    rows = "".join(
-        f"LabelSelectorRequirement{{Key:{row['key']},Operator:{row['operator']},"
-        f"Values:[{' '.join(row.get('values') or [])}],}},"
-        for row in selector.get("matchExpressions") or []
-    )
-    matches = f"MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{rows}}}"
-    return f"&LabelSelector{{{matches},}}"
 
 
 def _milli(value: str) -> int:
