@@ -1,9 +1,15 @@
 """The cronjob controller on the bench: a job when it is due, and no second one for the same moment."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hyperkube_controller.cronjob import Cronjob
+from hyperkube_controller.cronjob.decision import due
+from hyperkube_controller.cronjob.schedule import parse
 
 from hyperkube.kinds.resources import CRON_JOBS, EVENTS, JOBS
+from hyperkube.machinery.errors import Forbidden
+from hyperkube.machinery.times import format_time
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -175,6 +181,12 @@ def test_more_than_a_hundred_missed_times_are_told():
     assert "TooManyMissedTimes" in dict(world.said())
 
 
+UNSUPPORTED = (
+    'CRON_TZ or TZ used in schedule "TZ=Europe/Paris */5 * * * *" is not officially supported, '
+    "see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
+
+
 @pytest.mark.parametrize(
     ("spec", "event"),
     [
@@ -182,9 +194,20 @@ def test_more_than_a_hundred_missed_times_are_told():
             {"schedule": "never"},
             ("UnparseableSchedule", 'unparseable schedule: "never" : expected exactly 5 fields, found 1: [never]'),
         ),
+        (
+            {"schedule": "59 23 31 2 *"},
+            (
+                "InvalidSchedule",
+                "invalid schedule: 59 23 31 2 * : time difference between two schedules is less than 1 second",
+            ),
+        ),
+        (
+            {"schedule": "TZ=Europe/Paris */5 * * * *"},
+            ("UnsupportedSchedule", UNSUPPORTED),
+        ),
         ({"timeZone": "Moon/Sea"}, ("UnknownTimeZone", 'invalid timeZone: "Moon/Sea": unknown time zone Moon/Sea')),
     ],
-    ids=["schedule", "zone"],
+    ids=["schedule", "never", "zone within", "zone"],
 )
 def test_what_cannot_be_read_is_told(spec, event):
     world = World(**spec)
@@ -224,3 +247,45 @@ def test_a_job_that_vanished_is_no_longer_active():
 
     assert "active" not in world.status()
     assert ("MissingJob", "Active job went missing: tick-31557605") in world.said()
+
+
+def test_a_job_that_cannot_be_replaced_is_told():
+    world = World(concurrencyPolicy="Replace")
+    world.advance(301)
+    world.client.fail_next("delete", "jobs", Forbidden("not you"))
+
+    world.advance(300)
+
+    assert ("FailedDelete", "Deleted job: not you") in world.said()
+
+
+TOP = datetime(2016, 5, 19, 10, tzinfo=UTC)
+"""A Thursday, on the hour; the moments of the rows are minutes after it."""
+
+
+# The rows of upstream's TestMostRecentScheduleTime: when it was made, when it ran last, and what is due since.
+@pytest.mark.parametrize(
+    ("text", "created", "last", "now", "latest", "count"),
+    [
+        pytest.param("0 * * * *", 0, None, 0.5, None, 0, id="not yet"),
+        pytest.param("0 * * * *", 0, None, 61, 60, 1, id="just now"),
+        pytest.param("0 * * * *", 1 / 6, None, 301, 300, 5, id="five"),
+        pytest.param("0 * * * *", 1 / 6, 60, 60.5, None, 0, id="none since the last"),
+        pytest.param("0 * * * *", 1 / 6, None, 60 * 101 + 1, 60 * 101, 101, id="more than a hundred"),
+        pytest.param("30 6-16/4 * * 1-5", 1 / 6, 30, 24 * 60 + 31, 24 * 60 + 30, 2, id="every four hours on weekdays"),
+        pytest.param("30 10,11,12 * * 1-5", 1 / 6, 30, 30 * 24 * 60 + 30, None, 720, id="uneven: none by the estimate"),
+        pytest.param("@every 1h", 1 / 6, None, 301, 300 + 1 / 6, 5, id="an interval counts from when it was made"),
+        pytest.param("@every 1h", 1 / 6, 60.5, 301, 300.5, 4, id="or from the last"),
+    ],
+)  # fmt: skip
+def test_what_is_due(text, created, last, now, latest, count):
+    def at(minutes):
+        return TOP + timedelta(minutes=minutes)
+
+    status = {} if last is None else {"lastScheduleTime": format_time(at(last))}
+    cron_job = {"metadata": {"creationTimestamp": format_time(at(created))}, "spec": {}, "status": status}
+
+    found = due(cron_job, parse(text), at(now))
+
+    assert found.latest == (None if latest is None else at(latest))
+    assert found.count == count

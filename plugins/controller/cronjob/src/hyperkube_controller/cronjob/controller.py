@@ -70,14 +70,22 @@ class Cronjob(Plugin):
         for event in decision.events:
             self._recorder.event(cron_job, *event)
         for job in decision.delete:
-            if delete(self.client, Delete.of(JOBS, job, _BACKGROUND)):
-                self._recorder.event(cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name_of(job)}")
+            self._delete(cron_job, job)
         self._create(cron_job, decision)
         if decision.status != (cron_job.get("status") or {}):
             changed = {**cron_job, "status": decision.status}
             stored = self.client.update(CRON_JOBS, changed, namespace_of(cron_job), subresource="status")
             self._written.note(key, stored)
         return decision.again
+
+    def _delete(self, cron_job: Object, job: Object) -> None:
+        try:
+            was_there = delete(self.client, Delete.of(JOBS, job, _BACKGROUND))
+        except ApiError as error:
+            self._recorder.event(cron_job, "Warning", "FailedDelete", f"Deleted job: {error}")
+            raise
+        if was_there:
+            self._recorder.event(cron_job, "Normal", "SuccessfulDelete", f"Deleted job {name_of(job)}")
 
     def _children(self, cron_job: Object) -> list[Object]:
         """Return the cron job's jobs: those in the cache, and the active ones that the cache does not show yet."""

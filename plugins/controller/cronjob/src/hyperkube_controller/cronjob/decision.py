@@ -31,6 +31,11 @@ SCHEDULED_AT = "batch.kubernetes.io/cronjob-scheduled-timestamp"
 MANY = 100
 _SLACK = 0.1
 _STILL_RUNS = "Not starting job because prior execution is running and concurrency policy is Forbid"
+_NEVER = "time difference between two schedules is less than 1 second"
+_UNSUPPORTED = (
+    "CRON_TZ or TZ used in schedule {} is not officially supported, "
+    "see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
 _TOO_MANY = (
     "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"  # as upstream
 )
@@ -76,7 +81,7 @@ def due(cron_job: Object, schedule: Schedule, now: datetime, *, with_deadline: b
     """Return the last time up to `now` that the schedule was due and no job was started for.
 
     Raises:
-        BadSchedule: the schedule comes more than once a second.
+        BadSchedule: the schedule never comes (the 31st of February), or more than once a second.
     """
     last = (cron_job.get("status") or {}).get("lastScheduleTime") or metadata(cron_job)["creationTimestamp"]
     since = parse_time(last)
@@ -84,16 +89,19 @@ def due(cron_job: Object, schedule: Schedule, now: datetime, *, with_deadline: b
     if with_deadline and deadline is not None:
         since = max(since, now - timedelta(seconds=deadline))
     first = schedule.next(since)
-    if first is None or now < first:
+    if first is None:
+        raise BadSchedule(_NEVER)
+    if now < first:
         return Due(since, None, 0)
     second = schedule.next(first)
     if second is None or now < second:
         return Due(since, first, 1)
     between = round((second - first).total_seconds())
     if between < 1:
-        raise BadSchedule("time difference between two schedules is less than 1 second")
+        raise BadSchedule(_NEVER)
     count = int((now - first).total_seconds()) // between + 1
-    latest = first
+    # By the distance of the first two: where others are further apart, none may lie between there and now.
+    latest: datetime | None = None
     moment: datetime | None = schedule.next(first + timedelta(seconds=max(0, count - 2) * between))
     while moment is not None and moment <= now:
         latest = moment
@@ -123,6 +131,8 @@ def decide(cron_job: Object, jobs: Sequence[Object], now: datetime) -> Decision:
         return decision
     if spec.get("suspend"):
         return decision
+    if "TZ" in spec["schedule"]:
+        decision.events.append(("Warning", "UnsupportedSchedule", _UNSUPPORTED.format(f'"{spec["schedule"]}"')))
     try:
         schedule = parse(spec["schedule"], zone)
     except BadSchedule as error:
