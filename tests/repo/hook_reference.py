@@ -6,9 +6,8 @@ import importlib
 import inspect
 import sys
 
+from hyperkube_command.plugins import SPECIFICATIONS
 from workspace import ROOT
-
-from hyperkube.plugin.catalog import SPECIFICATIONS
 
 PATH = ROOT / "docs" / "reference" / "hooks.md"
 HEAD = """# Hooks

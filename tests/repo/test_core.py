@@ -46,6 +46,7 @@ PLAIN_WORDS = {
         {
             "client/events.py",
             "client/kubeconfig.py",
+            "plugin/defaults.py",
             "plugin/flags/files.py",
             "testing/contracts/cloud.py",
             "testing/contracts/proxier.py",
@@ -94,7 +95,6 @@ PLAIN_WORDS = {
             "testing/contracts/volume.py",
         },
     ),
-    "storage": ("the family", {"plugin/catalog.py"}),
 }
 """Words of the API that some plugin's name equals, where they are literals of core."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import packages_distributions
+from typing import Any
 
 import pytest
 from source_tree import circles, modules
@@ -23,6 +24,10 @@ NOT_AT_RUN_TIME = {
     ("hyperkube-lib-serving", "_typeshed"): "for types only",
 }
 NEEDED_UNSEEN = {
+    (
+        "hyperkube-api-apiextensions",
+        "hyperkube-api-autoscaling",
+    ): "custom resources have a subresource of kind Scale",
     (
         "hyperkube-addon-local-path-storage-class",
         "hyperkube-volume-local-path",
@@ -94,6 +99,12 @@ def test_no_distributions_need_each_other():
     assert circles({name: declared(member) & set(BY_NAME) for name, member in BY_NAME.items()}) == []
 
 
+def _named_in_the_bundle(table: Mapping[str, Any]) -> Iterable[tuple[str, Iterable[str]]]:
+    yield from ((key, table[key]) for key in ("order", "enabled") if key in table)
+    yield "default", [table["default"]] if "default" in table else []
+    yield "acting_on", table.get("acting_on", {}).values()
+
+
 def test_the_bundle_orders_and_enables_only_plugins_that_there_are():
     (bundle,) = [member for member in MEMBERS if member.family == "bundle"]
     (path,) = bundle.folder.rglob("plugins.toml")
@@ -105,8 +116,8 @@ def test_the_bundle_orders_and_enables_only_plugins_that_there_are():
     wrong = {
         f"{family}.{key}: {name}"
         for family, table in tomllib.loads(path.read_text()).items()
-        for key in ("order", "enabled")
-        for name in table.get(key, [])
+        for key, names in _named_in_the_bundle(table)
+        for name in names
         if name not in installed[family]
     }
 

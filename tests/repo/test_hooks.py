@@ -8,8 +8,7 @@ import re
 
 import pytest
 from hook_reference import PATH, render
-
-from hyperkube.plugin.catalog import SPECIFICATIONS
+from hyperkube_command.plugins import SPECIFICATIONS
 
 HOOKS = [
     pytest.param(family, name, function, id=name)

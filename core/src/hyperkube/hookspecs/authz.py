@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.fields import FieldRequirement
@@ -82,6 +82,14 @@ class Authorizer(Protocol):
 
     def rules(self, user: UserInfo, namespace: str) -> Rules:
         """Return what the user may do in a namespace."""
+
+
+@runtime_checkable
+class ExplainsRefusals(Protocol):
+    """An authorizer that can tell what is missing for a request to be allowed."""
+
+    def reasons(self, attributes: Attributes) -> list[str]:
+        """Return sentences, at least one, the nearest rule first; called after a refusal, where users may know them."""
 
 
 @hookspec

@@ -7,7 +7,7 @@ and ``enabled``. Without the bundle nothing is said: hosts then enable what is i
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -37,6 +37,11 @@ def order(family: str) -> tuple[str, ...]:
     return tuple(_bundle().get(family, {}).get("order", ()))
 
 
+def acting_on() -> Mapping[str, str]:
+    """Return by resource the controller without which an object of it is a mere note; empty without the bundle."""
+    return dict(_bundle().get("controller", {}).get("acting_on", {}))
+
+
 def arranged(family: str, names: Sequence[str]) -> list[str]:
     """Return `names` in the family's fixed order; others, in theirs, come where the bundle says, or last."""
     before = _bundle().get(family, {}).get("others_before", "")
@@ -62,7 +67,7 @@ def default_names(family: str) -> list[str]:
 
 
 def default_plugin(family: str, flag: str) -> str:
-    """Return the one plugin that a host uses when its flag names none: the bundle's first, or the only one installed.
+    """Return the one plugin that a host uses when its flag names none: the bundle's, or the only one installed.
 
     Args:
         family: the plugins' family, of which the host loads one.
@@ -71,7 +76,8 @@ def default_plugin(family: str, flag: str) -> str:
     Raises:
         UsageError: there is none, or several among which nothing chooses.
     """
-    names = default_names(family)
+    default = _bundle().get(family, {}).get("default")
+    names = default_names(family) if default is None else [default] if default in installed(family) else []
     if len(names) == 1 or (names and enabled_by_default(family)):
         return names[0]
     known = ", ".join(sorted(installed(family))) or "none"

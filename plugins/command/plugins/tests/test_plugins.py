@@ -2,16 +2,14 @@
 
 import orjson
 from click.testing import CliRunner
-from hyperkube_command.plugins import command
-
-from hyperkube.plugin import catalog as catalog_module
+from hyperkube_command.plugins import InstalledPlugin, command
 
 
 def offered(monkeypatch, rows):
     monkeypatch.setattr("hyperkube_command.plugins.catalog", lambda family, *, hooks: rows)
 
 
-ROW = catalog_module.InstalledPlugin("admission", "AlwaysDeny", "hyperkube-admission-always-deny", "1", False, ("a_b",))
+ROW = InstalledPlugin("admission", "AlwaysDeny", "hyperkube-admission-always-deny", "1", False, ("a_b",))
 
 
 def test_the_table_has_a_line_per_plugin(monkeypatch):
@@ -39,7 +37,7 @@ def test_json_is_for_programs(monkeypatch):
 
 
 def test_a_plugin_that_cannot_be_loaded_is_a_line_like_the_others(monkeypatch):
-    broken = catalog_module.InstalledPlugin("authn", "Acme", "acme", "1", False, problem="no module named 'x'")
+    broken = InstalledPlugin("authn", "Acme", "acme", "1", False, problem="no module named 'x'")
     offered(monkeypatch, [broken, ROW])
 
     lines = CliRunner().invoke(command, ["list"]).output.splitlines()

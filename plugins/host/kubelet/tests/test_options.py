@@ -49,6 +49,11 @@ def test_values_are_read_as_their_types(tmp_path):
         ({"register_with_taints": "a=b"}, "'a=b' is not key=value:effect"),
         ({"register_with_taints": "a=b:Never"}, "effects: NoSchedule, PreferNoSchedule, NoExecute"),
         ({"authorization_mode": "RBAC"}, "is none of the kubelet's: Webhook, AlwaysAllow"),
+        (
+            {"manifest_url_header": "a:b:c"},
+            "manifest-url-header must have a single ':' key-value separator, got \"a:b:c\"",
+        ),
+        ({"eviction_hard": "memory.available"}, "--eviction-hard: 'memory.available' is not SIGNAL<AMOUNT"),
         ({"container_log_max_size": "much"}, "--container-log-max-size='much'"),
     ],
 )

@@ -2,12 +2,73 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from importlib.metadata import EntryPoint, entry_points
 
 import click
 import orjson
 
-from hyperkube.plugin.catalog import catalog
+from hyperkube.plugin.defaults import enabled_by_default
+from hyperkube.plugin.loader import PROJECT, PluginLoadFailed, load_entry
+
+SPECIFICATIONS = {
+    "addon": "hyperkube.hookspecs.addon",
+    "admission": "hyperkube.hookspecs.admission",
+    "api": "hyperkube.hookspecs.api",
+    "authn": "hyperkube.hookspecs.authn",
+    "authz": "hyperkube.hookspecs.authz",
+    "cloud": "hyperkube.hookspecs.cloud",
+    "controller": "hyperkube.hookspecs.controller",
+    "network": "hyperkube.hookspecs.network",
+    "proxier": "hyperkube.hookspecs.proxier",
+    "runtime": "hyperkube.hookspecs.runtime",
+    "scheduler": "hyperkube.hookspecs.scheduling",
+    "storage": "hyperkube.hookspecs.storage",
+    "volume": "hyperkube.hookspecs.volume",
+}
+"""Family → the module with its hook specs."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPlugin:
+    """One installed plugin; `enabled` tells whether `hyperkube up` uses it without being asked."""
+
+    family: str
+    name: str
+    distribution: str
+    version: str
+    enabled: bool
+    hooks: tuple[str, ...] = ()
+    problem: str = ""
+    """Why it cannot be loaded, in one line; empty if it can, or was not tried."""
+
+
+def catalog(family: str | None = None, *, hooks: bool = False) -> list[InstalledPlugin]:
+    """Return the installed plugins by family and name; with `hooks` each is imported to read its hooks.
+
+    A plugin that cannot be imported is listed with the reason.
+    """
+    rows: list[InstalledPlugin] = []
+    for word in sorted(SPECIFICATIONS):
+        if family is not None and word != family:
+            continue
+        enabled = enabled_by_default(word)
+        for entry in sorted(entry_points(group=f"{PROJECT}.{word}"), key=lambda entry: entry.name):
+            distribution, version = (entry.dist.name, entry.dist.version) if entry.dist else ("", "")
+            implemented, problem = _hooks(word, entry) if hooks else ((), "")
+            on = enabled is None or entry.name in enabled
+            rows.append(InstalledPlugin(word, entry.name, distribution, version, on, implemented, problem))
+    return rows
+
+
+def _hooks(family: str, entry: EntryPoint) -> tuple[tuple[str, ...], str]:
+    """Return the names of a plugin's hooks, or none and why it cannot be imported."""
+    try:
+        plugin = load_entry(family, entry)
+    except PluginLoadFailed as error:
+        return (), " ".join(str(error).split())
+    marked = (name for name in dir(plugin) if getattr(getattr(plugin, name, None), f"{PROJECT}_impl", None))
+    return tuple(sorted(marked)), ""
 
 
 @click.group()

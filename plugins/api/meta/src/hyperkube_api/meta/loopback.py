@@ -1,6 +1,6 @@
 """When an endpoint may be on the machine's own addresses.
 
-Kubernetes refuses 127.0.0.0/8 and ::1 there: nobody may make a Service lead to what listens on a node for that node
+Kubernetes refuses 127.0.0.0/8 and ::1 there: a user could make a Service lead to what listens on a node for that node
 alone. Where pods are processes of one machine, their addresses are loopback ones all the same. So such an address is
 taken from an endpoint whose ``targetRef`` is the Pod that has it: only a kubelet can write that into a Pod's status.
 """

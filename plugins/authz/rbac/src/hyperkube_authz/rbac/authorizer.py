@@ -123,6 +123,13 @@ class RBAC(Plugin):
         """Return the default roles and bindings."""
         return bootstrap_objects(self.context.gates, plugin_roles())
 
+    def reasons(self, attributes: Attributes) -> list[str]:
+        """Tell which binding or role would have to say what; see `hyperkube.hookspecs.authz.ExplainsRefusals`."""
+        from hyperkube_authz.rbac.reasons import reasons_for  # most servers give no reasons
+
+        roles = (self._roles.list(), self._cluster_roles.list())
+        return reasons_for(attributes, roles, (self._role_bindings.list(), self._cluster_bindings.list()))
+
     def _decide(self, attributes: Attributes) -> Decision:
         missing: list[str] = []
         for grant in self._index.grants(attributes.user, attributes.namespace):

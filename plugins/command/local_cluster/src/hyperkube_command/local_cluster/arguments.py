@@ -13,6 +13,8 @@ from hyperkube.machinery.record import Record
 from hyperkube.plugin.loader import installed
 
 ANYWHERE = {"0.0.0.0", "::", ""}
+EVICTION_HARD = "memory.available<100Mi,nodefs.available<1Gi,nodefs.inodesFree<1%"
+"""A developer's disk is often fuller than a node's may be by default."""
 LOOPBACK_GATE = "AllowLoopbackEndpoints=true"
 
 
@@ -164,6 +166,7 @@ def kubelet_arguments(cluster: ClusterOptions) -> list[str]:
         f"--tls-cert-file={pki / 'serving-kubelet.crt'}",
         f"--tls-private-key-file={pki / 'serving-kubelet.key'}",
         f"--kubeconfig={layout.kubeconfig('kubelet')}",
+        f"--eviction-hard={EVICTION_HARD}",
     ]
 
 

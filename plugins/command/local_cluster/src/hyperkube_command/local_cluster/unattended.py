@@ -8,21 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-ACTED_ON_BY = {
-    "certificatesigningrequests.certificates.k8s.io": "csrsigning",
-    "cronjobs.batch": "cronjob",
-    "daemonsets.apps": "daemonset",
-    "deployments.apps": "deployment",
-    "horizontalpodautoscalers.autoscaling": "horizontalpodautoscaling",
-    "jobs.batch": "job",
-    "persistentvolumeclaims": "persistentvolume-binder",
-    "poddisruptionbudgets.policy": "disruption",
-    "replicasets.apps": "replicaset",
-    "replicationcontrollers": "replicationcontroller",
-    "resourcequotas": "resourcequota",
-    "statefulsets.apps": "statefulset",
-}
-"""Resource → the controller without which an object of it is a mere note."""
+from hyperkube.plugin.defaults import acting_on
 
 ACTED_ON_BY_OTHERS = {
     "ingresses.networking.k8s.io": "ingress",
@@ -37,10 +23,12 @@ LOAD_BALANCERS = "services/LoadBalancer"
 def unattended(running: Collection[str], *, has_cloud: bool) -> list[str]:
     """Return the resources that nothing acts on, as ``resource.group``.
 
+    The bundle knows which controller it would be: one that is not installed cannot say so itself.
+
     Args:
         running: the controllers that run.
         has_cloud: whether a cloud provider is told.
     """
-    actors = {**ACTED_ON_BY, **ACTED_ON_BY_OTHERS}
+    actors = {**acting_on(), **ACTED_ON_BY_OTHERS}
     resources = [resource for resource, controller in actors.items() if controller not in running]
     return resources if has_cloud else [*resources, LOAD_BALANCERS]

@@ -150,7 +150,7 @@ FLAGS = (
     ),
     *section(
         "Authorization",
-        Flag("authorization-mode", LIST, "AlwaysAllow", "authorizers in order, e.g. Node,RBAC"),
+        Flag("authorization-mode", LIST, "", "authorizers in order, e.g. Node,RBAC; the bundle's unless given"),
         Flag("explain-forbidden", BOOL, False, "tell refused users the nearest RBAC bindings and what they lack"),
         Flag("authorization-config", STRING, "", "AuthorizationConfiguration file"),
         Flag("authorization-webhook-config-file", STRING, "", "kubeconfig of the authorization webhook"),

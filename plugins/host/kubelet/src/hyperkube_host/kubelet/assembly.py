@@ -6,7 +6,7 @@ Source of the order: kubernetes ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,6 +30,7 @@ from hyperkube_host.kubelet.network.dns import resolver_file
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
 from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
+from hyperkube_host.kubelet.nodestatus.pressure import Pressure, measure
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
@@ -149,6 +150,14 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     return KubeletPlugins(runtime, network, volumes, tuple(hosts))
 
 
+def _node_status(options: KubeletOptions, plugins: KubeletPlugins, addresses: Sequence[str]) -> NodeStatus:
+    runtime, root = plugins.runtime, options.pods.root
+    thresholds = () if isinstance(runtime, Simulated) else options.node.thresholds
+    pressure = Pressure(thresholds, partial(measure, root))
+    machine = machine_info(root, runtime)
+    return NodeStatus(options.node, runtime, machine, addresses, plugins.problems, pressure.holding)
+
+
 def build_services(
     options: KubeletOptions, plugins: KubeletPlugins, client: Client | None, clock: Clock, queue: SyncQueue
 ) -> KubeletServices:
@@ -158,9 +167,7 @@ def build_services(
     event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node.name)
     recorder = KubeletEventRecorder(event_recorder, options.node.name)
     host_ips = node_addresses(options.node)
-    machine = machine_info(options.pods.root, runtime)
-    node_status = NodeStatus(options.node, runtime, machine, host_ips, plugins.problems)
-    node = NodeUpdater(client, options.node, clock, recorder, node_status)
+    node = NodeUpdater(client, options.node, clock, recorder, _node_status(options, plugins, host_ips))
     services = None
     if client is not None and not isinstance(runtime, Simulated):
         services = Informer(client, clock, SERVICES)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
-from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.options import KubeletOptions, is_configuration
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
@@ -30,6 +30,13 @@ def options_of(values: FlagValues) -> KubeletOptions:
     Raises:
         UsageError: a value that cannot be.
     """
+    from hyperkube_lib.component_base.feature_gates import check_gates
+
+    if is_configuration(values["config"]):
+        from hyperkube_host.kubelet.config.configuration_file import with_configuration
+
+        values = with_configuration(values["config"], COMMAND.all_flags(), values)
+        check_gates(values["feature-gates"])
     return KubeletOptions.of(values, flagz=typed(COMMAND.all_flags(), values))
 
 
@@ -100,11 +107,25 @@ def join(options: KubeletOptions, kubeconfig: str, bootstrap_kubeconfig: str, pa
     )
 
 
+def _client(values: FlagValues, user_agent: str) -> Client | None:
+    """Return how the API server is reached, None for a kubelet that stands alone.
+
+    Raises:
+        UsageError: the credentials cannot be used.
+    """
+    from hyperkube.command.remote import remote_client
+
+    if values["auth-path"]:
+        from hyperkube_host.kubelet.certificate.auth_file import client_by_auth_file
+
+        return client_by_auth_file(values, user_agent)
+    connected = values["kubeconfig"] or values["master"] or values["api-servers"]
+    return remote_client(values, user_agent) if connected else None
+
+
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
     from hyperkube_lib.component_base.start import begin
-
-    from hyperkube.command.remote import remote_client
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
     options = options_of(values)
@@ -112,9 +133,8 @@ def run(values: FlagValues) -> None:
         if values["bootstrap-kubeconfig"]:
             pause = partial(stopped.wait, REQUEST_POLL_SECONDS)
             join(options, values["kubeconfig"], values["bootstrap-kubeconfig"], pause)
-        connected = values["kubeconfig"] or values["master"] or values["api-servers"]
         with start_up():
-            client = remote_client(values, f"kubelet ({options.node.name})") if connected else None
+            client = _client(values, f"kubelet ({options.node.name})")
             kubelet = start(life, options, client)
             serve(life, options.server, kubelet)
         stopped.wait()

@@ -1,5 +1,6 @@
 """Options of the kubelet: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_host.kubelet.nodestatus.pressure import DEFAULT_THRESHOLDS
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 
 from hyperkube.command.common_flags import API_CLIENT, DEBUGGING, GLOBAL, SECURE_SERVING
@@ -46,14 +47,19 @@ FLAGS = (
             "",
             "credentials to request a client certificate with, for which --kubeconfig is then written",
         ),
+        Flag("auth-path", STRING, "", "1.0 credentials file", deprecated="use --kubeconfig"),
+        Flag(
+            "eviction-hard",
+            MAP,
+            DEFAULT_THRESHOLDS,
+            "thresholds under which the node says that it is under pressure; no pod is evicted yet",
+        ),
         *unbuilt(
-            Flag("auth-path", STRING, "", "1.0 credentials file"),
             Flag("rotate-certificates", BOOL, False, "renew the client certificate"),
             Flag("pods-per-core", INT, 0, "pods per core; 0 no limit"),
             Flag("node-status-max-images", INT, 50, "images listed in the status; -1 no limit"),
             Flag("system-reserved", MAP, "", "resources kept for the system"),
             Flag("kube-reserved", MAP, "", "resources kept for Kubernetes"),
-            Flag("eviction-hard", MAP, "", "thresholds of immediate eviction"),
             Flag("eviction-soft", MAP, "", "thresholds of eviction with grace"),
             Flag("low-diskspace-threshold-mb", INT, 256, "free megabytes below which pods are refused"),
         ),

@@ -6,8 +6,11 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
+from hyperkube_host.kubelet.nodestatus.pressure import Threshold, read_thresholds
+
 from hyperkube.machinery import quantity
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.field import quote as quoted
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record
 from hyperkube.plugin.defaults import default_plugin
@@ -32,13 +35,14 @@ class NodeOptions(Record):
     status_update_seconds: float
     status_report_seconds: float
     lease_seconds: int
+    thresholds: tuple[Threshold, ...]
 
     @classmethod
     def of(cls, values: FlagValues) -> NodeOptions:
         """Return the options that the values of flags make.
 
         Raises:
-            UsageError: a taint that cannot be read.
+            UsageError: a taint or a threshold that cannot be read.
         """
         return cls(
             name=node_name(values),
@@ -53,6 +57,7 @@ class NodeOptions(Record):
             status_update_seconds=values["node-status-update-frequency"],
             status_report_seconds=values["node-status-report-frequency"],
             lease_seconds=values["node-lease-duration-seconds"],
+            thresholds=read_thresholds(values["eviction-hard"]),
         )
 
 
@@ -67,12 +72,18 @@ class SourceOptions(Record):
 
     @classmethod
     def of(cls, values: FlagValues) -> SourceOptions:
-        """Return the options that the values of flags make."""
-        config = values["config"]
+        """Return the options that the values of flags make.
+
+        Raises:
+            UsageError: a header that is not one key and one value.
+        """
+        config, header = values["config"], values["manifest-url-header"]
+        if header and header.count(":") != 1:
+            raise UsageError(f"manifest-url-header must have a single ':' key-value separator, got {quoted(header)}")
         return cls(
             manifest_path=values["pod-manifest-path"] or ("" if is_configuration(config) else config),
             manifest_url=values["manifest-url"],
-            manifest_header=values["manifest-url-header"],
+            manifest_header=header,
             file_check_seconds=values["file-check-frequency"],
             http_check_seconds=values["http-check-frequency"],
         )

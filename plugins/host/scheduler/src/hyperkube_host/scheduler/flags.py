@@ -19,7 +19,7 @@ FAMILIES = ("scheduler",)
 FLAGS = (
     *section(
         "Scheduling",
-        Flag("algorithm-provider", STRING, "DefaultProvider", "named set of scheduling plugins"),
+        Flag("algorithm-provider", STRING, "", "named set of scheduling plugins; the bundle's unless given"),
         Flag("scheduler-name", STRING, "default-scheduler", "pods with this spec.schedulerName are scheduled"),
         Flag("config", STRING, "", "KubeSchedulerConfiguration file; read again when it changes"),
         Flag("policy-config-file", STRING, "", "1.x policy file with predicates and priorities; likewise"),

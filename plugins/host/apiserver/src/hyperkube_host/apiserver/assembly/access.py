@@ -9,13 +9,12 @@ from hyperkube_host.apiserver.authentication.union import Authentication, with_a
 from hyperkube_host.apiserver.authorization.authorizers import load_authz
 from hyperkube_host.apiserver.authorization.reload import AuthorizerReloader
 from hyperkube_host.apiserver.authorization.union import ALWAYS_ALLOWED_PATHS, Authorization
-from hyperkube_host.apiserver.explain.reasons import Reasons
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.plugins import hooks
 from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
 
 from hyperkube.hookspecs.authn import Authenticated, Credentials, TakesPasswords
-from hyperkube.hookspecs.authz import AuthzHooks
+from hyperkube.hookspecs.authz import AuthzHooks, ExplainsRefusals
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import PluginHost
 
@@ -62,7 +61,8 @@ def build_access(foundation: Foundation) -> Access:
         open_paths=ALWAYS_ALLOWED_PATHS,
     )
     foundation.authorizer.keep(authorization)
-    reasons = Reasons(foundation.informers) if rules.explain_forbidden and "RBAC" in authz.names else None
+    explaining = [plugin.reasons for plugin in authz.plugins if isinstance(plugin, ExplainsRefusals)]
+    reasons = explaining[0] if rules.explain_forbidden and explaining else None
     return Access(
         authentication=Authentication(
             hooks(authn, "authn_authenticate"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 
-from hyperkube_host.apiserver.authorization.configuration import AuthorizerConfiguration, authorizers_of, is_default
+from hyperkube_host.apiserver.authorization.configuration import AuthorizerConfiguration, authorizers_of
 from hyperkube_host.apiserver.options import AuthorizationOptions
 from hyperkube_host.apiserver.plugins import ContextOf
 
@@ -13,7 +13,6 @@ from hyperkube.hookspecs import authz
 from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
 from hyperkube.plugin.configuration import WrongFields
-from hyperkube.plugin.loader import installed
 
 _log = logging.getLogger("hyperkube.apiserver")
 
@@ -21,13 +20,12 @@ _log = logging.getLogger("hyperkube.apiserver")
 def load_authz(options: AuthorizationOptions, context: ContextOf) -> PluginHost[AuthzHooks]:
     """Load the authorizers of ``--authorization-mode`` or of ``--authorization-config``, in its order.
 
-    Where the default mode is not installed there is no authorizer, and requests beyond the open paths are refused: a
-    server of few distributions starts, and is safe.
+    Where nothing is chosen and no default is installed there is no authorizer, and requests beyond the open paths are
+    refused: a server of few distributions starts, and is safe.
     """
     wanted = authorizers_of(options)
-    if is_default(wanted) and not installed("authz"):
-        _log.warning("no authorizer is installed: requests are refused but for the always allowed paths")
-        wanted = []
+    if not wanted:
+        _log.warning("there is no authorizer: requests are refused but for the always allowed paths")
     return PluginHost("authz", authz, [(chosen.name, build_authorizer(chosen, context)) for chosen in wanted])
 
 

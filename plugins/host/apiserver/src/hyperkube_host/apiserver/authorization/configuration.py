@@ -15,9 +15,9 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
 from hyperkube.machinery.names import dns1123_subdomain
 from hyperkube.plugin.configuration import WrongFields, check_keys, read_configuration
+from hyperkube.plugin.defaults import enabled_by_default
 from hyperkube.plugin.loader import installed
 
-DEFAULT_MODES = ("AlwaysAllow",)
 _VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 _WEBHOOK = "Webhook"
 
@@ -38,15 +38,15 @@ def authorizers_of(options: AuthorizationOptions) -> list[AuthorizerConfiguratio
     Raises:
         UsageError: the file is wrong, flags speak of the same, or an authorizer is given twice.
     """
-    path, modes = options.authorization_config, options.authorization_mode
-    if path and (modes not in {(), DEFAULT_MODES} or options.authorization_webhook_config_file):
+    path, modes, default = options.authorization_config, options.authorization_mode, default_modes()
+    if path and (modes not in {(), default} or options.authorization_webhook_config_file):
         raise UsageError(
             "--authorization-config can not be specified when --authorization-mode or"
             " --authorization-webhook-* flags are defined"
         )
     if path:
         return from_file(path)
-    chosen = [AuthorizerConfiguration(mode, mode) for mode in modes or DEFAULT_MODES]
+    chosen = [AuthorizerConfiguration(mode, mode) for mode in modes or default]
     names = [authorizer.name for authorizer in chosen]
     repeated = next((name for name in names if names.count(name) > 1), "")
     if repeated:
@@ -54,9 +54,9 @@ def authorizers_of(options: AuthorizationOptions) -> list[AuthorizerConfiguratio
     return chosen
 
 
-def is_default(authorizers: Sequence[AuthorizerConfiguration]) -> bool:
-    """Tell whether these are what a server has that is told nothing of authorizers."""
-    return tuple(authorizer.plugin for authorizer in authorizers) == DEFAULT_MODES
+def default_modes() -> tuple[str, ...]:
+    """Return what a server has that is told nothing of authorizers: the bundle's, as far as they are installed."""
+    return tuple(name for name in enabled_by_default("authz") or () if name in installed("authz"))
 
 
 def from_file(path: str) -> list[AuthorizerConfiguration]:

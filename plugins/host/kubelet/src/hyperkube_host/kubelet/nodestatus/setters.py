@@ -5,10 +5,11 @@ Source of order and texts: kubernetes ``pkg/kubelet/nodestatus/setters.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
+from hyperkube_host.kubelet.nodestatus.pressure import DISK, MEMORY, PID
 from hyperkube_host.kubelet.options import NodeOptions
 
 from hyperkube.hookspecs.runtime import Runtime
@@ -18,6 +19,21 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
 MAX_IMAGES = 50
+_PRESSURE = {
+    MEMORY: (
+        ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
+    ),
+    DISK: (
+        ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("KubeletHasDiskPressure", "kubelet has disk pressure"),
+    ),
+    PID: (
+        ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        ("KubeletHasInsufficientPID", "kubelet has insufficient PID available"),
+    ),
+}
+"""Condition → reason and message where it does not hold, and where it does."""
 
 
 class NodeStatus:
@@ -30,8 +46,19 @@ class NodeStatus:
         machine: MachineInfo,
         addresses: Iterable[str],
         problems: Callable[[], Iterable[str]],
+        pressure: Callable[[datetime], Collection[str]] = lambda _now: (),
     ) -> None:
-        """Call `problems` for the reasons why the node is not ready; none means that it is."""
+        """Take what the status tells.
+
+        Args:
+            options: the node's.
+            runtime: its runtime.
+            machine: what does not change.
+            addresses: the node's.
+            problems: returns the reasons why the node is not ready; none means that it is.
+            pressure: returns which conditions of pressure hold.
+        """
+        self._pressure = pressure
         self._options = options
         self._runtime = runtime
         self._addresses = list(addresses)
@@ -74,10 +101,10 @@ class NodeStatus:
         return status
 
     def _conditions(self, old: Object, now: datetime) -> list[Object]:
+        holding = self._pressure(now)
         own = [
-            ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-            ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-            ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+            (kind, "True", *under) if kind in holding else (kind, "False", *fine)
+            for kind, (fine, under) in _PRESSURE.items()
         ]
         problems = [problem for problem in self._problems() if problem]
         if problems:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from hyperkube_host.scheduler.config.configuration import Configuration, from_object, single
 from hyperkube_host.scheduler.config.plugin_data import PluginTables
 from hyperkube_host.scheduler.config.policy import from_policy
-from hyperkube_host.scheduler.framework.runtime import plugin_class, provider_named
+from hyperkube_host.scheduler.framework.runtime import FAMILY, plugin_class, provider_named
 from hyperkube_host.scheduler.options import ConfigurationOptions
 
 from hyperkube.client.client import Client
@@ -20,6 +20,7 @@ from hyperkube.hookspecs.scheduling import AlgorithmProvider
 from hyperkube.kinds.resources import CONFIG_MAPS
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.machinery.objects import Object
+from hyperkube.plugin.defaults import default_plugin
 
 POLICY_KEY = "policy.cfg"
 FileStamp = tuple[int, int, int]
@@ -59,7 +60,7 @@ class Source:
             UsageError: it cannot be read, or is wrong; the message names the file.
         """
         self._seen = {path: _stamp_of(path) for path in self.files}
-        name = self._options.algorithm_provider
+        name = self._options.algorithm_provider or default_plugin(FAMILY, "algorithm-provider")
         scheduler_name = self._options.scheduler_name
         default = self._provider(name)
         if self._config:

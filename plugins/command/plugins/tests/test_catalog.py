@@ -1,8 +1,7 @@
 """The catalog lists what is installed, also what cannot be imported."""
 
 import pytest
-
-from hyperkube.plugin.catalog import catalog
+from hyperkube_command.plugins import catalog
 
 SOUND = """
 from hyperkube.hookspecs import hookimpl

@@ -1,0 +1,97 @@
+"""A KubeletConfiguration: each field acts as its flag does, or is named in the log."""
+
+from __future__ import annotations
+
+import pytest
+from hyperkube_host.kubelet.command import COMMAND, options_of
+
+from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.flags import FlagValues
+
+HEAD = "kind: KubeletConfiguration\napiVersion: kubelet.config.k8s.io/v1beta1\n"
+READ = """
+staticPodPath: /etc/kubernetes/manifests
+syncFrequency: 30s
+fileCheckFrequency: 5s
+address: 127.0.0.2
+port: 10999
+readOnlyPort: 10998
+healthzPort: 10997
+healthzBindAddress: 127.0.0.3
+enableDebuggingHandlers: false
+clusterDomain: cluster.test
+clusterDNS: [10.0.0.10, 10.0.0.11]
+maxPods: 7
+nodeStatusUpdateFrequency: 3s
+nodeLeaseDurationSeconds: 50
+resolvConf: /dev/null
+containerLogMaxSize: 1Mi
+registerNode: false
+registerWithTaints: [{key: a, value: b, effect: NoSchedule}]
+providerID: cloud://1
+evictionHard: {memory.available: 1Gi}
+featureGates: {GenericWorkload: true}
+authentication: {x509: {clientCAFile: /ca.crt}, anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+"""
+UNREAD = """
+cgroupDriver: systemd
+serializeImagePulls: false
+evictionSoft: {memory.available: 2Gi}
+memorySwap: {}
+shutdownGracePeriod: 30s
+logging: {format: json}
+authentication: {webhook: {cacheTTL: 1m}}
+"""
+
+
+def options(tmp_path, text, **given):
+    file = tmp_path / "kubelet.yaml"
+    file.write_text(text)
+    flags = {name.replace("_", "-"): value for name, value in given.items()}
+    return options_of(FlagValues.of(COMMAND.all_flags(), {"config": str(file), "container-runtime": "hollow", **flags}))
+
+
+def test_fields_are_flags_by_other_names(tmp_path, caplog):
+    found = options(tmp_path, HEAD + READ)
+
+    assert caplog.records == []
+    assert (found.sources.manifest_path, found.sources.file_check_seconds) == ("/etc/kubernetes/manifests", 5.0)
+    assert (found.server.address, found.server.port, found.server.read_only_port) == ("127.0.0.2", 10999, 10998)
+    assert (found.server.healthz_address, found.server.healthz_port) == ("127.0.0.3", 10997)
+    assert (found.server.debugging_handlers, found.server.anonymous, found.server.token_webhook) == (False, True, False)
+    assert (found.server.client_ca_file, found.server.authorization_mode) == ("/ca.crt", "AlwaysAllow")
+    assert (found.pods.sync_seconds, found.pods.cluster_domain) == (30.0, "cluster.test")
+    assert (found.pods.cluster_dns, str(found.pods.resolv_conf)) == (("10.0.0.10", "10.0.0.11"), "/dev/null")
+    assert (found.pods.log_max_bytes, found.node.max_pods, found.node.register) == (1 << 20, 7, False)
+    assert (found.node.status_update_seconds, found.node.lease_seconds) == (3.0, 50)
+    assert found.node.taints == ({"key": "a", "value": "b", "effect": "NoSchedule"},)
+    assert (found.node.provider_id, found.node.thresholds[0].amount) == ("cloud://1", 1 << 30)
+    assert found.server.gates == {"GenericWorkload": True}
+
+
+def test_a_flag_counts_more(tmp_path):
+    assert options(tmp_path, HEAD + "maxPods: 7", max_pods=9).node.max_pods == 9
+
+
+def test_fields_without_effect_are_named(tmp_path, caplog):
+    options(tmp_path, HEAD + UNREAD)
+
+    named = [record.getMessage().partition("field ")[2].partition(" ")[0] for record in caplog.records]
+    assert named == [
+        "cgroupDriver", "serializeImagePulls", "evictionSoft", "memorySwap", "shutdownGracePeriod", "logging",
+        "authentication.webhook.cacheTTL",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (HEAD + "maxPods: many", "invalid argument 'many' for --config: maxPods"),
+        (HEAD + "featureGates: {Nonsense: true}", "unrecognized feature gate: Nonsense"),
+        ("kind: KubeletConfiguration\napiVersion: v1\n", "is no KubeletConfiguration of"),
+    ],
+)
+def test_what_cannot_be_is_one_line(tmp_path, text, says):
+    with pytest.raises(UsageError, match=says):
+        options(tmp_path, text)
