@@ -54,6 +54,7 @@ class KeyValue(NamedTuple):
         lease: 0 for none.
         stale: the value is stored in a form that is not written any more: write it again, even if it is the same.
         unreadable: why the stored form cannot be read; `value` is then as it is stored (see `transformed`).
+        damaged: the store itself has lost the value, for the reason `unreadable`: the key alone, others are whole.
     """
 
     key: str
@@ -64,6 +65,7 @@ class KeyValue(NamedTuple):
     lease: int = 0
     stale: bool = False
     unreadable: str = ""
+    damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)

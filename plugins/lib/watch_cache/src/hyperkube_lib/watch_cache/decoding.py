@@ -9,6 +9,10 @@ from hyperkube.machinery.errors import StorageReadError
 from hyperkube.storage.store import KeyValue, StoreEvent
 
 
+class DamagedObject(StorageReadError):
+    """The store has lost an object: it alone cannot be read, and lists go on without it."""
+
+
 class Decoder:
     """Decodes the values of one resource."""
 
@@ -21,6 +25,8 @@ class Decoder:
         Raises:
             StorageReadError: the value cannot be decoded.
         """
+        if item.damaged:
+            raise DamagedObject(f'the value of key "{item.key}" is lost: {item.unreadable}')
         if item.unreadable:
             raise StorageReadError(f'unable to transform key "{item.key}": {item.unreadable}')
         return self._transform(item.key, item.value, item.mod_revision)

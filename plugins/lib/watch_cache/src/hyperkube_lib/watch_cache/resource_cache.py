@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
-from hyperkube_lib.watch_cache.decoding import Decoder
+from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder
 from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
 from hyperkube_lib.watch_cache.listing import ListResult, cut_page
 from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
@@ -59,6 +59,9 @@ class Source(Protocol):
 
     def read_range(self, start: str, end: str, revision: int) -> Iterator[RangeResult]:
         """Read a range at a revision (0: now) straight from the store, in pages."""
+
+    def report_damaged(self, key: str, error: StorageReadError) -> None:
+        """Tell that the store has lost a key's value; called while the cache is locked, so it must not block."""
 
     def read_changes(self, start: str, end: str, after: int, until: int) -> Sequence[StoreEvent]:
         """Read a range's changes between two revisions straight from the store."""
@@ -163,7 +166,7 @@ class ResourceCache:
 
         Raises:
             Expired: the exact revision is not retained any more.
-            StorageReadError: an object in range cannot be decoded.
+            StorageReadError: an object in range cannot be decoded. What the store has lost is left out.
             Timeout: the cache does not reach the resource version in time.
         """
         self._source.wait_for(self, resource_version)
@@ -323,6 +326,8 @@ class ResourceCache:
             return self._decoder.object(item)
         except StorageReadError as error:
             self._unreadable[item.key] = error
+            if isinstance(error, DamagedObject):
+                self._source.report_damaged(item.key, error)
         except Exception as error:  # the writer's thread must survive a transform's bug: reads of this key report it
             logger.exception("the value of key %r cannot be transformed", item.key)
             self._unreadable[item.key] = StorageReadError(f"unable to transform key {item.key!r}: {error}")
@@ -341,7 +346,7 @@ class ResourceCache:
                 return self._only([then[key] for key in sorted(then)], index), wanted
         try:
             pages = self._source.read_range(low, high, wanted)
-            then_objects = [self._decoder.object(item) for page in pages for item in page.items]
+            then_objects = [self._decoder.object(item) for page in pages for item in page.items if not item.damaged]
         except Compacted as error:
             raise Expired(TOO_OLD_TO_LIST) from error
         return self._only(then_objects, index), wanted
@@ -354,7 +359,7 @@ class ResourceCache:
 
     def _check_readable(self, low: str, high: str) -> None:
         for key, error in self._unreadable.items():
-            if low <= key < high:
+            if low <= key < high and not isinstance(error, DamagedObject):
                 raise error
 
     def _predicate(self, index: Index | None, matches: Predicate | None) -> Predicate | None:

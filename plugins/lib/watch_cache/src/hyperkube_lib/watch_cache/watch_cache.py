@@ -18,7 +18,7 @@ from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION, ResourceCache
 
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import ApiError, Expired, Timeout
+from hyperkube.machinery.errors import ApiError, Expired, StorageReadError, Timeout
 from hyperkube.storage.store import (
     Compacted,
     EventBatch,
@@ -50,6 +50,10 @@ MOST_INHERITED_CHANGES = 1000
 """Changes that are kept of a resource that was never read; with more of them it is read from the store when needed."""
 
 logger = logging.getLogger("hyperkube.storage")
+
+
+def _log_damaged(_key: str, error: StorageReadError) -> None:
+    logger.error("%s", error)
 
 
 def too_large(revision: int, current: int) -> Timeout:
@@ -93,6 +97,7 @@ class StoreCache:
         prefix: with a slash at the end; everything below is watched.
         timeout: seconds that a read waits until the cache is fresh enough.
         limits_of: how much history the resource with a prefix keeps, unless `resource` is told.
+        report_damaged: is told of keys whose values the store has lost; must not block.
         state: what the cache of another store had, of which this one is a fork: it is not read again if `store` calls
             its readers and is still at that revision.
     """
@@ -105,9 +110,11 @@ class StoreCache:
         prefix: str = "/registry/",
         timeout: float = DEFAULT_TIMEOUT,
         limits_of: Callable[[str], HistoryLimits] | None = None,
+        report_damaged: Callable[[str, StorageReadError], None] | None = None,
         state: CacheState | None = None,
     ) -> None:
         self.store = store
+        self.report_damaged = report_damaged or _log_damaged
         self._clock = clock
         self._prefix = prefix
         self._timeout = timeout

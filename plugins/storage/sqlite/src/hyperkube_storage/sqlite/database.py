@@ -12,9 +12,11 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from zlib import crc32
+
+from hyperkube_storage.sqlite.arriving import arriving
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import StoreError, StoreFull, StoreUnavailable
@@ -74,11 +76,49 @@ def unusable(path: Path, error: sqlite3.Error) -> UsageError:
 
 
 _CHECKPOINT = "PRAGMA wal_checkpoint(PASSIVE)"
+_MAGIC, _HEAD_BYTES = b"SQLite format 3\x00", 100
+_REMEDY = "restore a backup with 'hyperkube storage restore --force'"
 
 
 def teach_checksums(connection: sqlite3.Connection) -> None:
     """Give a connection the SQL function ``crc``: the CRC-32 of a text."""
     connection.create_function("crc", 1, lambda text: crc32(str(text).encode()), deterministic=True)
+
+
+def _create(path: Path) -> None:
+    """Make a new file; it has its name only with its tables in it, so that an empty one is never a new one."""
+    with arriving(path) as partial, closing(sqlite3.connect(partial, isolation_level=None)) as connection:
+        connection.execute("PRAGMA synchronous = OFF")  # it is flushed as a whole before it gets its name
+        connection.execute("PRAGMA journal_mode = OFF")
+        teach_checksums(connection)
+        connection.executescript(_TABLES + _SEAL + _STAMP)
+
+
+def _refuse_short(path: Path) -> None:
+    """Refuse a file that has lost its end, which SQLite would not notice before it is read there.
+
+    What is in the log only is copied first: a crash may have come before that.
+
+    Raises:
+        UsageError: there is less of it than there was.
+        sqlite3.Error: it cannot be read at all.
+    """
+    size = path.stat().st_size
+    if not size:
+        raise UsageError(f"storage file {str(path)!r} is damaged: it is empty; {_REMEDY}, or remove it to start anew")
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and log.stat().st_size:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(_CHECKPOINT).fetchall()
+        size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if len(head) == _HEAD_BYTES and head.startswith(_MAGIC):
+        page = int.from_bytes(head[16:18], "big")
+        wanted = int.from_bytes(head[28:32], "big") * (page if page > 1 else 1 << 16)
+        if size < wanted:
+            lost = wanted - size
+            raise UsageError(f"storage file {str(path)!r} is damaged: its last {lost} bytes are missing; {_REMEDY}")
 
 
 class Database:
@@ -95,6 +135,9 @@ class Database:
         self._closed = False
         self._lock_file = self.lock(path)
         try:
+            if not path.exists():
+                _create(path)
+            _refuse_short(path)
             self.writer = self._connect()
             self._prepare()
         except sqlite3.Error as error:
@@ -148,7 +191,7 @@ class Database:
 
     @staticmethod
     def lock(path: Path) -> int:
-        """Create folder and file for their owner alone and take the lock that tells other processes to stay away.
+        """Create the folder for its owner alone and take the lock that tells other processes to stay away.
 
         Returns the open lock file; closing it gives the lock back.
 
@@ -157,7 +200,8 @@ class Database:
         """
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            if path.exists():
+                os.close(os.open(path, os.O_RDWR))
             file = os.open(f"{path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
             raise UsageError(f"storage file {str(path)!r} cannot be used: {error.strerror}") from error
@@ -183,19 +227,15 @@ class Database:
         return connection
 
     def _prepare(self) -> None:
-        """Make the tables in a new file, or check that this is one that we can read."""
+        """Check that this is a file that we can read."""
         (application,) = self.writer.execute("PRAGMA application_id").fetchone()
         (version,) = self.writer.execute("PRAGMA user_version").fetchone()
-        (tables,) = self.writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
         name = str(self.path)
-        if tables == 0:
-            self.writer.execute("PRAGMA journal_mode = WAL")
-            self.writer.executescript(_TABLES + _SEAL + _STAMP)
-        elif application != APPLICATION_ID:
+        if application != APPLICATION_ID:
             raise UsageError(f"storage file {name!r} is a database of another program")
-        elif version > FORMAT:
+        if version > FORMAT:
             raise UsageError(f"storage file {name!r} has format {version}, this hyperkube reads up to {FORMAT}")
-        elif version < FORMAT:
+        if version < FORMAT:
             steps = "".join(step for before, step in _UPGRADES.items() if before >= version)
             self.writer.executescript("BEGIN IMMEDIATE; " + steps + _SEAL + _STAMP)
         self.writer.execute("PRAGMA journal_mode = WAL")  # without effect unless it is a restored backup

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from hyperkube_storage.sqlite.database import PLACE_BITS, Database, unusable
 from hyperkube_storage.sqlite.index import Entry, Row
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.storage.store import KeyValue, StoreEvent, StoreUnavailable
+from hyperkube.storage.store import KeyValue, StoreEvent
 
 _ALL = "SELECT id, previous, key, created, version, lease, value, sum FROM history"
 _BY_ID = f"{_ALL} WHERE id = ?"
@@ -35,16 +35,8 @@ def load(database: Database) -> Found:
     Raises:
         UsageError: the file is damaged.
     """
-    entries: dict[str, Entry] = {}
-    last = 0
     try:
-        history = database.writer.execute("SELECT id, key, created, version, lease FROM history ORDER BY id")
-        for row_id, key, created, version, lease in history:
-            last = row_id
-            if version:
-                entries[key] = Entry(row_id, created, version, lease)
-            else:
-                entries.pop(key, None)
+        entries, last = _read_index(database.writer)
         state = _read_state(database.writer)
         wrong_leases = _wrong(database.writer, "lease", "id || ' ' || expires")
         leases = dict(database.writer.execute("SELECT id, expires FROM lease").fetchall())
@@ -56,6 +48,42 @@ def load(database: Database) -> Found:
         raise UsageError(f"storage file {str(database.path)!r} is damaged: {wrong_leases or _NO_STATE}")
     revision = max(last >> PLACE_BITS, state["compacted"])
     return Found(entries, revision, state["compacted"], state["cleaned"], leases)
+
+
+def _read_index(connection: sqlite3.Connection) -> tuple[dict[str, Entry], int]:
+    """Return where each live key is, and the last row; a key that is no text any more gets another, never asked for."""
+    try:
+        return _index(connection)
+    except sqlite3.Error as error:
+        if "decode to UTF-8" not in str(error):
+            raise
+    connection.text_factory = lambda raw: raw.decode(errors="replace")
+    try:
+        return _index(connection)
+    finally:
+        connection.text_factory = str
+
+
+def _index(connection: sqlite3.Connection) -> tuple[dict[str, Entry], int]:
+    entries: dict[str, Entry] = {}
+    keys_at: dict[int, str] = {}
+    row_id = 0
+    history = connection.execute(
+        "SELECT id, previous, key, created, version, lease, length(value) FROM history ORDER BY id"
+    )
+    for row_id, previous, key, created, version, lease, length in history:
+        # A row that replaces another key's, and none of its own, has lost its key: that other one must not appear as it
+        # was before. With one of its own to replace, it is the number that is wrong.
+        replaced = keys_at.get(previous)
+        if replaced is not None and (replaced == key or key not in entries):
+            key = replaced  # noqa: PLW2901
+            del keys_at[previous]
+        if version or length:  # a deletion has no value: one with a value is a damaged version
+            entries[key] = Entry(row_id, created, version, lease)
+            keys_at[row_id] = key
+        else:
+            entries.pop(key, None)
+    return entries, row_id
 
 
 SET_STATE = "UPDATE state SET value = max(value, ?1), sum = crc(name || ' ' || max(value, ?1)) WHERE name = ?2"
@@ -90,33 +118,52 @@ def begin_snapshot(connection: sqlite3.Connection) -> None:
     connection.execute("SELECT value FROM state WHERE name = 'compacted'").fetchone()
 
 
-def read(connection: sqlite3.Connection, row_id: int) -> Row | None:
-    """Return one row, None if it was removed.
+def read_item(connection: sqlite3.Connection, key: str, row_id: int, *, keys_only: bool = False) -> KeyValue | None:
+    """Return a key as one row has it, None if the row was removed; a damaged row says so, and costs itself alone.
 
-    Raises:
-        StoreUnavailable: it is not what was written.
+    The key is that of the index: what a damaged row says of itself is not believed.
     """
-    found = connection.execute(_BY_ID, (row_id,)).fetchone()
-    return _whole(found) if found else None
-
-
-def _whole(found: Sequence[Any]) -> Row:
-    """Return a row as it was read, if its checksum says that it was written so."""
+    try:
+        found = connection.execute(_KEY_BY_ID if keys_only else _BY_ID, (row_id,)).fetchone()
+    except sqlite3.Error as error:
+        if not is_damage(error):
+            raise
+        return damaged_item(key, row_id, f"the storage file is damaged: {error}")
+    if found is None:
+        return None
     *columns, checksum = found
     row = Row(*columns)
-    if checksum is not None and checksum != row.checksum:
-        raise StoreUnavailable(f"the storage file is damaged: {_not_as_written(row)}")
-    return row
+    if row.key != key or (checksum is not None and checksum != row.checksum):
+        return damaged_item(key, row_id, _not_as_written(key, row.revision))
+    return key_value(row)
 
 
-def _not_as_written(row: Row) -> str:
-    return f"key {row.key!r} at revision {row.revision} is not what was written"
+def damaged_item(key: str, row_id: int, why: str) -> KeyValue:
+    """Return a key whose value is lost."""
+    revision = row_id >> PLACE_BITS
+    return KeyValue(key, b"", revision, revision, unreadable=why, damaged=True)
 
 
-def read_items(connection: sqlite3.Connection, ids: Sequence[int], *, keys_only: bool) -> list[KeyValue]:
-    """Return the rows as keys with or without values."""
-    one = _KEY_BY_ID if keys_only else _BY_ID
-    return [key_value(_whole(connection.execute(one, (row_id,)).fetchone())) for row_id in ids]
+def is_damage(error: sqlite3.Error) -> bool:
+    """Tell whether a statement failed because of what the file holds, rather than of what it is asked."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is None or code & 0xFF == sqlite3.SQLITE_CORRUPT or "decode to UTF-8" in str(error)
+
+
+def _not_as_written(key: str, revision: int) -> str:
+    return f"key {key!r} at revision {revision} is not what was written"
+
+
+def read_items(connection: sqlite3.Connection, places: Mapping[str, int], *, keys_only: bool) -> list[KeyValue]:
+    """Return keys with or without values, from the row that each of them is in."""
+    return [
+        read_item(connection, key, row_id, keys_only=keys_only) or damaged_item(key, row_id, _lost(key))
+        for key, row_id in places.items()
+    ]
+
+
+def _lost(key: str) -> str:
+    return f"the storage file has lost key {key!r}"
 
 
 def rewind(
@@ -137,15 +184,25 @@ def rewind(
 def read_events(connection: sqlite3.Connection, start: str, end: str, after: int, until: int) -> list[StoreEvent]:
     """Return a range's changes after one revision up to another."""
     changes = connection.execute(
-        f"{_ALL} WHERE id >= ? AND id < ? AND key >= ? AND key < ? ORDER BY id",
+        "SELECT id, previous, key, version FROM history WHERE id >= ? AND id < ? AND key >= ? AND key < ? ORDER BY id",
         (_first_row(after + 1), _first_row(until + 1), start, end),
     )
-    return [event(row, previous_of(connection, row, {})) for row in map(_whole, changes.fetchall())]
+    return [
+        StoreEvent(
+            key,
+            row_id >> PLACE_BITS,
+            read_item(connection, key, row_id) if version else None,
+            read_item(connection, key, previous) if previous else None,
+        )
+        for row_id, previous, key, version in changes.fetchall()
+    ]
 
 
-def previous_of(connection: sqlite3.Connection, row: Row, known: Mapping[int, Row]) -> Row | None:
-    """Return the row that this one replaced, from `known` or the file; None for a creation."""
-    return known.get(row.previous) or (read(connection, row.previous) if row.previous else None)
+def previous_of(connection: sqlite3.Connection, row: Row, known: Mapping[int, Row]) -> KeyValue | None:
+    """Return what a row replaced, from `known` or the file; None for a creation."""
+    if (before := known.get(row.previous)) is not None:
+        return key_value(before)
+    return read_item(connection, row.key, row.previous) if row.previous else None
 
 
 def hidden(connection: sqlite3.Connection, after: int, compacted: int, most: int) -> tuple[list[int], int]:
@@ -162,31 +219,33 @@ def hidden(connection: sqlite3.Connection, after: int, compacted: int, most: int
     return ids, end if len(changes) < most else changes[-1][0]
 
 
-def first_fault(connection: sqlite3.Connection) -> str:
-    """Return what is wrong with the rows' own account of history, empty if it holds together.
+def faults(connection: sqlite3.Connection) -> Iterator[str]:
+    """Yield what is wrong with the rows' own account of history: nothing if it holds together.
 
     Each row must be what was written, and name the one before it of the same key, whose versions count up.
     """
     latest: dict[str, tuple[int, int]] = {}
     state = _read_state(connection)
     if state is None:
-        return _NO_STATE
+        yield _NO_STATE
+        return
     if wrong := _wrong(connection, "lease", "id || ' ' || expires"):
-        return wrong
+        yield wrong
     columns = (
         "sum, id, previous, key, created, version, lease, value" if _has_sums(connection, "history") else _WITHOUT_SUMS
     )
     for checksum, *found in connection.execute(f"SELECT {columns} FROM history ORDER BY id"):  # noqa: S608 - constants
         row = Row(*found)
         if checksum is not None and checksum != row.checksum:
-            return _not_as_written(row)
+            yield _not_as_written(row.key, row.revision)
+            latest.pop(row.key, None)
+            continue
         before, count = latest.get(row.key, (0, 0))
         if row.previous != before and (before or row.previous > last_row(state["compacted"])):
-            return f"key {row.key!r} at revision {row.revision} does not follow its own history"
-        if row.version and before and row.version != count + 1:
-            return f"key {row.key!r} at revision {row.revision} has version {row.version} after {count}"
+            yield f"key {row.key!r} at revision {row.revision} does not follow its own history"
+        elif row.version and before and row.version != count + 1:
+            yield f"key {row.key!r} at revision {row.revision} has version {row.version} after {count}"
         latest[row.key] = (row.id if row.version else 0, row.version)
-    return ""
 
 
 def survey(connection: sqlite3.Connection, revision: int) -> tuple[int, int, dict[str, int]]:
@@ -225,10 +284,9 @@ def _wrong(connection: sqlite3.Connection, table: str, content: str) -> str:
     return f"{wrong} rows of table {table!r} are not what was written" if wrong else ""
 
 
-def event(row: Row, previous: Row | None) -> StoreEvent:
+def event(row: Row, previous: KeyValue | None) -> StoreEvent:
     """Return a row as the change that it was."""
-    current = key_value(row) if row.version else None
-    return StoreEvent(row.key, row.revision, current, key_value(previous) if previous else None)
+    return StoreEvent(row.key, row.revision, key_value(row) if row.version else None, previous)
 
 
 def key_value(row: Row) -> KeyValue:

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
@@ -100,10 +100,10 @@ class SqliteStore:
             return items[0] if items else None
         with self.database.reader() as connection:
             while (entry := self._index.get(key)) is not None:
-                if (row := rows.read(connection, entry.row)) is not None:
-                    return rows.key_value(row)
+                if (item := rows.read_item(connection, key, entry.row)) is not None:
+                    return item
                 if self._index.get(key) is entry:  # else it was replaced and compacted meanwhile
-                    raise StoreUnavailable(f"the storage file has lost key {key!r}")
+                    return rows.read_items(connection, {key: entry.row}, keys_only=False)[0]
             return None
 
     def range(self, start: str, end: str, *, limit: int = 0, revision: int = 0, keys_only: bool = False) -> RangeResult:
@@ -120,7 +120,7 @@ class SqliteStore:
             if past:
                 found = rows.rewind(connection, found, start, end, revision, now)
             count = len(found) if past else len(keys)
-            chosen = list(found.values())[: limit or None]
+            chosen = dict(islice(found.items(), limit or None))
             items = rows.read_items(connection, chosen, keys_only=keys_only)
             return RangeResult(items, now, count, more=len(items) < count)
 
@@ -317,7 +317,8 @@ class SqliteStore:
             with self.database.reader() as connection:
                 return [rows.event(row, rows.previous_of(connection, row, known)) for row in new]
         previous = {row.id: known.get(row.previous) or self._without_value(row) for row in new}
-        return [rows.event(row, previous[row.id]) for row in new]
+        items = {row_id: rows.key_value(row) if row is not None else None for row_id, row in previous.items()}
+        return [rows.event(row, items[row.id]) for row in new]
 
     def _without_value(self, row: Row) -> Row | None:
         entry = self._index.get(row.key) if row.previous else None
@@ -326,10 +327,13 @@ class SqliteStore:
     def _current(self, work: Transaction) -> list[KeyValue | None]:
         """Return what a failed transaction compared with; a version compacted meanwhile is read as it is now."""
         with self.database.reader() as connection:
-            found = [entry and rows.read(connection, entry.row) for entry in work.current]
+            found = [
+                entry and rows.read_item(connection, condition.key, entry.row)
+                for condition, entry in zip(work.compare, work.current, strict=True)
+            ]
         return [
-            rows.key_value(row) if row else (self.get(condition.key) if entry else None)
-            for condition, entry, row in zip(work.compare, work.current, found, strict=True)
+            item or (self.get(condition.key) if entry else None)
+            for condition, entry, item in zip(work.compare, work.current, found, strict=True)
         ]
 
     def _check_readable(self, revision: int) -> None:

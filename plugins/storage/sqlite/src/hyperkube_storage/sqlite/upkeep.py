@@ -9,11 +9,15 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
-from hyperkube_storage.sqlite.copies import SIDE_FILES, clone, copy
+from hyperkube_storage.sqlite.arriving import SIDE_FILES
+from hyperkube_storage.sqlite.copies import clone, copy
 from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, teach_checksums, unusable
 
 from hyperkube.hookspecs.storage import Survey
 from hyperkube.machinery.errors import UsageError
+
+_MOST_FAULTS = 100
+"""As many damaged rows are listed."""
 
 
 class FileUpkeep:
@@ -183,9 +187,10 @@ def _check(path: Path, connection: sqlite3.Connection) -> str:
     _recognize(path, connection)
     connection.execute("BEGIN")
     problems = [text for (text,) in connection.execute("PRAGMA integrity_check(1)") if text != "ok"]
-    problem = " ".join(problems[0].split()) if problems else rows.first_fault(connection)
-    if problem:
-        raise UsageError(f"storage file {str(path)!r} is damaged: {problem}")
+    faults = [" ".join(problems[0].split())] if problems else list(rows.faults(connection))
+    if faults:
+        more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
+        raise UsageError(f"storage file {str(path)!r} is damaged: {'; '.join(faults[:_MOST_FAULTS])}{more}")
     keys, versions, last = connection.execute(
         "SELECT count(DISTINCT key), count(*), coalesce(max(id), 0) FROM history"
     ).fetchone()

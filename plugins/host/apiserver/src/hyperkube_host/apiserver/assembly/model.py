@@ -13,6 +13,7 @@ from hyperkube_host.apiserver.promise import Promise
 from hyperkube_host.apiserver.resources.api_groups import load_api
 from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_host.apiserver.resources.runtime_config import selected
+from hyperkube_host.apiserver.storage.damaged_objects import DamagedObjects
 from hyperkube_host.apiserver.storage.routed_store import RoutedStore
 from hyperkube_host.apiserver.storage.storage_options import (
     HistorySizes,
@@ -38,6 +39,7 @@ class Model(Record):
         raw_stores: those that the server opened, as their plugins did.
         cache: of the main store.
         other_caches: of the stores of single resources.
+        damaged: what the stores have lost.
     """
 
     api: PluginHost[ApiHooks]
@@ -46,6 +48,7 @@ class Model(Record):
     raw_stores: Sequence[Store]
     cache: StoreCache
     other_caches: Sequence[StoreCache]
+    damaged: DamagedObjects
 
     @property
     def caches(self) -> Sequence[StoreCache]:
@@ -70,12 +73,14 @@ class _Caches:
     foundation: Foundation
     sizes: HistorySizes
     registry: Promise[Registry]
+    damaged: DamagedObjects
 
     def make(self, store: Store, state: CacheState | None = None) -> StoreCache:
         return StoreCache(
             store,
             self.foundation.clock,
             prefix=self.foundation.root,
+            report_damaged=self.damaged.report,
             limits_of=lambda prefix: self.sizes.of(self.registry.get().stored_at(prefix)),
             state=state,
         )
@@ -84,7 +89,8 @@ class _Caches:
 def build_model(foundation: Foundation, stores: Stores, state: CacheState | None = None) -> Model:
     """Load the API groups and register what they declare; `state` is what the cache begins with."""
     options = foundation.options
-    caches = _Caches(foundation, HistorySizes(options.storage), stores.registry)
+    damaged = DamagedObjects(stores.registry.get, foundation.loopback, foundation.clock)
+    caches = _Caches(foundation, HistorySizes(options.storage), stores.registry, damaged)
     cache = caches.make(stores.main, state)
     api = load_api(foundation.context)
     foundation.hosts.add(api)
@@ -104,6 +110,7 @@ def build_model(foundation: Foundation, stores: Stores, state: CacheState | None
         raw_stores=(*own, *overrides.raw),
         cache=cache,
         other_caches=tuple(overrides.caches.values()),
+        damaged=damaged,
     )
 
 

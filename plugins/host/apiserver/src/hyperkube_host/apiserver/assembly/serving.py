@@ -127,7 +127,7 @@ def _paths(
     metrics: RequestMetrics,
     aggregation: Aggregation,
 ) -> Paths:
-    stored = StoreMetrics(model.registry, model.raw_stores, foundation.options.storage, foundation.clock)
+    stored = StoreMetrics(model.registry, model.raw_stores, foundation.options.storage, foundation.clock, model.damaged)
     return root_paths(
         Sources(
             options=foundation.options,

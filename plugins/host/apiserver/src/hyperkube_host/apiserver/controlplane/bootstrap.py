@@ -25,7 +25,7 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube.hookspecs.api import ApiHooks
 from hyperkube.hookspecs.authz import AuthzHooks
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import HyperkubeError
+from hyperkube.machinery.errors import HyperkubeError, StorageReadError
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, annotations_of, copy_object, name_of, namespace_of
 from hyperkube.machinery.users import LOOPBACK
@@ -149,7 +149,11 @@ class Bootstrap:
 
     def _update_policy(self, served: ServedResource, namespace: str, name: str, wanted: Object) -> None:
         """Add the rules or subjects that a stored policy object lacks, unless it asks to be left alone."""
-        current = stored.read(self._services.store, served, namespace, name)
+        try:
+            current = stored.read(self._services.store, served, namespace, name)
+        except StorageReadError as error:  # it costs itself alone: whoever deletes it gets it anew with the next start
+            self._logger.error("the system object %s %r is left alone: %s", served.kind.kind, name, error.message)  # noqa: TRY400
+            return
         if current is None or annotations_of(current.obj).get(_AUTO_UPDATE) == "false":
             return
         obj = copy_object(current.obj)

@@ -12,6 +12,7 @@ from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import CacheWatch
 
 from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object
 
 
@@ -25,6 +26,16 @@ class ObjectResult:
     status: int = 200
     body: bytes = b""
     """The JSON of `obj`, where it was made already."""
+
+
+def success(resource: GroupResource, name: str, uid: str = "") -> ObjectResult:
+    """Return the Status that answers the deletion of an object."""
+    details: Object = {"name": name, **({"group": resource.group} if resource.group else {}), "kind": resource.resource}
+    if uid:
+        details["uid"] = uid
+    return ObjectResult(
+        None, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+    )
 
 
 @dataclass(slots=True)

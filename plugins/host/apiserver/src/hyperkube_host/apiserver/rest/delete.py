@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
-from hyperkube_host.apiserver.request.results import ObjectResult
+from hyperkube_host.apiserver.request.results import ObjectResult, success
 from hyperkube_host.apiserver.rest import stored
-from hyperkube_host.apiserver.rest.delete_options import delete_options
+from hyperkube_host.apiserver.rest.delete_options import IGNORE_READ_ERROR, delete_options
+from hyperkube_host.apiserver.rest.delete_unreadable import delete_unreadable
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.stored import Current
 
@@ -51,6 +52,10 @@ def delete(services: Services, request: ApiRequest, target: Target) -> ObjectRes
     options = delete_options(services, request)
     call = services.call(request, target, body=options)
     call.dry_run = bool(options.get("dryRun"))
+    if options.get(IGNORE_READ_ERROR):
+        unsafe = delete_unreadable(services, request, target)
+        if unsafe is not None:
+            return unsafe
     return delete_one(services, request, target, call, options)
 
 
@@ -226,9 +231,4 @@ def _answer(target: Target, marked: Marked, revision: int) -> ObjectResult:
     if not marked.gone or served.strategy.returns_deleted_object:
         return ObjectResult(served, stored.with_version(marked.obj, revision))
     resource = served.group_resource
-    details: Object = {"name": target.name}
-    if resource.group:
-        details["group"] = resource.group
-    details |= {"kind": resource.resource, "uid": marked.obj["metadata"]["uid"]}
-    status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
-    return ObjectResult(None, status)
+    return success(resource, target.name, uid=marked.obj["metadata"]["uid"])

@@ -15,6 +15,9 @@ from hyperkube.machinery.field import Path, invalid, not_supported
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object
 
+IGNORE_READ_ERROR = "ignoreStoreReadErrorWithClusterBreakingPotential"
+"""The option that deletes what cannot be read, past finalizers, preconditions and admission."""
+_NOT_WITH_UNSAFE = ("dryRun", "propagationPolicy", "orphanDependents", "gracePeriodSeconds", "preconditions")
 _POLICIES = ("Foreground", "Background", "Orphan", "nil")
 
 
@@ -60,6 +63,8 @@ def _from_query(request: ApiRequest) -> Object:
         options["propagationPolicy"] = request.param("propagationPolicy")
     if dry_run := list(request.query.get("dryRun") or []):
         options["dryRun"] = dry_run
+    if request.query.get(IGNORE_READ_ERROR):
+        options[IGNORE_READ_ERROR] = flag(request.query, IGNORE_READ_ERROR)
     return options
 
 
@@ -71,4 +76,8 @@ def _check(options: Object) -> None:
         errors.append(invalid(Path("propagationPolicy"), policy, text))
     if policy is not None and policy not in _POLICIES[:3]:
         errors.append(not_supported(Path("propagationPolicy"), policy, _POLICIES))
+    if options.get(IGNORE_READ_ERROR):
+        together = [name for name in _NOT_WITH_UNSAFE if options.get(name) is not None and options[name] != []]
+        text = "cannot be set together with .{}"
+        errors += [invalid(Path(IGNORE_READ_ERROR), True, text.format(name)) for name in together]
     refuse("DeleteOptions", errors + dry_run_errors(options.get("dryRun") or []))

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from hyperkube_host.apiserver.options import StorageOptions
 from hyperkube_host.apiserver.resources.registry import Registry
+from hyperkube_host.apiserver.storage.damaged_objects import DamagedObjects
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
@@ -143,7 +144,15 @@ class Polled:
 class StoreMetrics:
     """All of a server's metrics of its stores, as often as its flags say."""
 
-    def __init__(self, registry: Registry, stores: Sequence[Store], options: StorageOptions, clock: Clock) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        stores: Sequence[Store],
+        options: StorageOptions,
+        clock: Clock,
+        damaged: DamagedObjects,
+    ) -> None:
+        self._damaged = damaged
         counted = options.etcd_count_metric_poll_period
         measured = options.etcd_db_metric_poll_interval
         self._counts = Polled(lambda: object_counts(registry), clock, counted)
@@ -151,7 +160,8 @@ class StoreMetrics:
 
     def text(self) -> bytes:
         """Return them in Prometheus' text format."""
-        return self._counts.text() + self._sizes.text()
+        damaged = "".join(f"{line}\n" for line in self._damaged.metrics()).encode()
+        return self._counts.text() + self._sizes.text() + damaged
 
 
 def object_counts(registry: Registry) -> list[str]:
