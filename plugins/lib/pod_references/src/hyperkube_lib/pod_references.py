@@ -1,6 +1,6 @@
 """What a pod refers to: every object that its kubelet has to read for it, by each way in which a pod can name one.
 
-Whoever decides by them (which node may read a secret, what a mirror pod may not name, which secrets an account allows)
+What decides by them (which node may read a secret, what a mirror pod may not name, which secrets an account allows)
 must know all ways, or the one that is forgotten is the way in.
 Source: kubernetes ``pkg/api/v1/pod/util.go`` (VisitPodSecretNames, VisitPodConfigmapNames).
 """

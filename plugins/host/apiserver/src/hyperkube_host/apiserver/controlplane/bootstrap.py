@@ -151,7 +151,7 @@ class Bootstrap:
         """Add the rules or subjects that a stored policy object lacks, unless it asks to be left alone."""
         try:
             current = stored.read(self._services.store, served, namespace, name)
-        except StorageReadError as error:  # it costs itself alone: whoever deletes it gets it anew with the next start
+        except StorageReadError as error:  # it costs itself alone; once deleted, the next start makes it anew
             self._logger.error("the system object %s %r is left alone: %s", served.kind.kind, name, error.message)  # noqa: TRY400
             return
         if current is None or annotations_of(current.obj).get(_AUTO_UPDATE) == "false":
