@@ -3,8 +3,8 @@
 Run by hand on a quiet machine that has wrk: ``.venv/bin/python tests/perf/bench_apiserver.py``. The server is a process of
 its own, asked over TLS with a bearer token, with RBAC and SQLite. Right after each row the same load goes to uvicorn alone,
 which answers the same bytes and does nothing else; writes are also set against SQLite committing the object for 16 threads,
-as durably. The last columns are kube-apiserver 1.20 with etcd, measured once on a machine of this kind. Read the CPU of each
-request and the ratios first: rates alone say more about who else is using the machine. Nothing here fails.
+as durably. Read the CPU of each request and the shares first: rates alone say more about who else is using the machine.
+``./dev perf --against COMMIT`` asks two commits in turns. Nothing here fails.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import threading
 import time
 from pathlib import Path
 
-from bench_storage import BareEngine, crowded  # type: ignore[import-not-found]  # beside this file, not a package
+from api_requests import ROOT, ROWS, seed  # type: ignore[import-not-found]  # beside this file, not a package
+from bench_storage import BareEngine, crowded  # type: ignore[import-not-found]  # the same
 from hyperkube_testing.peers.ports import free_port
 from servers_under_load import (  # type: ignore[import-not-found]  # the same
     TOKEN,
-    Ask,
     Served,
     api_server,
     bare,
@@ -32,72 +32,7 @@ from servers_under_load import (  # type: ignore[import-not-found]  # the same
     running,
 )
 
-PODS, WATCHES, CREATES, STARTS = 1000, 500, 200, 10
-ROOT = "/api/v1/namespaces/default"
-
-POD = {
-    "metadata": {"labels": {"app": "bench", "tier": "backend"}, "annotations": {"example.org/owner": "team-a"}},
-    "spec": {
-        "automountServiceAccountToken": False,
-        "containers": [
-            {
-                "name": "app",
-                "image": "registry.example/app:1.2.3",
-                "args": ["--listen=:8080", "--log-level=info"],
-                "ports": [{"name": "http", "containerPort": 8080}],
-                "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
-                "resources": {
-                    "requests": {"cpu": "100m", "memory": "128Mi"},
-                    "limits": {"cpu": "500m", "memory": "256Mi"},
-                },
-                "readinessProbe": {"httpGet": {"path": "/healthz", "port": 8080}, "periodSeconds": 10},
-                "volumeMounts": [{"name": "cfg", "mountPath": "/etc/app"}],
-            }
-        ],
-        "volumes": [{"name": "cfg", "configMap": {"name": "app-config"}}],
-    },
-}
-
-CONDITION = {"type": "Ready", "status": "True", "message": "w@"}
-OPERATIONS = {
-    "get pod": (Ask(f"{ROOT}/pods/seed-0"), 5600, 293),
-    "list": (Ask(f"{ROOT}/pods"), 33, 53_500),
-    "list, limit=500": (Ask(f"{ROOT}/pods?limit=500"), 58, 26_900),
-    "create configmap": (
-        Ask(
-            f"{ROOT}/configmaps",
-            "POST",
-            json.dumps({"metadata": {"name": "w@", "labels": {"app": "wrk"}}, "data": {"payload": "x" * 1024}}),
-        ),
-        3050,
-        559,
-    ),
-    "create pod": (
-        Ask(f"{ROOT}/pods", "POST", json.dumps({**POD, "metadata": {**POD["metadata"], "name": "w@"}})),  # type: ignore[dict-item]
-        1410,
-        1117,
-    ),
-    "patch label": (
-        Ask(
-            f"{ROOT}/pods/seed-#",
-            "PATCH",
-            json.dumps({"metadata": {"labels": {"rev": "w@"}}}),
-            "application/merge-patch+json",
-        ),
-        830,
-        1938,
-    ),
-    "put status": (
-        Ask(
-            f"{ROOT}/pods/seed-#/status",
-            "PUT",
-            json.dumps({"metadata": {"name": "seed-#"}, "status": {"phase": "Running", "conditions": [CONDITION]}}),
-        ),
-        1080,
-        1515,
-    ),
-}
-"""What is measured: the request, and kube-apiserver's requests a second and CPU us of each, etcd's included."""
+WATCHES, CREATES, STARTS = 500, 200, 10
 
 
 def bare_commits(folder: Path) -> float:
@@ -108,39 +43,23 @@ def bare_commits(folder: Path) -> float:
     return rate
 
 
-def seed(server: Served) -> None:
-    """Create what reads are about.
-
-    Raises:
-        RuntimeError: it is refused.
-    """
-    server.send("POST", f"{ROOT}/serviceaccounts", {"metadata": {"name": "default"}})
-    connection = server.connect()
-    for number in range(PODS):
-        pod = {**POD, "metadata": {**POD["metadata"], "name": f"seed-{number}"}}  # type: ignore[dict-item]
-        connection.request("POST", f"{ROOT}/pods", json.dumps(pod), {"Authorization": f"Bearer {TOKEN}"})
-        answer = connection.getresponse()
-        content = answer.read()
-        if answer.status != 201:
-            raise RuntimeError(content)
-    connection.close()
-
-
 def operations(folder: Path, server: Served) -> None:
     """Print a row for each operation."""
-    print(f"{'':17}{'req/s':>9}{'p50 / p99 ms':>15}{'CPU us':>9} | {'uvicorn':>9}{'CPU us':>8}{'share':>7}"
-          f" | {'SQLite/s':>9}{'share':>7} | {'k8s 1.20':>9}{'CPU us':>8}{'rate x':>8}{'CPU /':>8}")  # fmt: skip
-    for name, (ask, rate, cpu) in OPERATIONS.items():
-        path = ask.path.replace("#", "0") if ask.method != "POST" else f"{ROOT}/pods/seed-0"
-        answer = server.send("GET", path.removesuffix("/status"))[1]
+    print(f"{'':24}{'req/s':>9}{'p50 / p99 ms':>15}{'CPU us':>9} | {'uvicorn':>9}{'CPU us':>8}{'share':>7}{'k8s 1.36':>10}"
+          f" | {'SQLite/s':>9}{'share':>7}")  # fmt: skip
+    for row in ROWS:
+        ask = row.ask
+        answered = ask.path if ask.method == "GET" else f"{ROOT}/pods/seed-000"
+        answer = server.send("GET", answered, accept=ask.accept)[1]
         ours = server.load(ask)
         with bare(folder, answer) as alone:
             base = alone.load(ask)
-        row = f"{name:17}{ours.rate:9,.0f}{f'{ours.p50:.1f} / {ours.p99:.1f}':>15}{ours.cpu:9,.0f}"
-        row += f" | {base.rate:9,.0f}{base.cpu:8,.0f}{ours.rate / base.rate:7.0%}"
+        shown = f"{row.name:24}{ours.rate:9,.0f}{f'{ours.p50:.1f} / {ours.p99:.1f}':>15}{ours.cpu:9,.0f}"
+        theirs = f"{row.theirs:.3f}" if row.theirs is not None else ""
+        shown += f" | {base.rate:9,.0f}{base.cpu:8,.0f}{ours.rate / base.rate:7.3f}{theirs:>10}"
         commits = bare_commits(folder) if ask.method != "GET" else 0.0
-        row += f" | {commits:9,.0f}{ours.rate / commits:7.0%}" if commits else f" | {'':16}"
-        print(f"{row} | {rate:9,}{cpu:8,}{ours.rate / rate:7.1f}x{cpu / ours.cpu:7.1f}x", flush=True)
+        shown += f" | {commits:9,.0f}{ours.rate / commits:7.0%}" if commits else ""
+        print(shown, flush=True)
 
 
 def fan_out(server: Served) -> None:
@@ -179,7 +98,7 @@ def fan_out(server: Served) -> None:
         key.fileobj.close()  # type: ignore[union-attr]  # our sockets
     rate = arrived / took
     print(f"watch fan-out, {WATCHES} x {CREATES}: {rate:,.0f} events/s, {spent / arrived * 1e6:.1f} us CPU of each"
-          f" (creates included; the reader is Python and has the other core); k8s 1.20: 45,000/s")  # fmt: skip
+          f" (creates included; the reader is Python and has the other core)")  # fmt: skip
 
 
 def cold_starts(folder: Path) -> None:
@@ -198,8 +117,7 @@ def cold_starts(folder: Path) -> None:
                 resident, proportional = server.memory()
         walls, cpus = zip(*rows, strict=True)
         print(f"cold start, {what}: {min(walls):.2f} / {statistics.median(walls):.2f} / {max(walls):.2f} s (min, median, max of"
-              f" {STARTS}), {statistics.median(cpus):.2f} s CPU; {resident:.0f} MiB RSS, {proportional:.0f} PSS;"
-              f" k8s 1.20: {'3.5' if what == 'empty' else '2.8'} s, 355 MiB")  # fmt: skip
+              f" {STARTS}), {statistics.median(cpus):.2f} s CPU; {resident:.0f} MiB RSS, {proportional:.0f} PSS")  # fmt: skip
 
 
 def main() -> None:

@@ -32,8 +32,9 @@ class Ask:
 
     path: str
     method: str = "GET"
-    body: str = ""
+    body: bytes = b""
     media: str = "application/json"
+    accept: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +65,10 @@ class Served:
         """Return a connection, not made yet."""
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=self._trust, timeout=60)
 
-    def send(self, method: str, path: str, body: object = None) -> tuple[int, bytes]:
+    def send(self, method: str, path: str, body: object = None, accept: str = "application/json") -> tuple[int, bytes]:
         """Make one request; return status and body."""
         connection = self.connect()
-        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json", "Accept": accept}
         connection.request(method, path, None if body is None else json.dumps(body), headers)
         answer = connection.getresponse()
         content = answer.read()
@@ -110,13 +111,17 @@ class Served:
         wrk = shutil.which("wrk")
         if wrk is None:
             raise RuntimeError("this needs wrk: apt-get install wrk")
-        told = {"METHOD": ask.method, "PATH": ask.path, "MEDIA": ask.media, "TOKEN": TOKEN}
-        told |= {"BODY": ask.body} if ask.body else {}
+        told = {"METHOD": ask.method, "PATH": ask.path, "MEDIA": ask.media, "ACCEPT": ask.accept, "TOKEN": TOKEN}
         url = f"https://127.0.0.1:{self.port}"
-        before = self.cpu()
         command = [wrk, "-t2", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "-s", str(LOAD), url]
-        said = subprocess.run(command, env={**os.environ, **told}, capture_output=True, text=True, check=True).stdout
-        spent = self.cpu() - before
+        with tempfile.NamedTemporaryFile() as body:
+            if ask.body:
+                Path(body.name).write_bytes(ask.body)
+                told["BODY"] = body.name
+            before = self.cpu()
+            environment = {**os.environ, **told}
+            said = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+            spent = self.cpu() - before
         rate, p50, p99, count, failed = (float(word) for word in said.partition("RESULT ")[2].split())
         if failed:
             raise RuntimeError(f"{failed:.0f} of {count:.0f} requests failed: {ask}")
@@ -137,11 +142,11 @@ def running(command: list[str], port: int, ready: str) -> Iterator[Served]:
             process.wait(30)
 
 
-def api_server(folder: Path, port: int) -> list[str]:
+def api_server(folder: Path, port: int, programs: Path = BIN) -> list[str]:
     """Return the command line of an API server on SQLite, with RBAC and an administrator's token."""
     tokens = _tokens(folder)
     return [
-        str(BIN / "hyperkube"), "apiserver", "--storage-backend=sqlite", f"--data-dir={folder / 'data'}",
+        str(programs / "hyperkube"), "apiserver", "--storage-backend=sqlite", f"--data-dir={folder / 'data'}",
         "--authorization-mode=Node,RBAC", f"--token-auth-file={tokens}", f"--secure-port={port}",
         "--bind-address=127.0.0.1", "--max-requests-inflight=4000", "--max-mutating-requests-inflight=2000",
     ]  # fmt: skip

@@ -1,0 +1,97 @@
+"""Two commits in turns: the API server's rows at this checkout and at another commit, in the same minutes.
+
+``./dev perf --against COMMIT [--rounds N] [--only WORD ...]`` checks the commit out beside this tree, installs it, and asks
+both servers the same, one after the other, round by round. Printed are medians: CPU of each request, and the rate as a
+share of bare uvicorn's, which was asked in the same round. Needs wrk; nothing here fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from contextlib import ExitStack
+from pathlib import Path
+
+from api_requests import ROOT, ROWS, Row, seed  # type: ignore[import-not-found]  # beside this file, not a package
+from hyperkube_testing.peers.ports import free_port
+from servers_under_load import (  # type: ignore[import-not-found]  # the same
+    BIN,
+    Measured,
+    Served,
+    api_server,
+    bare,
+    install_uvicorn,
+    running,
+)
+
+HERE = Path(__file__).resolve().parents[2]
+
+
+def checked_out(commit: str, stack: ExitStack) -> Path:
+    """Check a commit out and install it; return where its programs are. It goes with the stack."""
+    tree = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "tree"
+    subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(tree), commit], cwd=HERE, check=True)
+    stack.callback(subprocess.run, ["git", "worktree", "remove", "--force", str(tree)], cwd=HERE, check=True)
+    print(f"installing {commit} ...", flush=True)
+    subprocess.run(["./dev", "setup"], cwd=tree, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return tree / ".venv/bin"
+
+
+def started(programs: Path, stack: ExitStack) -> tuple[Path, Served]:
+    """Start an API server with what the reads are about; return its folder and itself."""
+    folder, port = Path(stack.enter_context(tempfile.TemporaryDirectory())), free_port()
+    server = stack.enter_context(running(api_server(folder, port, programs), port, "/readyz"))
+    seed(server)
+    return folder, server
+
+
+def measured(row: Row, servers: dict[str, tuple[Path, Served]]) -> dict[str, tuple[float, float]]:
+    """Ask each server, then bare uvicorn; return CPU in microseconds and the share of uvicorn's rate."""
+    loads: dict[str, Measured] = {name: server.load(row.ask) for name, (_, server) in servers.items()}
+    folder, server = next(iter(servers.values()))
+    answered = row.ask.path if row.ask.method == "GET" else f"{ROOT}/pods/seed-000"
+    with bare(folder, server.send("GET", answered, accept=row.ask.accept)[1]) as alone:
+        base = alone.load(row.ask)
+    return {name: (load.cpu, load.rate / base.rate) for name, load in loads.items()}
+
+
+def compare(commit: str, rounds: int, only: list[str]) -> None:
+    """Print a table of both."""
+    with ExitStack() as stack:
+        servers = {"this": started(BIN, stack), commit: started(checked_out(commit, stack), stack)}
+        install_uvicorn(servers["this"][0])
+        rows = [row for row in ROWS if not only or any(word.lower() in row.name.lower() for word in only)]
+        found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        for number in range(rounds):
+            print(f"round {number + 1} of {rounds}", flush=True)
+            for row in rows:
+                for name, figures in measured(row, servers).items():
+                    found[row.name, name].append(figures)
+        print(
+            f"{'':24}{'CPU us: this':>13}{commit[:12]:>14}{'ratio':>7} | {'share: this':>12}{commit[:12]:>14}{'k8s 1.36':>10}"
+        )
+        for row in rows:
+            cpus = [statistics.median(cpu for cpu, _ in found[row.name, name]) for name in servers]
+            shares = [statistics.median(share for _, share in found[row.name, name]) for name in servers]
+            theirs = f"{row.theirs:.3f}" if row.theirs is not None else ""
+            print(
+                f"{row.name:24}{cpus[0]:13,.0f}{cpus[1]:14,.0f}{cpus[0] / cpus[1]:7.2f} | {shares[0]:12.3f}{shares[1]:14.3f}{theirs:>10}"
+            )
+
+
+def main(arguments: list[str]) -> None:
+    """Read the command line and compare."""
+    parser = argparse.ArgumentParser(prog="./dev perf", description="Measure two commits in turns.")
+    parser.add_argument("--against", required=True, metavar="COMMIT", help="the commit to compare this checkout with")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is asked (default 3)")
+    parser.add_argument("--only", nargs="*", default=[], metavar="WORD", help="rows whose names have one of the words")
+    given = parser.parse_args(arguments)
+    compare(given.against, given.rounds, given.only)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
