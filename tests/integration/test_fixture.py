@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import ssl
+import subprocess
 import threading
 import urllib.request
 
@@ -179,6 +181,46 @@ def test_parts_can_be_left_out(hyperkube_cluster_factory):
 def test_a_plugin_that_is_not_installed_is_named(hyperkube_cluster_factory):
     with pytest.raises(UsageError, match="scheduler plugin 'Nowhere' is not installed"):
         hyperkube_cluster_factory(scheduler={"algorithm-provider": "Nowhere"})
+
+
+@pytest.fixture
+def mixed(hyperkube_cluster_factory):
+    """A cluster with both kinds of nodes, and a running pod on each: ``real`` and ``simulated``."""
+    pytest.importorskip("hyperkube_runtime.process", reason="runs pods")
+    cluster = hyperkube_cluster_factory(hollow_nodes=1, process_node=True)
+    script = ["sh", "-c", "echo hello; exec sleep 1000"]
+    for name, image in (("real", "host"), ("simulated", "any")):
+        container = {"name": "c", "image": image, "command": script}
+        cluster.client.create(PODS, {"metadata": {"name": name}, "spec": {"containers": [container]}}, "default")
+    cluster.wait(lambda: all(pod["status"]["phase"] == "Running" for pod in pods_of(cluster)), "running pods", 30.0)
+    return cluster
+
+
+def pods_of(cluster):
+    return cluster.client.list(PODS, "default").items
+
+
+def kubectl(cluster, *words):
+    command = ["kubectl", "--kubeconfig", str(cluster.kubeconfig), *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return done.stdout, done.stderr
+
+
+def test_pods_find_the_real_and_the_simulated_nodes_by_their_images(mixed):
+    assert {pod["metadata"]["name"]: pod["spec"]["nodeName"] for pod in pods_of(mixed)} == {
+        "real": "process-0",
+        "simulated": "hollow-0",
+    }
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="needs kubectl")
+def test_a_real_node_has_logs_and_runs_commands_and_a_simulated_one_says_that_it_does_not(mixed):
+    assert kubectl(mixed, "logs", "real") == ("hello\n", "")
+    assert kubectl(mixed, "exec", "real", "--", "echo", "in") == ("in\n", "")
+    for words in (("logs", "simulated"), ("exec", "simulated", "--", "true")):
+        out, problem = kubectl(mixed, *words)
+        assert out == ""
+        assert "node 'hollow-0' is simulated: its containers run no program and have no output" in problem
 
 
 def test_waiting_in_vain_says_for_what(hyperkube_cluster_factory):

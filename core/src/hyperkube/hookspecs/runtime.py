@@ -309,14 +309,6 @@ class Simulated(Protocol):
         """Return the size of the machine that the node pretends to be."""
 
 
-@runtime_checkable
-class NamesUnhonoured(Protocol):
-    """A runtime that cannot honour all that a pod may ask for, and says so; the kubelet records one event per pod."""
-
-    def unhonoured(self, pod: Object) -> Sequence[str]:
-        """Return the paths of the pod's fields that have no effect here (``spec.containers[0].resources.limits``)."""
-
-
 @hookspec(firstresult=True)
 def runtime_build() -> Runtime:
     """Build the runtime that ``--container-runtime`` names.

@@ -19,10 +19,6 @@ class VolumeFailed(HyperkubeError):
     """The volume cannot be made ready now; it is retried with back-off and shown as a FailedMount event."""
 
 
-class VolumeRefused(VolumeFailed):
-    """The volume can never be made ready as the pod asks for it: it is shown once and not tried again."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VolumeRequest:
     """One volume of one pod.

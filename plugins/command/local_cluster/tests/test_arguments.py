@@ -89,3 +89,21 @@ def test_who_may_bind_ports_below_1024_is_found_by_trying():
 )
 def test_node_ports_are_open_to_whom_the_api_server_is(cluster, bind_address, expected):
     assert parsed(cluster.replace(bind_address=bind_address))["proxy"]["nodeport-addresses"] == expected
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({}, ("NodeRestriction",), id="one-real-node"),
+        pytest.param({"simulated_nodes": 2}, ("NodeRestriction", "SimulatedNodes"), id="mixed"),
+        pytest.param({"simulated_nodes": 2, "hollow_only": True}, ("NodeRestriction",), id="simulated-only"),
+        pytest.param({"simulated_nodes": 2, "runtime": "other"}, ("NodeRestriction",), id="another-runtime"),
+    ],
+)
+def test_pods_find_their_nodes_by_themselves_where_both_kinds_are(cluster, changes, expected):
+    assert parsed(cluster.replace(**changes))["apiserver"]["enable-admission-plugins"] == expected
+
+
+def test_a_start_waits_for_a_node_that_is_there(cluster):
+    assert cluster.first_node == "here"
+    assert cluster.replace(simulated_nodes=1, hollow_only=True).first_node == "hollow-0"

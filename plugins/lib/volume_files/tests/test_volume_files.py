@@ -4,9 +4,7 @@ import os
 import threading
 
 import pytest
-from hyperkube_lib.volume_files import File, write_files
-
-from hyperkube.hookspecs.volume import VolumeRefused
+from hyperkube_lib.volume_files import File, PathRefused, write_files
 
 
 def files(**contents):
@@ -73,13 +71,13 @@ def test_a_reader_never_sees_a_mixture(tmp_path):
 
 @pytest.mark.parametrize("path", ["../out", "/etc/passwd", "a/../../b", "..hidden"])
 def test_a_path_cannot_lead_out_of_the_folder(tmp_path, path):
-    with pytest.raises(VolumeRefused, match="invalid path"):
+    with pytest.raises(PathRefused, match="invalid path"):
         write_files(str(tmp_path), {path: File(b"", 0o644)})
 
 
 @pytest.mark.parametrize("path", ["/etc/x", "../x", "a/../b", "..x", "", "a\0b", "a/\0", "x" * 256, "\ud800"])
 def test_a_path_that_no_file_can_have_is_refused_and_leaves_nothing(tmp_path, path):
-    with pytest.raises(VolumeRefused, match="invalid path"):
+    with pytest.raises(PathRefused, match="invalid path"):
         write_files(str(tmp_path), files(**{path: "1"}))
 
     assert list(tmp_path.iterdir()) == []

@@ -17,13 +17,17 @@ from pathlib import Path
 
 from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
 
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRefused, VolumeRequest
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 
 DATA = "..data"
 DEFAULT_MODE = 0o644
 LONGEST_NAME = 255
+
+
+class PathRefused(VolumeFailed, ValueError):
+    """No file can have the path that the pod asks for: trying again is no use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ def write_files(folder: str, files: Mapping[str, File]) -> bool:
     """Make `files` (relative path → file) the content of `folder`; tell whether anything changed.
 
     Raises:
-        VolumeRefused: a path leads out of the folder, or cannot be that of a file.
+        PathRefused: a path leads out of the folder, or cannot be that of a file.
     """
     root = Path(folder)
     for path in files:
@@ -69,15 +73,15 @@ def write_files(folder: str, files: Mapping[str, File]) -> bool:
 def _check_path(path: str) -> None:
     parts = Path(path).parts
     if not parts or Path(path).is_absolute() or ".." in parts or path.startswith(".."):
-        raise VolumeRefused(f"invalid path {path!r}: must be relative and not contain '..'")
+        raise PathRefused(f"invalid path {path!r}: must be relative and not contain '..'")
     try:
         lengths = [len(os.fsencode(part)) for part in parts]
     except UnicodeError as error:
-        raise VolumeRefused(f"invalid path {path!r}: {error}") from error
+        raise PathRefused(f"invalid path {path!r}: {error}") from error
     if "\0" in path:
-        raise VolumeRefused(f"invalid path {path!r}: must not contain NUL")
+        raise PathRefused(f"invalid path {path!r}: must not contain NUL")
     if max(lengths) > LONGEST_NAME:
-        raise VolumeRefused(f"invalid path {path!r}: no name in it may be longer than {LONGEST_NAME} bytes")
+        raise PathRefused(f"invalid path {path!r}: no name in it may be longer than {LONGEST_NAME} bytes")
 
 
 def _fill(folder: Path, files: Mapping[str, File]) -> None:

@@ -23,6 +23,7 @@ class ClusterOptions(Record):
 
     Attributes:
         simulated_nodes: simulated nodes beside the real one.
+        hollow_only: there is no real node.
         unprivileged_port_offset: what is added to service ports below 1024; 0 where they may be bound.
         addons: what the cluster has beyond its servers, in order.
         extra: server word → further flags, as typed.
@@ -36,6 +37,7 @@ class ClusterOptions(Record):
     token_auth_file: str = ""
     runtime: str = "process"
     simulated_nodes: int = 0
+    hollow_only: bool = False
     service_range: str = "10.0.0.0/24"
     kubernetes_service_port: int = 443
     unprivileged_port_offset: int = 0
@@ -43,6 +45,11 @@ class ClusterOptions(Record):
     verbosity: int = 0
     addons: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+    @property
+    def first_node(self) -> str:
+        """The name of the node for whose readiness a start waits."""
+        return simulated_node_name(0) if self.hollow_only else self.node_name
 
     @property
     def server(self) -> str:
@@ -109,8 +116,14 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
         "proxy": _proxy_arguments(cluster),
     }
     if not any(flag.startswith("--admission-control") for flag in cluster.extra.get("apiserver", ())):
-        built["apiserver"].append("--enable-admission-plugins=NodeRestriction")
+        built["apiserver"].append(f"--enable-admission-plugins={','.join(_admission_plugins(cluster))}")
     return {word: [*flags, *common, *cluster.extra.get(word, ())] for word, flags in built.items()}
+
+
+def _admission_plugins(cluster: ClusterOptions) -> list[str]:
+    # The process runtime is the one whose images a simulated node can stand in for.
+    is_mixed = cluster.simulated_nodes > 0 and not cluster.hollow_only and cluster.runtime == "process"
+    return ["NodeRestriction", "SimulatedNodes"] if is_mixed else ["NodeRestriction"]
 
 
 def _proxy_arguments(cluster: ClusterOptions) -> list[str]:
@@ -178,6 +191,7 @@ def simulated_node_arguments(cluster: ClusterOptions, index: int) -> list[str]:
         "--container-runtime=hollow",
         "--enable-server=false",
         "--port=0",
+        "--healthz-port=0",
         "--node-ip=127.0.0.1",
         "--node-labels=hyperkube.dev/hollow=true",
         f"--kubeconfig={cluster.layout.kubeconfig('admin')}",

@@ -53,7 +53,8 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     api.paths.offer(scheduling.EXPLAIN_PATH, lambda request: scheduling.explanation(decides, request.param("pod")))
     api.paths.offer(scheduling.METRICS_PATH, lambda _request: scheduling.measured(decides.metrics))
     proxy.start(life, ProxyOptions.of(values["proxy"]), api.client(component("system:kube-proxy")))
-    kubelet.start(life, kubelet.options_of(values["kubelet"]), api.client(node(cluster.node_name)), loop)
+    if not cluster.hollow_only:
+        kubelet.start(life, kubelet.options_of(values["kubelet"]), api.client(node(cluster.node_name)), loop)
     for index in range(cluster.simulated_nodes):
         simulated = KubeletOptions.of(kubelet.COMMAND.parse(simulated_node_arguments(cluster, index)))
         kubelet.start(life, simulated, api.client(node(simulated_node_name(index))), loop)

@@ -101,7 +101,7 @@ def start(life: Lifecycle, cluster: ClusterOptions, lost: Callable[[str], None])
     api = launch("apiserver", "apiserver", lines["apiserver"])
     client = client_from_kubeconfig(str(cluster.layout.admin_kubeconfig))
     _wait_until_ready(api, client, str(logs / "apiserver.log"))
-    for word in ("controller-manager", "scheduler", "proxy", "kubelet"):
+    for word in ("controller-manager", "scheduler", "proxy", *(() if cluster.hollow_only else ("kubelet",))):
         launch(word, word, lines[word])
     for index in range(cluster.simulated_nodes):
         launch(simulated_node_name(index), "kubelet", simulated_node_arguments(cluster, index))

@@ -33,6 +33,7 @@ EXAMPLE = """
 Examples:
   hyperkube up
   hyperkube up --data-dir /tmp/demo --secure-port 7443 --nodes 3
+  hyperkube up --hollow-only --nodes 100
   hyperkube up --apiserver-arg admission-control=AlwaysAdmit
   hyperkube up --scheduler-arg algorithm-provider=ClusterAutoscalerProvider
 """
@@ -73,6 +74,7 @@ Examples:
 @click.option(
     "--nodes", type=click.IntRange(0, 10000), default=0, show_default=True, help="simulated nodes beside the real one"
 )
+@click.option("--hollow-only", is_flag=True, help="simulated nodes only, one unless --nodes says more")
 @click.option("--processes", is_flag=True, help="each server as a process of its own, over HTTPS")
 @click.option(
     "--service-cluster-ip-range",
@@ -103,7 +105,7 @@ Examples:
 @click.option("--v", "-v", "verbosity", type=int, default=0, help="log level")
 def command(
     data_dir: Path, bind_address: str, secure_port: int, kubelet_port: int, token_auth_file: str | None, runtime: str,
-    node_name: str, nodes: int, processes: bool, service_range: str, node_port_range: str,
+    node_name: str, nodes: int, hollow_only: bool, processes: bool, service_range: str, node_port_range: str,
     enable_admission_plugins: str, addons: str, merge_kubeconfig: bool,
     apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
     scheduler_arg: tuple[str, ...], kubelet_arg: tuple[str, ...], proxy_arg: tuple[str, ...], verbosity: int,
@@ -129,7 +131,8 @@ def command(
         kubelet_port=kubelet_port,
         token_auth_file=str(Path(token_auth_file).absolute()) if token_auth_file else "",
         runtime=runtime,
-        simulated_nodes=nodes,
+        simulated_nodes=max(1, nodes) if hollow_only else nodes,
+        hollow_only=hollow_only,
         service_range=service_range,
         node_port_range=node_port_range,
         verbosity=verbosity,
@@ -189,7 +192,7 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
 
                 client = start_in_process(life, complete_options)
         life.start("the addons", AddonManager(complete_options.addons, client, SystemClock()))
-        _wait_for_node(client, cluster.node_name, stopped, begun)
+        _wait_for_node(client, cluster.first_node, stopped, begun)
         layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
         if not stopped.is_set():
@@ -278,9 +281,13 @@ def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: dateti
 def _announce(cluster: ClusterOptions, *, merge: bool) -> None:
     print("Local Kubernetes cluster is running. Press Ctrl-C to shut it down.")
     print()
-    print(f"  server: {cluster.server}    node: {cluster.node_name}    data: {cluster.layout.root}")
-    if cluster.runtime == "process":
+    print(f"  server: {cluster.server}    node: {cluster.first_node}    data: {cluster.layout.root}")
+    if cluster.hollow_only:
+        print("  all nodes are simulated: no pod runs a program")
+    elif cluster.runtime == "process":
         print("  pods run as processes of this user: creating a pod equals being this user")
+    if cluster.simulated_nodes and not cluster.hollow_only:
+        print("  pods of image host run on the real node, all others on the simulated ones")
     if cluster.unprivileged_port_offset:
         offset = cluster.unprivileged_port_offset
         print(f"  service ports below 1024 need a privilege: they are served {offset} higher, 80 at {80 + offset}")

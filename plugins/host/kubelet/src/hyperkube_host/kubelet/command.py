@@ -17,6 +17,7 @@ from hyperkube.plugin.flags import FlagValues, typed
 if TYPE_CHECKING:
     from hyperkube_host.kubelet.kubelet import Kubelet
     from hyperkube_host.kubelet.options import ServerOptions
+    from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.loop import EdgeLoop
     from hyperkube_lib.serving.tls import TlsFiles
 
@@ -47,16 +48,24 @@ def start(life: Lifecycle, options: KubeletOptions, client: Client | None, loop:
         UsageError: a plugin cannot be used, a certificate cannot be written, or the address cannot be bound.
     """
     from hyperkube_host.kubelet.kubelet import Kubelet
-    from hyperkube_lib.serving.edge import Edge
 
     kubelet = Kubelet(client=client, options=options)
-    server = options.server
-    if server.is_serving:
-        tls = _tls_files(options)
-        edge = Edge(kubelet.handler, host=server.address, port=server.port, tls=tls, loop=loop)
-        life.start("the kubelet's API", edge)
+    if options.server.is_serving:
+        life.start("the kubelet's API", edge_of(kubelet, loop))
     life.start("the kubelet", kubelet)
     return kubelet
+
+
+def edge_of(kubelet: Kubelet, loop: EdgeLoop | None = None) -> Edge:
+    """Return what serves a kubelet's API, on a loop of its own unless one is given; it is not started.
+
+    Raises:
+        UsageError: a certificate cannot be written.
+    """
+    from hyperkube_lib.serving.edge import Edge
+
+    server, tls = kubelet.options.server, _tls_files(kubelet.options)
+    return Edge(kubelet.handler, host=server.address, port=server.port, tls=tls, loop=loop)
 
 
 def _tls_files(options: KubeletOptions) -> TlsFiles:

@@ -22,6 +22,7 @@ from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, StartFailed
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
+from hyperkube_host.kubelet.kuberuntime.unhonoured import record_unhonoured
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
@@ -38,7 +39,6 @@ from hyperkube.hookspecs.network import NetworkFailed
 from hyperkube.hookspecs.runtime import (
     ContainerState,
     ContainerStatus,
-    NamesUnhonoured,
     Runtime,
     RuntimeFailed,
     SandboxStatus,
@@ -217,8 +217,8 @@ class PodWorker:
             self._services.recorder.pod_event(entry.pod, "Normal", "SandboxChanged", text)
             for sandbox in pod_status.sandboxes:
                 self._services.sandboxes.stop(entry.pod, sandbox)
-        elif isinstance(self._services.runtime, NamesUnhonoured):
-            self._warn_of_unhonoured(entry.pod, self._services.runtime)
+        else:
+            record_unhonoured(self._services.recorder, self._services.runtime, entry.pod)
         try:
             return self._services.sandboxes.create(entry.pod, attempt)
         except (RuntimeFailed, NetworkFailed) as error:
@@ -226,12 +226,6 @@ class PodWorker:
             self._services.recorder.pod_event(entry.pod, "Warning", "FailedCreatePodSandBox", text)
             self._services.requeue_after(uid_of(entry.pod), SANDBOX_RETRY_SECONDS)
             return None
-
-    def _warn_of_unhonoured(self, pod: Object, runtime: NamesUnhonoured) -> None:
-        fields = runtime.unhonoured(pod)
-        if fields:
-            text = f"the {self._services.runtime.name} runtime of this node does not honour: {', '.join(fields)}"
-            self._services.recorder.pod_event(pod, "Warning", "FieldsNotHonoured", text)
 
     def _start(
         self,

@@ -341,7 +341,7 @@ class ProcessRuntime:
         raise RuntimeFailed(f"failed to connect to localhost:{port} inside the pod: {problem}")
 
     def unhonoured(self, pod: Object) -> Sequence[str]:
-        """Return the paths of a pod's fields that have no effect here; see `NamesUnhonoured`."""
+        """Return the paths of a pod's fields that have no effect here, for the kubelet's event."""
         abilities = NodeAbilities(
             is_root=os.geteuid() == 0,
             private_views=self._private_views and self._fork_server.can_make_views(),

@@ -13,11 +13,12 @@ import contextlib
 import secrets
 import tempfile
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from hyperkube_testing.cluster.cluster_snapshot import ClusterSnapshot
+from hyperkube_testing.cluster.process_node import LABEL, NAME, Options, api_server_options, kubelet_options
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import NODES, SERVICE_ACCOUNTS
@@ -31,6 +32,7 @@ from hyperkube.storage.memory import MemoryStore
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.server import ApiServer
+    from hyperkube_host.kubelet.kubelet import Kubelet
     from hyperkube_lib.serving.edge import Edge
 
     from hyperkube.storage.store import Store
@@ -40,7 +42,6 @@ READY_SECONDS = 30.0
 POLL_SECONDS = 0.005
 _HOST = "127.0.0.1"
 
-Options = Mapping[str, Any]
 Found = TypeVar("Found")
 
 
@@ -54,6 +55,8 @@ class ControlPlane:
     Args:
         clock: the cluster's time; a `FakeClock` makes it stand still between the test's own steps.
         hollow_nodes: how many simulated nodes run pods, named ``hollow-0`` and so on.
+        process_node: whether there is a real node, too, named ``process-0``: it runs pods of image ``host`` as
+            processes of this user, with logs, exec and port-forward.
         apiserver: flags of the API server by name, over those of the fixture.
         controller_manager: flags of the controller manager (``{"controllers": ["namespace"]}``); None leaves it out.
         scheduler: flags of the scheduler (``{"algorithm-provider": "LuckyProvider"}``); None leaves it out.
@@ -67,6 +70,7 @@ class ControlPlane:
         *,
         clock: Clock | None = None,
         hollow_nodes: int = 0,
+        process_node: bool = False,
         apiserver: Options | None = None,
         controller_manager: Options | None = {},  # noqa: B006  only read; None means something else
         scheduler: Options | None = {},  # noqa: B006  only read; None means something else
@@ -80,10 +84,12 @@ class ControlPlane:
         self._folder = tempfile.TemporaryDirectory(prefix="hyperkube-")
         self._token = secrets.token_urlsafe(24)
         self._hollow_nodes = hollow_nodes
+        self._process_node = process_node
         self._wanted = (apiserver or {}, controller_manager, scheduler, kubelet or {})
         self._store = store
         self._arguments = {
             "hollow_nodes": hollow_nodes,
+            "process_node": process_node,
             "apiserver": apiserver,
             "controller_manager": controller_manager,
             "scheduler": scheduler,
@@ -159,7 +165,9 @@ class ControlPlane:
             if scheduler is not None:
                 self._start_scheduler(scheduler)
             for index in range(self._hollow_nodes):
-                self._start_node(f"hollow-{index}", kubelet)
+                self._start_node(f"hollow-{index}", {**self._hollow_options(), **kubelet})
+            if self._process_node:
+                self._start_process_node()
         self.wait(lambda: all(ready() for ready in self._parts), "the cluster's parts", READY_SECONDS)
 
     def close(self) -> None:
@@ -190,6 +198,8 @@ class ControlPlane:
             "service-node-port-range": "30000-32767",
             "allow-privileged": True,
         }
+        if self._process_node:
+            defaults |= api_server_options(Path(self._folder.name), is_mixed=self._hollow_nodes > 0)
         self._server = server = ApiServer(
             options={**defaults, **options},
             clock=self.clock,
@@ -209,7 +219,8 @@ class ControlPlane:
         from hyperkube_host.controller_manager.manager import ControllerManager
         from hyperkube_host.controller_manager.options import ControllerManagerOptions
 
-        wanted = ControllerManagerOptions.in_process(options)
+        defaults: Options = {"root-ca-file": str(self.ca_file)} if self._process_node else {}
+        wanted = ControllerManagerOptions.in_process({**defaults, **options})
         manager = ControllerManager(client_for=self.server.client, options=wanted, clock=self.clock)
         self._closers.append(manager.close)
         manager.start()
@@ -233,7 +244,19 @@ class ControlPlane:
         scheduler.start()
         self._parts.append(scheduler.ready)
 
-    def _start_node(self, name: str, options: Options) -> None:
+    def _hollow_options(self) -> Options:
+        labels = {"node-labels": {LABEL: "true"}} if self._process_node else {}
+        return {"container-runtime": "hollow", "port": 0, **labels}
+
+    def _start_process_node(self) -> None:
+        from hyperkube_host.kubelet.command import edge_of
+
+        kubelet = self._start_node(NAME, kubelet_options(Path(self._folder.name, NAME), _HOST))
+        edge = edge_of(kubelet)
+        self._closers.append(edge.close)
+        edge.start()
+
+    def _start_node(self, name: str, options: Options) -> Kubelet:
         from hyperkube_host.kubelet.command import COMMAND
         from hyperkube_host.kubelet.kubelet import Kubelet
         from hyperkube_host.kubelet.options import KubeletOptions
@@ -241,7 +264,6 @@ class ControlPlane:
         defaults = {
             "hostname-override": name,
             "root-dir": str(Path(self._folder.name, name)),
-            "container-runtime": "hollow",
             "node-ip": _HOST,
         }
         values = FlagValues.of(COMMAND.all_flags(), {**defaults, **options})
@@ -249,6 +271,7 @@ class ControlPlane:
         self._closers.append(kubelet.close)
         kubelet.start()
         self._parts.append(lambda: self._node_is_ready(name))
+        return kubelet
 
     def _node_is_ready(self, name: str) -> bool:
         with contextlib.suppress(NotFound):

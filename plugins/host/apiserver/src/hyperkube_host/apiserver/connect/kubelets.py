@@ -39,6 +39,14 @@ def port_of(node: Object, default: int = DEFAULT_PORT) -> int:
     return int((endpoints.get("kubeletEndpoint") or {}).get("Port") or default)
 
 
+def _is_silent(node: Object) -> bool:
+    """Tell whether nothing listens for the node: a simulated one that publishes no port."""
+    status = node.get("status") or {}
+    runtime = str((status.get("nodeInfo") or {}).get("containerRuntimeVersion", ""))
+    endpoint = (status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}
+    return runtime.startswith("hollow://") and not endpoint.get("Port")
+
+
 def relay_to(
     services: Services,
     node: Object,
@@ -51,8 +59,11 @@ def relay_to(
     Without a client certificate a token tells the kubelet who asks; never over plain HTTP.
 
     Raises:
+        BadRequest: the node is simulated, and no kubelet of it listens.
         InternalError: the node has no usable address.
     """
+    if _is_silent(node):
+        raise BadRequest(f"node {name_of(node)!r} is simulated: its containers run no program and have no output")
     options = services.options.kubelets
     with_token = options.kubelet_https and not options.kubelet_client_certificate
     return RelayUpgrade(

@@ -13,7 +13,7 @@ from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
 from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
 
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRefused, VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from hyperkube.kinds.volumes import claim_name, not_made_for
 from hyperkube.machinery.errors import ApiError, NotFound
@@ -62,7 +62,7 @@ class VolumeManager:
                 paths[name] = plugin.setup(self._request(pod, resolved, folder))
             except ApiError as error:
                 raise MountFailed(name, error.message) from error
-            except (VolumeRefused, ValueError) as error:  # a path with NUL is no OSError
+            except ValueError as error:  # what the pod asks for is no path at all
                 raise MountFailed(name, error, final=True) from error
             except (VolumeFailed, OSError) as error:
                 raise MountFailed(name, error) from error

@@ -1,0 +1,72 @@
+"""`up` with simulated nodes: beside the real one, and alone."""
+
+from __future__ import annotations
+
+import pytest
+from local_cluster import LocalCluster, Room, eventually
+
+
+def daemon_set(name, image, **container):
+    labels = {"app": name}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"name": name},
+        "spec": {
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {
+                    "terminationGracePeriodSeconds": 1,
+                    "containers": [{"name": "main", "image": image, **container}],
+                },
+            },
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def mixed(scratch):
+    with LocalCluster(scratch / "mixed", "--nodes", "2", "--node-name", "real").running() as cluster:
+        yield Room(cluster, "default")
+
+
+def nodes_of(room, app):
+    return {pod["spec"]["nodeName"] for pod in room.get("pods", "-l", f"app={app}")}
+
+
+@pytest.mark.parametrize(
+    ("image", "command", "nodes"),
+    [("host", ["--", "sleep", "1000"], {"real"}), ("example.org/web:1", [], {"hollow-0", "hollow-1"})],
+)
+def test_rollouts_of_every_image_end_on_the_right_nodes(mixed, image, command, nodes):
+    name = image.rpartition("/")[2].partition(":")[0]
+    mixed.kubectl("create", "deployment", name, f"--image={image}", "--replicas=4", *command)
+
+    mixed.kubectl("rollout", "status", f"deployment/{name}", "--timeout=60s")
+
+    assert nodes_of(mixed, name) == nodes
+
+
+@pytest.mark.parametrize(
+    ("name", "image", "nodes"), [("own", "host", {"real"}), ("any", "example.org/agent", {"hollow-0", "hollow-1"})]
+)
+def test_a_daemon_set_counts_the_nodes_that_run_its_image(mixed, name, image, nodes):
+    command = {"command": ["sleep", "1000"]} if image == "host" else {}
+    mixed.apply(daemon_set(name, image, **command))
+
+    mixed.kubectl("rollout", "status", f"daemonset/{name}", "--timeout=60s")
+
+    assert nodes_of(mixed, name) == nodes
+    assert mixed.get("daemonset", name)["status"]["desiredNumberScheduled"] == len(nodes)
+
+
+@pytest.mark.parametrize("processes", [pytest.param(False, id="one-process"), pytest.param(True, id="processes")])
+def test_simulated_nodes_are_all_there_is_when_asked_for(scratch, processes):
+    words = ["--hollow-only", "--nodes", "2", *(["--processes"] if processes else [])]
+    with LocalCluster(scratch / f"hollow-{processes}", *words).running() as cluster:
+        eventually(lambda: {node["metadata"]["name"] for node in cluster.get("nodes")} == {"hollow-0", "hollow-1"})
+        cluster.kubectl("create", "deployment", "mine", "--image=host", "--", "sleep", "1000")
+        cluster.kubectl("rollout", "status", "deployment/mine", "--timeout=60s")
+
+        assert any("all nodes are simulated" in line for line in cluster.output)
