@@ -159,6 +159,19 @@ class TestReading:
         with pytest.raises(Expired):
             cluster.pods.list(resource_version=first, exact=True)
 
+    def test_a_page_below_the_compacted_revision_is_expired_though_the_cache_has_it(self, cluster):
+        for name in ("a", "b", "c"):
+            cluster.put(name)
+        first = cluster.pods.list(limit=1)
+        again = cluster.pods.list(limit=1, start=first.next_start, resource_version=first.revision, exact=True)
+        cluster.put("d")
+        cluster.store.compact(cluster.store.revision())
+
+        with pytest.raises(Expired):
+            cluster.pods.list(start=first.next_start, resource_version=first.revision, exact=True)
+        assert [o.name for o in again.objects] == ["b"]
+        assert len(cluster.pods.list(resource_version=cluster.store.revision(), exact=True).objects) == 4
+
     def test_an_undecodable_object_fails_its_readers_only(self, cluster):
         cluster.put("good")
         cluster.store.txn([], [Put("/registry/pods/bad/x", b"{not json")])

@@ -18,7 +18,6 @@ from hyperkube_lib.watch_cache.listing import ListResult, cut_page
 from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
 from hyperkube_lib.watch_cache.watchers import (
     ADDED,
-    BOOKMARK,
     DEFAULT_BUFFER,
     DELETED,
     MODIFIED,
@@ -28,6 +27,7 @@ from hyperkube_lib.watch_cache.watchers import (
     Predicate,
     Scope,
     WatcherTable,
+    events_of_state,
 )
 
 from hyperkube.machinery.clock import Clock
@@ -62,6 +62,9 @@ class Source(Protocol):
 
     def report_damaged(self, key: str, error: StorageReadError) -> None:
         """Tell that the store has lost a key's value; called while the cache is locked, so it must not block."""
+
+    def require_retained(self, prefix: str, revision: int) -> None:
+        """Raise `Compacted` if the store under a prefix cannot be read at a revision any more."""
 
     def read_changes(self, start: str, end: str, after: int, until: int) -> Sequence[StoreEvent]:
         """Read a range's changes between two revisions straight from the store."""
@@ -174,7 +177,10 @@ class ResourceCache:
         high = prefix_end(low)
         low = max(low, self.prefix + start)
         wanted = resource_version if exact and resource_version else None
-        objects, revision = self._read(low, high, index, wanted)
+        try:
+            objects, revision = self._read(low, high, index, wanted)
+        except Compacted as error:
+            raise Expired(TOO_OLD_TO_LIST) from error
         return cut_page(objects, revision, prefix=self.prefix, matches=matches, limit=limit)
 
     def watch(
@@ -223,7 +229,7 @@ class ResourceCache:
         with self._lock:
             if from_state:
                 objects, revision = self._objects.between(self.prefix, prefix_end(self.prefix), index), self.revision
-                watch.begin_with(_initial(objects, watch, revision, bookmark=bool(initial_events)))
+                watch.begin_with(events_of_state(objects, watch, revision, bookmark=bool(initial_events)))
             elif resource_version:
                 watch.begin_with(self._replay(watch, resource_version), after=resource_version)
             self._watchers.add(watch)
@@ -335,6 +341,9 @@ class ResourceCache:
 
     def _read(self, low: str, high: str, index: Index | None, wanted: int | None) -> tuple[Sequence[CachedObject], int]:
         """Return the objects of a key range now, or as they were at the revision `wanted`."""
+        if wanted is not None:
+            # Also where it is still cached: a page is expired for all servers alike, and for all resources at once.
+            self._source.require_retained(self.prefix, wanted)
         with self._lock:
             if wanted is None or wanted >= self._revision:
                 self._check_readable(low, high)
@@ -344,18 +353,13 @@ class ResourceCache:
                 now = {obj.key: obj for obj in self._objects.between(low, high, None)}
                 then = {key: obj for key, obj in (now | past).items() if obj is not None and low <= key < high}
                 return self._only([then[key] for key in sorted(then)], index), wanted
-        try:
-            pages = self._source.read_range(low, high, wanted)
-            then_objects = [self._decoder.object(item) for page in pages for item in page.items if not item.damaged]
-        except Compacted as error:
-            raise Expired(TOO_OLD_TO_LIST) from error
+        pages = self._source.read_range(low, high, wanted)
+        then_objects = [self._decoder.object(item) for page in pages for item in page.items if not item.damaged]
         return self._only(then_objects, index), wanted
 
     def _only(self, objects: Sequence[CachedObject], index: Index | None) -> Sequence[CachedObject]:
-        if index is None:
-            return objects
-        name, value = index
-        return [obj for obj in objects if value in self._indexes[name](obj)]
+        name, value = index or ("", "")
+        return [obj for obj in objects if value in self._indexes[name](obj)] if index else objects
 
     def _check_readable(self, low: str, high: str) -> None:
         for key, error in self._unreadable.items():
@@ -393,12 +397,3 @@ class ResourceCache:
     def _forget_watch(self, watch: CacheWatch) -> None:
         with self._lock:
             self._watchers.remove(watch)
-
-
-def _initial(
-    objects: Sequence[CachedObject], watch: CacheWatch, revision: int, *, bookmark: bool
-) -> Iterator[CacheEvent]:
-    """Yield what a watch from a state begins with; lazily, so that selecting is the reader's work."""
-    yield from watch.select(CacheEvent(ADDED, obj.revision, obj) for obj in objects)
-    if bookmark:
-        yield CacheEvent(BOOKMARK, revision, None, initial_end=True)

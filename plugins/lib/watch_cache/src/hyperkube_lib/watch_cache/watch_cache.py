@@ -228,6 +228,14 @@ class StoreCache:
             revision = revision or page.revision
             start = page.items[-1].key + "\x00"
 
+    def require_retained(self, prefix: str, revision: int) -> None:
+        """Ask the store, by the smallest read that there is, whether its history reaches back to a revision.
+
+        Raises:
+            Compacted: it does not.
+        """
+        self.store.range(prefix, prefix + "\x00", limit=1, revision=revision, keys_only=True)
+
     def read_changes(self, start: str, end: str, after: int, until: int) -> Sequence[StoreEvent]:
         """Read a range's changes after one revision up to another, both in the past, from the store's own history.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject
@@ -320,3 +320,12 @@ class WatcherTable:
             for value in values:
                 for namespace, name in places:
                     yield Scope(namespace, name, (index, value))
+
+
+def events_of_state(
+    objects: Sequence[CachedObject], watch: CacheWatch, revision: int, *, bookmark: bool
+) -> Iterator[CacheEvent]:
+    """Yield what a watch from a state begins with; lazily, so that selecting is the reader's work."""
+    yield from watch.select(CacheEvent(ADDED, obj.revision, obj) for obj in objects)
+    if bookmark:
+        yield CacheEvent(BOOKMARK, revision, None, initial_end=True)
