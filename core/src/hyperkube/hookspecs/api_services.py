@@ -43,6 +43,7 @@ class ApiServices(Record):
         api_audiences: whom tokens must be meant for; its issuers unless any is given.
         token_signer: None for a server without a signing key.
         authenticate: asks the server's authenticators, as for a request's credentials; None for a server without any.
+        component_health: tells whether a component works, and what it says.
     """
 
     allow_privileged: bool = True
@@ -53,6 +54,7 @@ class ApiServices(Record):
     api_audiences: tuple[str, ...] = ()
     token_signer: TokenSigner | None = None
     authenticate: Callable[[Credentials], Authenticated | None] | None = None
+    component_health: Callable[[str], tuple[bool, str]] | None = None
 
     @property
     def audiences(self) -> tuple[str, ...]:

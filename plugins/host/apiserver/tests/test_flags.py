@@ -43,6 +43,7 @@ OF_1_36 = """
 """
 WITHOUT_EFFECT = {
     "api-burst", "api-prefix", "api-rate", "cloud-provider", "cluster-name", "contention-profiling",
+    "deserialization-cache-size",
     "egress-selector-config-file", "experimental-prefix", "http2-max-streams-per-connection",
     "kubelet-read-only-port", "master-service-namespace", "peer-advertise-ip", "peer-advertise-port",
     "log-flush-frequency", "permit-address-sharing", "ssh-keyfile", "ssh-user", "tls-ca-file", "tracing-config-file",

@@ -8,7 +8,6 @@ from hyperkube_host.apiserver.storage.backend import load_storage
 from hyperkube_host.apiserver.storage.storage_options import (
     HistorySizes,
     check_storage_versions,
-    decoded_objects,
     etcd_options,
     server_overrides,
     sizes_for,
@@ -155,8 +154,3 @@ def test_a_little_memory_gives_the_least_sizes():
         "services": 1000,
     }
     assert sizes_for(0) == {}
-
-
-@pytest.mark.parametrize(("megabytes", "wanted", "kept"), [(6000, 0, 2500), (600, 0, 1000), (600, 70, 70)])
-def test_decoded_objects_follow_the_memory(megabytes, wanted, kept):
-    assert decoded_objects(megabytes, wanted) == kept

@@ -46,10 +46,12 @@ def start(life: Lifecycle, cluster: ClusterOptions) -> Client:
     life.start("the network loop", loop)
     api = listeners.start(life, complete(values["apiserver"]), loop, ending_seconds=ENDING_SECONDS)
     manager = controller_manager.start(life, ControllerManagerOptions.of(values["controller-manager"]), api.client)
+    api.components.offer("controller-manager", manager.ready)
     api.paths.offer(controlling.METRICS_PATH, lambda _request: controlling.measured(manager))
     decides = scheduler.start(
         life, SchedulerOptions.of(values["scheduler"]), api.client(component("system:kube-scheduler"))
     )
+    api.components.offer("scheduler", decides.ready)
     api.paths.offer(scheduling.EXPLAIN_PATH, lambda request: scheduling.explanation(decides, request.param("pod")))
     api.paths.offer(scheduling.METRICS_PATH, lambda _request: scheduling.measured(decides.metrics))
     proxy.start(life, ProxyOptions.of(values["proxy"]), api.client(component("system:kube-proxy")))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -90,6 +91,7 @@ def start(life: Lifecycle, cluster: ClusterOptions, lost: Callable[[str], None])
 
     lines = arguments(cluster)
     lines["kubelet"].append("--stop-pods-on-close")
+    _show_health(lines)
     logs = cluster.layout.root / "logs"
     logs.mkdir(mode=0o700, exist_ok=True)
 
@@ -106,6 +108,17 @@ def start(life: Lifecycle, cluster: ClusterOptions, lost: Callable[[str], None])
     for index in range(cluster.simulated_nodes):
         launch(simulated_node_name(index), "kubelet", simulated_node_arguments(cluster, index))
     return client
+
+
+def _show_health(lines: Mapping[str, list[str]]) -> None:
+    """Let the API server see whether the scheduler and the controller manager work: on a port of this machine."""
+    endpoints = []
+    for word in ("scheduler", "controller-manager"):
+        with socket.create_server(("127.0.0.1", 0)) as probe:
+            port = probe.getsockname()[1]
+        lines[word].insert(0, f"--port={port}")
+        endpoints.append(f"{word}=http://127.0.0.1:{port}/healthz")
+    lines["apiserver"].insert(0, f"--component-statuses={','.join(endpoints)}")
 
 
 def _wait_until_ready(api: ServerProcess, client: Client, log: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from hyperkube_host.apiserver.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.apiserver.options import Options
-from hyperkube_host.apiserver.storage.storage_options import decoded_objects, etcd_options
+from hyperkube_host.apiserver.storage.storage_options import etcd_options
 from hyperkube_lib.serving.serving_certificates import ensure_key, service_address, serving_pair
 
 from hyperkube.machinery.errors import UsageError
@@ -97,6 +97,3 @@ def _check(options: Options) -> None:
         raise UsageError("--storage-backend=sqlite needs --data-dir=DIR")
     if reconciler not in RECONCILERS:
         raise UsageError(f"--endpoint-reconciler-type must be one of: [{', '.join(RECONCILERS)}]")
-    if storage.target_ram_mb:
-        kept = decoded_objects(storage.target_ram_mb, storage.deserialization_cache_size)
-        _log.info("target memory %d MB: deserialization cache size %d", storage.target_ram_mb, kept)

@@ -24,6 +24,7 @@ LONG_RUNNING = (
     r"(/|^)((watch|proxy)(/|$)|(logs?|portforward|exec|attach)/?$)"  # kubernetes pkg/genericapiserver/options
 )
 
+COMPONENT_STATUSES = "scheduler=https://127.0.0.1:10259/healthz,controller-manager=https://127.0.0.1:10257/healthz"
 NAME = "kube-apiserver"
 FAMILIES = ("storage", "api", "authn", "authz", "admission", "cloud")
 """Whose plugins the server loads, and whose flags it has."""
@@ -53,7 +54,7 @@ FLAGS = (
             "",
             "origins (regular expressions) whose pages may use the API, e.g. //example.com(:|$)",
         ),
-        Flag("delete-collection-workers", INT, 1, "workers of one deletecollection"),
+        Flag("delete-collection-workers", INT, 1, "deletions at a time of one deletecollection"),
         Flag("livez-grace-period", DURATION, "0s", "how long steps of the start may fail /livez"),
         Flag("long-running-request-regexp", STRING, LONG_RUNNING, "paths that no limit counts and no timeout ends"),
         Flag(
@@ -62,7 +63,7 @@ FLAGS = (
             0,
             "bytes per second each way of an upgraded connection (exec, attach, port-forward, proxy); 0 no limit",
         ),
-        Flag("target-ram-mb", INT, 0, "memory from which cache sizes are derived"),
+        Flag("target-ram-mb", INT, 0, "memory from which the sizes of the watch caches are derived"),
         *unbuilt(
             Flag("master-service-namespace", STRING, "default", "no effect: it was the kubelet that read it"),
             Flag("cluster-name", STRING, "kubernetes", "no effect: it named cloud resources until 1.1"),
@@ -94,13 +95,7 @@ FLAGS = (
         Flag("storage-versions", STRING, "", "group/version,… that etcd gets, e.g. autoscaling/v1"),
         Flag("lease-reuse-duration-seconds", INT, 60, "how long one lease is given to further events"),
         Flag("etcd-db-metric-poll-interval", DURATION, "30s", "how often etcd's database size is read; 0 never"),
-        Flag(
-            "deserialization-cache-size",
-            INT,
-            0,
-            "decoded objects kept, as long as there was etcd 2",
-            deprecated="the deserialization cache was dropped in 1.13 with support for etcd2",
-        ),
+        Flag("deserialization-cache-size", INT, 0, "no effect: it was of etcd 2, dropped in 1.13", accepted=True),
         Flag("encryption-provider-config", STRING, "", "file that says how resources are encrypted in the store"),
         Flag("encryption-provider-config-automatic-reload", BOOL, False, "follow changes of it"),
     ),
@@ -212,6 +207,7 @@ FLAGS = (
         ),
         Flag("kubernetes-service-node-port", INT, 0, "node port of the kubernetes service; 0 for none"),
         Flag("kubernetes-service-port", INT, 443, "port of the kubernetes service"),
+        Flag("component-statuses", MAP, COMPONENT_STATUSES, "name=URL of the health of what ComponentStatus shows"),
         Flag("apiserver-count", INT, 1, "number of API servers, for the reconciler master-count"),
         Flag("endpoint-reconciler-type", STRING, "lease", "lease, master-count or none"),
     ),

@@ -61,6 +61,7 @@ class ShutdownOptions(Record):
 class RequestOptions(Record):
     """How many requests may be under way, and for how long; times in seconds."""
 
+    delete_collection_workers: int
     enable_priority_and_fairness: bool
     max_mutating_requests_inflight: int
     max_requests_inflight: int
@@ -73,7 +74,6 @@ class StorageOptions(Record):
 
     data_dir: str
     default_watch_cache_size: int
-    deserialization_cache_size: int
     encryption_provider_config: str
     encryption_provider_config_automatic_reload: bool
     etcd_config: str
@@ -171,6 +171,7 @@ class ControlPlaneOptions(Record):
 
     allow_privileged: bool
     apiserver_count: int
+    component_statuses: Mapping[str, str]
     endpoint_reconciler_type: str
     kubernetes_service_node_port: int
     kubernetes_service_port: int

@@ -11,16 +11,17 @@ from typing import Any
 
 from hyperkube_host.apiserver.assembly.access import build_access
 from hyperkube_host.apiserver.assembly.controllers import build_controllers
-from hyperkube_host.apiserver.assembly.foundation import LOGGER, lay_foundation
-from hyperkube_host.apiserver.assembly.model import build_model
+from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation, lay_foundation
+from hyperkube_host.apiserver.assembly.model import Model, build_model
 from hyperkube_host.apiserver.assembly.serving import build_serving
 from hyperkube_host.apiserver.assembly.stores import open_stores
 from hyperkube_host.apiserver.assembly.verbs import build_services
 from hyperkube_host.apiserver.assembly.warm_state import WarmState
+from hyperkube_host.apiserver.controlplane.component_status import ComponentHealth
 from hyperkube_host.apiserver.health.post_start_hooks import Part
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
-from hyperkube_host.apiserver.storage.store_health import wait_for_store
+from hyperkube_host.apiserver.storage.store_health import StoreAnswers, wait_for_store
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
 from hyperkube.client.client import Client
@@ -55,7 +56,8 @@ class ApiServer:
         self._stores = open_stores(foundation, store)
         self._model = build_model(foundation, self._stores, warm.cache if warm is not None else None)
         self._access = build_access(foundation)
-        services = build_services(foundation, self._model, self._access, protobuf)
+        self.components = _component_health(foundation, self._model)
+        services = build_services(foundation, self._model, self._access, protobuf, self.components)
         self._serving = build_serving(foundation, self._stores, self._model, self._access, services, protobuf)
         self._controllers = build_controllers(
             foundation,
@@ -138,3 +140,9 @@ class ApiServer:
             self._serving.audit.close()
         if self._stores.opened is not None:
             self._model.store.close()
+
+
+def _component_health(foundation: Foundation, model: Model) -> ComponentHealth:
+    options = foundation.options
+    store = StoreAnswers(model.store.revision, foundation.clock, options.storage.etcd_healthcheck_timeout)
+    return ComponentHealth(options.control_plane.component_statuses, store)

@@ -18,6 +18,10 @@ _API_SERVER: Mapping[str, Any] = {
     "insecure-port": 8080,
     "admission-control": ("AlwaysAdmit",),
     "authorization-mode": ("AlwaysAllow",),
+    "component-statuses": {
+        "scheduler": "http://127.0.0.1:10251/healthz",
+        "controller-manager": "http://127.0.0.1:10252/healthz",
+    },
 }
 _LOOPS: Mapping[str, Any] = {"secure-port": 0, "leader-elect": False}
 _KUBELET: Mapping[str, Any] = {

@@ -224,6 +224,7 @@ class ControlPlane:
         manager = ControllerManager(client_for=self.server.client, options=wanted, clock=self.clock)
         self._closers.append(manager.close)
         manager.start()
+        self.server.components.offer("controller-manager", manager.ready)
         # Not `ready`: a controller of a custom resource waits for a definition that the test may yet create.
         self._parts.append(lambda: all(manager.health().values()))
         if "serviceaccount" in manager.names:
@@ -242,6 +243,7 @@ class ControlPlane:
         scheduler = Scheduler(client=client, options=SchedulerOptions.in_process(options), clock=self.clock)
         self._closers.append(scheduler.close)
         scheduler.start()
+        self.server.components.offer("scheduler", scheduler.ready)
         self._parts.append(scheduler.ready)
 
     def _hollow_options(self) -> Options:

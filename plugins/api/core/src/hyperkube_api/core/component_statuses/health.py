@@ -1,6 +1,6 @@
 """Component statuses: the health of the scheduler, the controller manager and the store (deprecated).
 
-In one process the parts that answer at all are healthy; the store is asked by every read before this one.
+Source: kubernetes ``pkg/registry/core/componentstatus/rest.go``.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ def read_component_statuses(call: Call) -> Object:
         NotFound: no component has the name.
     """
     if call.verb == "list":
-        return {"items": [_status(name) for name in COMPONENTS]}
+        return {"items": [_status(call, name) for name in COMPONENTS]}
     if call.name not in COMPONENTS:
         raise NotFound.about(GroupResource("", "componentstatus"), call.name)
-    return _status(call.name)
+    return _status(call, call.name)
 
 
-def _status(name: str) -> Object:
+def _status(call: Call, name: str) -> Object:
+    ask = call.services.component_health
+    state, message = ("Unknown", "") if ask is None else _said(*ask(name))
     return {
         "apiVersion": "v1",
         "kind": "ComponentStatus",
         "metadata": {"name": name},
-        "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}],
+        "conditions": [{"type": "Healthy", "status": state, "message": message}],
     }
+
+
+def _said(healthy: bool, message: str) -> tuple[str, str]:
+    return ("True" if healthy else "False"), message

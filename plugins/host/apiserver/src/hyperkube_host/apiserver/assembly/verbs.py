@@ -10,6 +10,7 @@ from hyperkube_host.apiserver.admission.plugins import load_admission
 from hyperkube_host.apiserver.assembly.access import Access
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
 from hyperkube_host.apiserver.assembly.model import Model
+from hyperkube_host.apiserver.controlplane.component_status import ComponentHealth
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.plugins import hooks
 from hyperkube_host.apiserver.promise import Promise
@@ -23,7 +24,9 @@ from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.machinery.codecs.protobuf import Protobuf
 
 
-def build_services(foundation: Foundation, model: Model, access: Access, protobuf: Protobuf) -> Services:
+def build_services(
+    foundation: Foundation, model: Model, access: Access, protobuf: Protobuf, components: ComponentHealth
+) -> Services:
     """Load the admission plugins and return the parts that verbs use."""
     options, clock = foundation.options, foundation.clock
     admission = load_admission(options.admission, foundation.context, LOGGER)
@@ -48,13 +51,13 @@ def build_services(foundation: Foundation, model: Model, access: Access, protobu
             leases=LeasePool(model.store, clock, options.storage.lease_reuse_duration_seconds),
             logger=LOGGER,
             options=options,
-            api=_api_services(options, access),
+            api=_api_services(options, access, components),
             kubelet_tokens=access.kubelet_tokens,
         )
     )
 
 
-def _api_services(options: Options, access: Access) -> ApiServices:
+def _api_services(options: Options, access: Access, components: ComponentHealth) -> ApiServices:
     accounts, cluster = options.service_accounts, options.control_plane
     lowest, _, highest = cluster.service_node_port_range.partition("-")
     return ApiServices(
@@ -66,4 +69,5 @@ def _api_services(options: Options, access: Access) -> ApiServices:
         api_audiences=accounts.api_audiences,
         token_signer=access.signer,
         authenticate=access.review,
+        component_health=components.status,
     )

@@ -1,9 +1,12 @@
-"""Delete of a collection: one deletion after the other, answered with the list as it was.
+"""Delete of a collection: as many deletions at a time as there are workers, answered with the list as it was.
 
 Source: kubernetes apiserver ``pkg/registry/generic/registry/store.go`` (DeleteCollection).
 """
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.results import ListPage
@@ -12,6 +15,7 @@ from hyperkube_host.apiserver.rest.delete_options import IGNORE_READ_ERROR, dele
 from hyperkube_host.apiserver.rest.options import refuse
 from hyperkube_host.apiserver.rest.read import list_objects
 from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_lib.watch_cache.cached_object import CachedObject
 
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.field import Path, invalid
@@ -28,12 +32,19 @@ def delete_collection(services: Services, request: ApiRequest, target: Target) -
         text = "is not allowed with DELETECOLLECTION, try again after removing the option"
         refuse("DeleteOptions", [invalid(Path(IGNORE_READ_ERROR), True, text)])
     page = list_objects(services, request, target)
-    for cached in page.objects:
+
+    def delete(cached: CachedObject) -> None:
         one = Target(target.served, cached.namespace, cached.name)
         call = services.call(request, one, body=options)
         call.dry_run = bool(options.get("dryRun"))
-        try:
+        with suppress(NotFound):  # another request deleted it first
             delete_one(services, request, one, call, dict(options))
-        except NotFound:
-            continue  # another request deleted it first
+
+    workers = min(services.options.requests.delete_collection_workers, len(page.objects))
+    if workers <= 1:
+        for cached in page.objects:
+            delete(cached)
+        return page
+    with ThreadPoolExecutor(workers, thread_name_prefix="delete-collection") as pool:
+        list(pool.map(delete, page.objects))  # raises the first refusal; what has not begun by then is left
     return page

@@ -119,7 +119,6 @@ _RAM_SIZES = {
 }
 """Resource → events per node, and the least; source: kubernetes 1.5 ``pkg/registry/cachesize`` (cachesize.go)."""
 _RAM_PER_NODE = 60
-_CACHED_PER_NODE, _CACHED_LEAST = 25, 1000
 
 
 def sizes_for(megabytes: int) -> dict[str, int]:
@@ -131,14 +130,6 @@ def sizes_for(megabytes: int) -> dict[str, int]:
     if not nodes:
         return {}
     return {resource: max(each * nodes, least) for resource, (each, least) in _RAM_SIZES.items()}
-
-
-def decoded_objects(megabytes: int, wanted: int) -> int:
-    """Return how many decoded objects 1.5 would have kept in memory: what it was told, else by its memory.
-
-    Source: kubernetes 1.5 ``cmd/kube-apiserver/app/server.go``.
-    """
-    return wanted or max(_CACHED_PER_NODE * (megabytes // _RAM_PER_NODE), _CACHED_LEAST)
 
 
 class HistorySizes:
