@@ -10,20 +10,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hyperkube.hookspecs.settings import parse_settings
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
+    from prometheus_client.registry import Collector
 
     from hyperkube.client.client import Client
     from hyperkube.client.informer import InformerFactory
     from hyperkube.hookspecs.authz import Authorizer
 
 Settings = TypeVar("Settings")
+
+
+class MetricsRegistry(Protocol):
+    """Where a plugin brings its metrics: Prometheus' own registry, or one that is put together when it is read."""
+
+    def register(self, collector: Collector) -> None:
+        """Ask the collector each time the host's metrics are read."""
 
 
 def _no_gates() -> Mapping[str, bool]:
@@ -62,7 +69,7 @@ class PluginContext:
     client: Client | None = None
     informers: InformerFactory | None = None
     authorizer: Authorizer | None = None
-    metrics: CollectorRegistry | None = None
+    metrics: MetricsRegistry | None = None
 
     def of_plugin(self, family: str, name: str) -> PluginContext:
         """Return the context of another plugin that this one loads: the same, with settings of its own."""

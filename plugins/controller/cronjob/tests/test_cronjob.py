@@ -88,6 +88,16 @@ def test_a_job_is_made_when_it_is_due():
     assert ("SuccessfulCreate", "Created job tick-31557605") in world.said()
 
 
+def test_how_late_a_job_was_made_is_told():
+    world = World()
+
+    world.advance(303)
+
+    (skew,) = world.plugins[0]._metrics.collect()
+    rows = {row.name.rpartition("_")[2]: row.value for row in skew.samples}
+    assert (rows["count"], rows["sum"]) == (1, 3)
+
+
 def test_it_goes_on_by_itself():
     world = World("@every 1m")
 

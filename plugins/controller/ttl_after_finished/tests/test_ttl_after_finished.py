@@ -36,6 +36,8 @@ def test_an_ended_job_goes_when_its_time_is_over(condition):
     rig.advance(11)
 
     assert rig.client.objects(JOBS)[0]["metadata"]["deletionTimestamp"]
+    (late,) = rig.plugins[0]._metrics.collect()
+    assert next(row.value for row in late.samples if row.name.endswith("_count")) == 1
 
 
 @pytest.mark.parametrize("kept", [job(ttl=None), job(condition="")], ids=["no time", "not ended"])
@@ -47,3 +49,17 @@ def test_others_stay(kept):
     rig.advance(10_000)
 
     assert not rig.client.objects(JOBS)[0]["metadata"].get("deletionTimestamp")
+
+
+def test_a_time_that_was_prolonged_is_waited_for():
+    rig = ControllerRig(TtlAfterFinished)
+    rig.client.seed(JOBS, job())
+    rig.settle()
+    rig.client.patch(JOBS, "j", {"spec": {"ttlSecondsAfterFinished": 500}}, "d")
+    rig.clock.advance(101)
+
+    rig.controllers[0].drain()
+
+    assert not rig.client.objects(JOBS)[0]["metadata"].get("deletionTimestamp")
+    rig.advance(500)
+    assert rig.client.objects(JOBS)[0]["metadata"]["deletionTimestamp"]

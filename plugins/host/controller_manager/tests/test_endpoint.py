@@ -9,6 +9,7 @@ from hyperkube_host.controller_manager.manager import ControllerManager
 from hyperkube_host.controller_manager.options import ControllerManagerOptions
 from hyperkube_lib.serving.component import ComponentHandler
 from hyperkube_lib.serving.exchange import HttpRequest
+from prometheus_client.metrics_core import CounterMetricFamily
 from prometheus_client.parser import text_string_to_metric_families
 
 from hyperkube.client.fake import FakeClient
@@ -158,5 +159,33 @@ def test_a_cluster_in_one_process_shows_the_same_metrics(monkeypatch, entries):
 
     try:
         assert 'workqueue_depth{name="job"} 0.0' in measured(manager).body.decode()
+    finally:
+        manager.close()
+
+
+class Counting(Looking):
+    """Brings a metric of its own."""
+
+    def __init__(self, context):
+        super().__init__(context)
+        context.metrics.register(self)
+
+    def collect(self):
+        yield CounterMetricFamily("things_counted", "Things.", value=3)
+
+
+def test_what_a_controller_counts_itself_is_shown(monkeypatch, entries):
+    monkeypatch.setattr(module, "installed", lambda _family: entries("job"))
+    monkeypatch.setattr(
+        module,
+        "load",
+        lambda family, names, specs, context: PluginHost(family, specs, [("job", Counting(context("job")))]),
+    )
+    client = FakeClient(SystemClock())
+    manager = ControllerManager(client_for=lambda _user: client, options=ControllerManagerOptions.in_process({}))
+    manager.start()
+
+    try:
+        assert "things_counted_total 3.0" in measured(manager).body.decode()
     finally:
         manager.close()

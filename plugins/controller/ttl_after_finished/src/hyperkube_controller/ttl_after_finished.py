@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from hyperkube_lib.controller_metrics import ControllerMetrics
+
 from hyperkube.client.actions import Action, Again, Delete, perform
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import JOBS
 from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.objects import Object, is_being_deleted, metadata, split_key
+from hyperkube.machinery.metric_families import Histogram, growing
+from hyperkube.machinery.objects import Object, is_being_deleted, split_key
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
@@ -26,18 +29,21 @@ def finished_at(job: Object) -> datetime | None:
     return None
 
 
+def due_at(job: Object) -> datetime | None:
+    """Return when the job is to be deleted, or None if it is not."""
+    seconds, ended = (job.get("spec") or {}).get("ttlSecondsAfterFinished"), finished_at(job)
+    return None if seconds is None or ended is None else ended + timedelta(seconds=seconds)
+
+
 def decide(job: Object, now: datetime) -> list[Action]:
     """Return the deletion of a job whose time is over, or when to look again."""
-    seconds = (job.get("spec") or {}).get("ttlSecondsAfterFinished")
-    ended = finished_at(job)
-    if seconds is None or ended is None or is_being_deleted(job):
+    due = due_at(job)
+    if due is None or is_being_deleted(job):
         return []
-    left = (ended + timedelta(seconds=seconds) - now).total_seconds()
+    left = (due - now).total_seconds()
     if left > 0:
         return [Again(left)]
-    version = metadata(job)["resourceVersion"]
-    options = {"propagationPolicy": "Foreground", "preconditions": {"resourceVersion": version}}
-    return [Delete.of(JOBS, job, options)]
+    return [Delete.of(JOBS, job, {"propagationPolicy": "Foreground"})]
 
 
 class TtlAfterFinished(Plugin):
@@ -46,11 +52,18 @@ class TtlAfterFinished(Plugin):
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
+        self._late = Histogram(
+            "ttl_after_finished_controller_job_deletion_duration_seconds",
+            "The time it took to delete the job since it became eligible for deletion",
+            growing(0.1, 2, 14),
+        )
+        self._metrics = ControllerMetrics(self._late)
+        self._metrics.register(self.context)
         self._jobs = self.informers.informer(JOBS)
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
 
         def seen(job: Object) -> None:
-            if (job.get("spec") or {}).get("ttlSecondsAfterFinished") is not None and finished_at(job) is not None:
+            if due_at(job) is not None:
                 loop.enqueue(job)
 
         self._jobs.add_handler(seen, lambda _old, new: seen(new))
@@ -68,4 +81,8 @@ class TtlAfterFinished(Plugin):
             except NotFound:
                 return None
             actions = decide(job, self.context.clock.now())
-        return perform(self.client, None, actions)
+        again = perform(self.client, None, actions)
+        due = due_at(job)
+        if due is not None and any(isinstance(action, Delete) for action in actions):
+            self._metrics.observe(self._late, (self.context.clock.now() - due).total_seconds())
+        return again

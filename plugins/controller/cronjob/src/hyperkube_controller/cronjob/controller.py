@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hyperkube_controller.cronjob.decision import Decision, decide, ending
+from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
@@ -15,6 +16,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds import workloads
 from hyperkube.kinds.resources import CRON_JOBS, JOBS
 from hyperkube.machinery.errors import AlreadyExists, ApiError, NotFound
+from hyperkube.machinery.metric_families import Histogram, growing
 from hyperkube.machinery.objects import (
     Object,
     controller_of,
@@ -24,7 +26,7 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
-from hyperkube.machinery.times import format_time
+from hyperkube.machinery.times import format_time, parse_time
 from hyperkube.plugin import Plugin
 
 _BACKGROUND = {"propagationPolicy": "Background"}
@@ -44,6 +46,13 @@ class Cronjob(Plugin):
     def controller_build(self) -> Controller:
         """Build the loop."""
         self._recorder = EventRecorder(self.client, self.context.clock, "cronjob-controller")
+        self._skew = Histogram(
+            "cronjob_controller_job_creation_skew_duration_seconds",
+            "Time between when a cronjob is scheduled to be run, and when the corresponding job is created",
+            growing(1, 2, 10),
+        )
+        self._metrics = ControllerMetrics(self._skew)
+        self._metrics.register(self.context)
         self._written = Written()
         self._cron_jobs = self.informers.informer(CRON_JOBS)
         self._jobs = self.informers.informer(JOBS)
@@ -118,6 +127,8 @@ class Cronjob(Plugin):
                 self._recorder.event(cron_job, "Warning", "FailedCreate", f"Error creating job: {error}")
             raise
         else:
+            created = parse_time(metadata(job)["creationTimestamp"])
+            self._metrics.observe(self._skew, (created - decision.scheduled).total_seconds())
             self._recorder.event(cron_job, "Normal", "SuccessfulCreate", f"Created job {name_of(job)}")
         reference = {
             "kind": "Job",

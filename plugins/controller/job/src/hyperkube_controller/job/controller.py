@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
 from hyperkube_controller.job.decision import Decision, NewPod, decide
 from hyperkube_controller.job.failed_indexes import failure_annotations, has_limit_per_index
+from hyperkube_controller.job.metrics import JobMetrics, Measured, action_of
 from hyperkube_controller.job.pods import COMPLETION_INDEX, FINALIZER, is_managed_elsewhere
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 from hyperkube_lib.pod_control import PodControl
@@ -55,6 +56,8 @@ class Job(Plugin):
         self._recorder = EventRecorder(self.client, clock, "job-controller")
         self._expectations = Expectations(clock)
         self._pod_control = PodControl(self.client, self._recorder, self._expectations)
+        self._metrics = JobMetrics()
+        self._metrics.register(self.context)
         self._written = Written()
         self._backoff: dict[str, tuple[str, BackoffRecord]] = {}
         self._jobs = self.informers.informer(JOBS)
@@ -62,7 +65,7 @@ class Job(Plugin):
         self._pods.add_index("controller", workloads.controller_index)
         self._loop = ReconcileLoop(
             self.context.name,
-            self._sync,
+            self._sync_measured,
             clock=clock,
             logger=self.context.logger,
             workers=self.settings(Settings).concurrent_job_syncs,
@@ -80,12 +83,14 @@ class Job(Plugin):
         return f"{namespace_of(pod)}/{owner['name']}"
 
     def _pod_added(self, pod: Object) -> None:
+        self._metrics.seen(pod)
         key = self._job_key(pod)
         if key:
             self._expectations.creation_observed(key)
             self._loop.queue.add(key)
 
     def _pod_updated(self, old: Object, new: Object) -> None:
+        self._metrics.seen(new, old)
         if is_being_deleted(new) and not is_being_deleted(old):
             self._pod_gone(new)
             return
@@ -100,7 +105,12 @@ class Job(Plugin):
         elif controller_of(pod) is None and has_finalizer(pod, FINALIZER):
             self._release(pod)
 
-    def _sync(self, key: str) -> float | None:
+    def _sync_measured(self, key: str) -> float | None:
+        job = self._jobs.get(*split_key(key))
+        with self._metrics.sync(job, self.context.clock) as measured:
+            return self._sync(key, measured)
+
+    def _sync(self, key: str, measured: Measured) -> float | None:
         job = self._jobs.get(*split_key(key))
         if job is None:
             self._expectations.forget(key)
@@ -109,9 +119,13 @@ class Job(Plugin):
             self._release_orphans(key)
             return None
         if is_managed_elsewhere(job):
+            self._metrics.by_external_controller(job)
             return None
-        if not self._expectations.satisfied(key) or self._written.is_stale(key, job):
+        if self._written.is_stale(key, job):
+            self._metrics.stale()
             return None  # what is missing comes with an event
+        if not self._expectations.satisfied(key):
+            return None
         pods = self._claimed(job)
         if is_being_deleted(job):
             for pod in pods:
@@ -121,7 +135,9 @@ class Job(Plugin):
         uid, backoff = self._backoff.get(key, ("", NO_FAILURES))
         if uid != uid_of(job):
             backoff = NO_FAILURES
-        return self._act(key, job, decide(job, pods, self.context.clock.now(), backoff))
+        decision = decide(job, pods, self.context.clock.now(), backoff)
+        measured.action = action_of(decision)
+        return self._act(key, job, decision)
 
     def _claimed(self, job: Object) -> list[Object]:
         """Return the job's pods; those that it adopts are counted from then on, those that it releases no more."""
@@ -142,6 +158,7 @@ class Job(Plugin):
         if decision.status != (job.get("status") or {}):
             changed = {**job, "status": decision.status}
             self._written.note(key, self.client.update(JOBS, changed, namespace_of(job), subresource="status"))
+            self._metrics.status_written(job, decision.status)
         self._backoff[key] = (uid_of(job), decision.backoff)
         for event in decision.events:
             self._recorder.event(job, *event)
@@ -149,6 +166,7 @@ class Job(Plugin):
             self._release(pod)
         pods = [pod_of(job, new) for new in decision.create]
         failures = self._pod_control.manage(key, job, create=pods, delete=decision.delete)
+        self._metrics.pods_created(job, decision.create, failures)
         if failures:
             raise failures[0]
         return decision.again
@@ -160,6 +178,7 @@ class Job(Plugin):
             self.client.patch(PODS, name_of(pod), patch, namespace_of(pod))
         except NotFound:
             return  # gone, which is as good
+        self._metrics.released(pod)
 
 
 def pod_of(job: Object, new: NewPod) -> Object:

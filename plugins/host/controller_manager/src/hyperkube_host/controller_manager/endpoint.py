@@ -51,7 +51,7 @@ class RunningControllers:
 def registry(manager: ControllerManager, collectors: Sequence[Collector] = ()) -> CollectorRegistry:
     """Return all that is told at ``/metrics``; `collectors` have what the manager does not know."""
     leads = Leadership(manager.leads)
-    return registry_of(Release(), leads, RunningControllers(manager), manager.queues, *collectors)
+    return registry_of(Release(), leads, RunningControllers(manager), manager.queues, manager.collectors, *collectors)
 
 
 def measured(manager: ControllerManager) -> Response:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -30,11 +30,28 @@ from hyperkube.plugin.loader import installed
 from hyperkube.plugin.settings import PluginSettings
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
+    from prometheus_client.metrics_core import Metric
+    from prometheus_client.registry import Collector
 
 USER = component("system:kube-controller-manager")
 LOCK_NAME = "kube-controller-manager"
 NAMESPACE = "kube-system"
+
+
+class PluginCollectors:
+    """The collectors of controllers: a registry that needs none of Prometheus' modules before it is read."""
+
+    def __init__(self) -> None:
+        self._registered: list[Collector] = []
+
+    def register(self, collector: Collector) -> None:
+        """Take a collector of a controller that is being built."""
+        self._registered.append(collector)
+
+    def collect(self) -> Iterator[Metric]:
+        """Return the families of all, in the order in which they were registered."""
+        for collector in self._registered:
+            yield from collector.collect()
 
 
 @dataclass(slots=True)
@@ -57,7 +74,6 @@ class ControllerManager:
         client_for: Callable[[UserInfo], Client],
         options: ControllerManagerOptions,
         clock: Clock | None = None,
-        metrics: CollectorRegistry | None = None,
         on_lost: Callable[[], None] | None = None,
     ) -> None:
         """Prepare; nothing is asked of the API yet.
@@ -66,7 +82,6 @@ class ControllerManager:
             client_for: makes a client that acts as the given user.
             options: which controllers, whether they need the lock, and the flags of plugins.
             clock: the cluster's time.
-            metrics: the host's registry.
             on_lost: called when leadership was lost: the process should end.
 
         Raises:
@@ -76,7 +91,8 @@ class ControllerManager:
         self._options = options
         self._settings = PluginSettings(NAME, FAMILIES, options.values, FLAGS)
         self._clock = clock or SystemClock()
-        self._metrics = metrics
+        self.collectors = PluginCollectors()
+        """What the controllers count themselves."""
         self._on_lost = on_lost
         self._logger = logging.getLogger("hyperkube.controllers")
         self._client = client_for(USER)
@@ -170,7 +186,7 @@ class ControllerManager:
             settings_of=self._settings.of,
             client=self._client_of(name),
             informers=self._informers,
-            metrics=self._metrics,
+            metrics=self.collectors,
         )
 
     def _client_of(self, name: str) -> Client:
