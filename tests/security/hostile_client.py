@@ -18,8 +18,6 @@ from attacked_world import Call, World
 LONGEST_WAIT = 0.5
 """Seconds that ``/readyz`` may take beside a hostile connection."""
 
-_SILENCE = 1.0
-
 HEAD = b"Host: x\r\nAccept: application/json\r\n"
 ADMIN = HEAD + b"Authorization: Bearer token-admin\r\n"
 
@@ -47,10 +45,10 @@ class Hostile:
             except (http.client.HTTPException, OSError):
                 return 0, b""
 
-    def answers(self, *pieces):
+    def answers(self, *pieces, silence=1.0):
         """Send bytes piece by piece; return the statuses of all answers until the server closes or is silent."""
         with self.connect() as connection:
-            connection.settimeout(_SILENCE)
+            connection.settimeout(silence)
             received = b""
             with _hung_up():
                 for piece in pieces:

@@ -36,3 +36,17 @@ def test_a_closed_clock_makes_no_calls_and_keeps_no_thread():
     assert not made.is_set()
     assert clock.call_later(0, made.set) is not None
     assert threading.active_count() == before
+
+
+def test_a_call_that_fails_and_one_that_is_far_off_leave_the_others_their_time(caplog):
+    clock, made = SystemClock(), threading.Event()
+
+    for seconds in (1e18, float("inf"), 2**63):
+        clock.call_later(seconds, made.clear)
+    clock.call_later(0, lambda: 1 / 0)
+    clock.call_later(0.01, made.set)
+
+    assert made.wait(5)
+    assert not clock.wait(threading.Event(), 0.01)
+    clock.close()
+    assert "a put-off call failed" in caplog.text
