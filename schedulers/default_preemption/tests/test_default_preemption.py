@@ -7,7 +7,7 @@ from hyperkube_scheduler.default_preemption import DefaultPreemption, by_budget,
 from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.hookspecs.scheduling import Filtered, Nomination
+from hyperkube.hookspecs.scheduling import Filtered, PostFilterResult
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.plugin import PluginContext
@@ -76,7 +76,7 @@ def test_the_least_important_victims_are_chosen_and_deleted():
 
     nomination = attempt(nodes, pod("new", 10, 2), client)
 
-    assert nomination == Nomination("b", victims=1)
+    assert nomination == PostFilterResult("b", victims=1)
     assert ("delete", "pods", "default/b1") in client.actions
     assert [action for action in client.actions if action[0] == "delete"] == [("delete", "pods", "default/b1")]
 
@@ -85,19 +85,19 @@ def test_equals_are_not_preempted():
     nomination = attempt(full(a=[pod("a1", 10, 4)]), pod("new", 10, 2))
 
     expected = "preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
-    assert nomination == Nomination(None, expected)
+    assert nomination == PostFilterResult(None, expected)
 
 
 def test_what_does_not_help_is_said():
     nomination = attempt(full(a=[pod("a1", 1, 2), pod("a2", 20, 2)]), pod("new", 10, 4))
 
-    assert nomination == Nomination(None, "preemption: 0/1 nodes are available: 1 Insufficient cpu.")
+    assert nomination == PostFilterResult(None, "preemption: 0/1 nodes are available: 1 Insufficient cpu.")
 
 
 def test_a_pod_may_decline_to_preempt():
     nomination = attempt(full(a=[pod("a1", 1, 4)]), pod("new", 10, 2, preemptionPolicy="Never"))
 
-    assert nomination == Nomination(None, "preemption: not eligible due to preemptionPolicy=Never.", keeps=True)
+    assert nomination == PostFilterResult(None, "preemption: not eligible due to preemptionPolicy=Never.", noop=True)
 
 
 def test_important_pods_are_spared_first():

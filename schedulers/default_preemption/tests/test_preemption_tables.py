@@ -11,7 +11,7 @@ from hyperkube_scheduler.default_preemption import Candidate, DefaultPreemption,
 from hyperkube_testing.scheduling.tables import pod_info, table
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.hookspecs.scheduling import Filtered, Nomination
+from hyperkube.hookspecs.scheduling import Filtered, PostFilterResult
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.machinery.errors import InternalError
@@ -292,7 +292,7 @@ def test_an_attempt(new, nodes, pods, how, expected):
     nomination = attempt(nodes, new, Room(nodes, new, **how), helpless, client, [budget(0)])
 
     assert nomination.node == expected if expected in nodes.names else nomination.message == f"preemption: {expected}"
-    assert nomination.keeps is (expected in {"away", "no candidate node for preemption"})
+    assert nomination.noop is (expected in {"away", "no candidate node for preemption"})
 
 
 THREE = "a1 low small, a2 low small, b1 high large, c1 mid medium"
@@ -341,11 +341,11 @@ def test_a_victim_learns_why_before_it_goes():
 @pytest.mark.parametrize(
     ("victims", "failing", "expected", "deleted"),
     [
-        pytest.param("", "", Nomination("a"), "", id="no victims"),
-        pytest.param("a1 mid", "", Nomination("a", victims=1), "a1", id="one"),
-        pytest.param("a1 mid ending", "", Nomination("a", victims=1), "", id="one that ends already"),
-        pytest.param("a1 mid gone", "", Nomination("a", victims=1), "", id="one that is gone already"),
-        pytest.param("a1 mid told", "", Nomination("a", victims=1), "a1", id="one that was told already"),
+        pytest.param("", "", PostFilterResult("a"), "", id="no victims"),
+        pytest.param("a1 mid", "", PostFilterResult("a", victims=1), "a1", id="one"),
+        pytest.param("a1 mid ending", "", PostFilterResult("a", victims=1), "", id="one that ends already"),
+        pytest.param("a1 mid gone", "", PostFilterResult("a", victims=1), "", id="one that is gone already"),
+        pytest.param("a1 mid told", "", PostFilterResult("a", victims=1), "a1", id="one that was told already"),
         pytest.param("a1 mid", "delete", "preemption: broken", "", id="deleting fails"),
         pytest.param("a1 mid", "patch", "preemption: broken", "", id="telling fails"),
         pytest.param("a1 mid, a2 mid", "patch", "preemption: broken", "", id="the first of two fails"),
@@ -368,7 +368,7 @@ def test_eviction(victims, failing, expected, deleted):
     nomination = build(client).evict(pod("p high"), "a", chosen)
 
     gone = [path.split("/")[1] for verb, _, path in client.actions if verb == "delete" and not failing]
-    assert nomination == (Nomination(None, expected, keeps=True) if failing else expected)
+    assert nomination == (PostFilterResult(None, expected, noop=True) if failing else expected)
     assert " ".join(name for name in gone if "gone" not in victims) == deleted
 
 
@@ -397,4 +397,4 @@ def test_who_may_preempt(new, ending, helpless, expected):
     nomination = attempt(nodes, preemptor, Room(nodes, preemptor, never), helpless)
 
     assert nomination.message.startswith("preemption: not eligible") is not expected
-    assert nomination.keeps is not expected
+    assert nomination.noop is not expected

@@ -29,7 +29,7 @@ from device_builders import (
 )
 from hyperkube_scheduler.dynamic_resources.capacity import Capacity
 from hyperkube_scheduler.dynamic_resources.features import Features
-from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate
+from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate
 from hyperkube_scheduler.dynamic_resources.usage import Usage
 
 from hyperkube.machinery.quantity import parse

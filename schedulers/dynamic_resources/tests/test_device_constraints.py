@@ -22,7 +22,7 @@ from device_builders import (
     rslice,
     shown,
 )
-from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate
+from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate
 
 NOTHING = "cannot allocate all claims"
 ONE = [rslice(dev())]

@@ -14,7 +14,7 @@ from device_builders import ask, cel, claim, counters, dev, device_class, first,
 from hyperkube_scheduler.dynamic_resources import DynamicResources
 from hyperkube_scheduler.dynamic_resources.claims import MOST_USERS, claim_names
 from hyperkube_scheduler.dynamic_resources.pools import DeviceId
-from hyperkube_scheduler.dynamic_resources.refusals import NoClaim
+from hyperkube_scheduler.dynamic_resources.reasons import NoClaim
 from hyperkube_testing.scheduling.tables import pod_info, table
 from plugin_world import FINALIZER, USER, World, allocated, got, owned, pod
 

@@ -1,8 +1,9 @@
 """Scheduling plugins for pod groups: pods that are decided about together, in one cycle.
 
-A pod whose ``spec.schedulingGroup`` names a PodGroup is not tried alone. All its mates that want a node are tried in
-one cycle, one after another, each as if those before it were placed; then all that found a node are bound, or none.
-With generators of placements this is tried in several parts of the cluster, and the best of these is taken.
+A pod whose ``spec.schedulingGroup`` names a PodGroup is not scheduled alone. All pods of the group that want a node are
+scheduled in one cycle, one after another, each as if those before it were placed; then all that found a node are bound,
+or none.
+With generators of placements this is done in several parts of the cluster, and the best of these is taken.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from hyperkube.hookspecs.scheduling import MAX_SCORE, Nomination, SchedulingPlugin
+from hyperkube.hookspecs.scheduling import MAX_SCORE, PostFilterResult, SchedulingPlugin
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object, namespace_of
 
@@ -54,7 +55,7 @@ class PodGroupInfo:
     Attributes:
         key: its namespace and name.
         group: the PodGroup, empty if it is not known.
-        pods: those that want a node, in the order in which they are tried.
+        pods: those that want a node, in the order in which they are scheduled.
         placed: ``namespace/name`` → node, of those that are bound or about to be.
     """
 
@@ -66,7 +67,7 @@ class PodGroupInfo:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """A part of the cluster in which a group is tried.
+    """A part of the cluster in which a group may be placed.
 
     Attributes:
         name: for logs; may be empty.
@@ -115,10 +116,10 @@ class PlacementScorePlugin(SchedulingPlugin):
 
 
 class PodGroupDryRun(Protocol):
-    """The table as it would be: pods can be taken away and put back, and the whole group tried again."""
+    """The table as it would be: pods can be taken away and put back, and the whole group scheduled again."""
 
     def remove(self, index: int, pod: Object) -> None:
-        """Take a pod away from a node, until the trial ends."""
+        """Take a pod away from a node, until the dry run ends."""
 
     def put_back(self, index: int, pod: Object) -> None:
         """Put one back that was taken away."""
@@ -132,10 +133,10 @@ class PodGroupPostFilterPlugin(SchedulingPlugin):
 
     def group_post_filter(
         self, group: PodGroupInfo, nodes: NodeTable, dry_run: PodGroupDryRun
-    ) -> Callable[[], Nomination] | Nomination:
+    ) -> Callable[[], PostFilterResult] | PostFilterResult:
         """Decide whom to evict; what has to be written is done by the function returned.
 
         Called with the table as it is, by the scheduler's own thread. A nomination's node says that room is being made:
-        the first pod's; the group is tried again when it is there.
+        the first pod's; the group is scheduled again when it is there.
         """
         raise NotImplementedError

@@ -34,13 +34,13 @@ __all__ = [
     "NodeFilter",
     "NodeScore",
     "NodeTable",
-    "Nomination",
     "Permission",
     "PermitPlugin",
     "PodCounts",
     "PodInfo",
     "PostBindPlugin",
     "PostFilterPlugin",
+    "PostFilterResult",
     "PreBindPlugin",
     "PreEnqueuePlugin",
     "PreFiltered",
@@ -149,10 +149,10 @@ class SchedulingPlugin(Plugin):
 
 
 class PreEnqueuePlugin(SchedulingPlugin):
-    """Keeps pods out of the active queue until they may be tried."""
+    """Keeps pods out of the active queue until they may be scheduled."""
 
     def pre_enqueue(self, pod: Object) -> str:
-        """Return why the pod may not be tried yet, or the empty string."""
+        """Return why the pod may not be scheduled yet, or the empty string."""
         raise NotImplementedError
 
 
@@ -214,10 +214,10 @@ class DryRun(Protocol):
         """Put one back that was taken away."""
 
     def fits(self, index: int) -> bool:
-        """Tell whether all filters keep that node for the pod as things stand in the trial."""
+        """Tell whether all filters keep that node for the pod as things stand in the dry run."""
 
     def why_not(self, index: int) -> Sequence[str]:
-        """Return what the first filter that refuses that node says as things stand in the trial."""
+        """Return what the first filter that refuses that node says as things stand in the dry run."""
 
     def restore(self) -> None:
         """Put everything back."""
@@ -251,16 +251,16 @@ class VictimReview(SchedulingPlugin):
 
 
 @dataclass(frozen=True, slots=True)
-class Nomination:
-    """What came of an attempt to make room: a node (None: nowhere), a sentence for the event, how many pods it took.
+class PostFilterResult:
+    """What a post-filter plugin did: the node to nominate, a sentence for the event, how many pods it preempted.
 
-    With `keeps` nothing was tried, and what an earlier attempt brought stays as it is.
+    With `noop` nothing was done, and an earlier nomination stays as it is (upstream's ``ModeNoop``).
     """
 
     node: NodeName | None
     message: str = ""
     victims: int = 0
-    keeps: bool = False
+    noop: bool = False
 
 
 class PostFilterPlugin(SchedulingPlugin):
@@ -268,7 +268,7 @@ class PostFilterPlugin(SchedulingPlugin):
 
     def post_filter(
         self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
-    ) -> Callable[[], Nomination] | Nomination:
+    ) -> Callable[[], PostFilterResult] | PostFilterResult:
         """Decide where to make room.
 
         Called with the table locked: decide only. What has to be written is done by the function returned, which is

@@ -17,9 +17,9 @@ from hyperkube.hookspecs.scheduling import (
     Filtered,
     FrameworkHandle,
     NodeTable,
-    Nomination,
     PodInfo,
     PostFilterPlugin,
+    PostFilterResult,
     Victims,
 )
 from hyperkube.kinds.conditions import with_condition
@@ -97,13 +97,13 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
 
     def post_filter(
         self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
-    ) -> Callable[[], Nomination] | Nomination:
+    ) -> Callable[[], PostFilterResult] | PostFilterResult:
         """Choose victims with the table locked; delete them without."""
         if not len(nodes):
-            return Nomination(None)
+            return PostFilterResult(None)
         why_not = self._not_eligible(pod, nodes, refused)
         if why_not:
-            return Nomination(None, f"preemption: {why_not}", keeps=True)
+            return PostFilterResult(None, f"preemption: {why_not}", noop=True)
         helpless = _unresolvable(refused, len(nodes))
         columns = [index for index in range(len(nodes)) if not helpless[index]]
         first = self._random.randrange(len(columns)) if columns else 0
@@ -111,45 +111,45 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         candidates = self.candidates(pod, nodes, (*columns[first:], *columns[:first]), dry_run, verdicts)
         if not candidates:
             rows = sorted(f"{count} {text}" for text, count in verdicts.items() if count)
-            return Nomination(None, f"preemption: 0/{len(nodes)} nodes are available: {', '.join(rows)}.")
+            return PostFilterResult(None, f"preemption: 0/{len(nodes)} nodes are available: {', '.join(rows)}.")
         try:
             candidates = _reviewed(candidates, nodes, dry_run)
         except ApiError as error:
-            return Nomination(None, f"preemption: {error}", keeps=True)
+            return PostFilterResult(None, f"preemption: {error}", noop=True)
         if not candidates:
-            return Nomination(None, f"preemption: {NOT_AGREED}", keeps=True)
+            return PostFilterResult(None, f"preemption: {NOT_AGREED}", noop=True)
         best = min(candidates, key=Candidate.cost)
         node = nodes.names[best.index]
         return lambda: self.evict(pod.pod, node, best.victims)
 
     def group_post_filter(
         self, group: PodGroupInfo, nodes: NodeTable, dry_run: PodGroupDryRun
-    ) -> Callable[[], Nomination] | Nomination:
+    ) -> Callable[[], PostFilterResult] | PostFilterResult:
         """Choose victims for the whole group, anywhere in the cluster."""
         if any(pod.pod.get("spec", {}).get("preemptionPolicy") == "Never" for pod in group.pods):
-            return Nomination(None, "not eligible due to preemptionPolicy=Never.", keeps=True)
+            return PostFilterResult(None, "not eligible due to preemptionPolicy=Never.", noop=True)
         mine = int((group.group.get("spec") or {}).get("priority") or 0)
         nominated = {(pod.pod.get("status") or {}).get("nominatedNodeName") for pod in group.pods}
         for index, name in enumerate(nodes.names):
             if name in nominated and any(priority_of(each) < mine and _ends_for_us(each) for each in nodes.pods(index)):
-                return Nomination(None, "not eligible due to a terminating pod on the nominated node.", keeps=True)
+                return PostFilterResult(None, "not eligible due to a terminating pod on the nominated node.", noop=True)
         units = group_victims.units_below(mine, nodes, lambda key: self._groups.get(*key) if self._groups else None)
         chosen = group_victims.choose(units, dry_run, lambda pods: by_budget(pods, self._all_budgets())[0])
         if isinstance(chosen, str):
-            return Nomination(None, chosen)
+            return PostFilterResult(None, chosen)
         where: dict[NodeName, list[Object]] = {}
         for unit in chosen:
             for index, each in unit.pods:
                 where.setdefault(nodes.names[index], []).append(each)
         return lambda: self._evict_all(group.pods[0].pod, where)
 
-    def _evict_all(self, pod: Object, where: Mapping[NodeName, Sequence[Object]]) -> Nomination:
-        outcome = Nomination(None, "nobody has to go")
+    def _evict_all(self, pod: Object, where: Mapping[NodeName, Sequence[Object]]) -> PostFilterResult:
+        nomination = PostFilterResult(None, "no pod has to be preempted")
         for node, victims in where.items():
-            outcome = self.evict(pod, node, victims)
-            if outcome.node is None:
-                return outcome
-        return replace(outcome, victims=sum(map(len, where.values())))
+            nomination = self.evict(pod, node, victims)
+            if nomination.node is None:
+                return nomination
+        return replace(nomination, victims=sum(map(len, where.values())))
 
     def _not_eligible(self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered]) -> str:
         if pod.pod.get("spec", {}).get("preemptionPolicy") == "Never":
@@ -166,7 +166,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
     def candidates(
         self, pod: PodInfo, nodes: NodeTable, columns: Sequence[int], dry_run: DryRun, verdicts: dict[str, int]
     ) -> list[Candidate]:
-        """Try nodes in turn until there are enough, at least one of which violates no budget.
+        """Dry-run preemption node by node until there are enough candidates, at least one of which violates no budget.
 
         Args:
             pod: the pod that wants room.
@@ -200,7 +200,7 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
         self._budgets.wait_synced(SYNC_SECONDS)
         return self._budgets.list()
 
-    def evict(self, pod: Object, node: NodeName, victims: Sequence[Object]) -> Nomination:
+    def evict(self, pod: Object, node: NodeName, victims: Sequence[Object]) -> PostFilterResult:
         """Delete the victims, telling each why; one that cannot be deleted leaves the pod where it is."""
         name = pod.get("spec", {}).get("schedulerName") or "default-scheduler"
         recorder = EventRecorder(self.client, self.context.clock, name)
@@ -214,9 +214,9 @@ class DefaultPreemption(PostFilterPlugin, PodGroupPostFilterPlugin):
                 continue
             except (ApiError, OSError) as error:
                 self.context.logger.warning("cannot preempt %s: %s", name_of(victim), error)
-                return Nomination(None, f"preemption: {error}", keeps=True)
+                return PostFilterResult(None, f"preemption: {error}", noop=True)
             recorder.event(victim, "Normal", "Preempted", f"Preempted by pod {uid_of(pod)} on node {node}")
-        return Nomination(node, victims=len(victims))
+        return PostFilterResult(node, victims=len(victims))
 
     def _delete(self, victim: Object, scheduler: str) -> None:
         row = disruption_target(BY_SCHEDULER, f"{scheduler}: preempting to accommodate a higher priority pod")

@@ -122,7 +122,7 @@ class Extenders(FilterPlugin, ScorePlugin, VictimReview, BindPlugin):
                 continue
             try:
                 answer = _checked(extender.call("filter", _arguments(extender, pod, nodes, mask)))
-                kept = _names_in(extender, answer, {nodes.names[index] for index in mask.nonzero()[0].tolist()})
+                feasible = _names_in(extender, answer, {nodes.names[index] for index in mask.nonzero()[0].tolist()})
             except InternalError as error:
                 if extender.ignorable:
                     self.context.logger.warning("ignored: %s", error)
@@ -131,7 +131,7 @@ class Extenders(FilterPlugin, ScorePlugin, VictimReview, BindPlugin):
             failed, helpless_ones = answer.get("failedNodes") or {}, answer.get("failedAndUnresolvableNodes") or {}
             for index in mask.nonzero()[0].tolist():
                 name = nodes.names[index]
-                if name not in kept:
+                if name not in feasible:
                     mask[index] = False
                     text = helpless_ones.get(name) or failed.get(name) or "node(s) were refused by an extender"
                     reasons.setdefault(text, np.zeros_like(mask))[index] = True

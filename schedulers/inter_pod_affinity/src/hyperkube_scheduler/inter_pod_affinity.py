@@ -144,18 +144,18 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
         affinity, namespace, labels = _affinity(pod.pod), namespace_of(pod.pod), labels_of(pod.pod)
         near = terms_of(affinity, "podAffinity", REQUIRED, namespace, labels)
         far = terms_of(affinity, "podAntiAffinity", REQUIRED, namespace, labels)
-        kept = self._near(near, namespace, labels, nodes)
-        reasons = {AFFINITY_REASON: ~kept}
-        unresolvable = ~kept
+        feasible = self._near(near, namespace, labels, nodes)
+        reasons = {AFFINITY_REASON: ~feasible}
+        unresolvable = ~feasible
         apart = np.ones(len(nodes), dtype=bool)
         for term in far:
             apart &= ~_in_domain(nodes, term.key, self._counted([term], nodes))
-        reasons[ANTI_AFFINITY_REASON] = kept & ~apart
-        kept &= apart
+        reasons[ANTI_AFFINITY_REASON] = feasible & ~apart
+        feasible &= apart
         unwelcome = self._unwelcome(namespace, labels, nodes)
-        reasons[EXISTING_REASON] = kept & unwelcome
-        kept &= ~unwelcome
-        return Filtered(kept, {text: mask for text, mask in reasons.items() if mask.any()}, unresolvable)
+        reasons[EXISTING_REASON] = feasible & unwelcome
+        feasible &= ~unwelcome
+        return Filtered(feasible, {text: mask for text, mask in reasons.items() if mask.any()}, unresolvable)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Sum the weights of matching pods in each node's domains; may be negative."""
@@ -190,9 +190,9 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
 
     def _near(self, terms: Sequence[Term], namespace: str, labels: Mapping[str, str], nodes: NodeTable) -> Mask:
         """Return the nodes near to pods that match all terms; the first of a kind that likes itself may go anywhere."""
-        kept = np.ones(len(nodes), dtype=bool)
+        feasible = np.ones(len(nodes), dtype=bool)
         if not terms:
-            return kept
+            return feasible
         counts = self._counted(terms, nodes)
         labelled = np.ones(len(nodes), dtype=bool)
         found = False
@@ -200,10 +200,10 @@ class InterPodAffinity(FilterPlugin, ScorePlugin):
             labelled &= nodes.label_exists(term.key)
             near = _in_domain(nodes, term.key, counts)
             found = found or bool(near.any())
-            kept &= near
+            feasible &= near
         if not found and all(term.matches(namespace, labels, self._namespace_labels) for term in terms):
             return labelled
-        return kept
+        return feasible
 
     def _unwelcome(self, namespace: str, labels: Mapping[str, str], nodes: NodeTable) -> Mask:
         refused = np.zeros(len(nodes), dtype=bool)

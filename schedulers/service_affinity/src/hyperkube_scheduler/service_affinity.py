@@ -47,7 +47,7 @@ class ServiceAffinity(FilterPlugin, ScorePlugin):
         self._owners = Owners(informers) if informers is not None else None
 
     def connect(self, wake: Callable[[str], None]) -> None:
-        """Let pods that were refused be tried again when services come, go or select others."""
+        """Let rejected pods be scheduled again when services come, go or select others."""
         if self._owners is not None and self._together:
             self._owners.on_change(lambda: wake(SERVICE))
 

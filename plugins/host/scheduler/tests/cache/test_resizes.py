@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("numpy")
 
-from hyperkube_host.scheduler.cache.placed_pods import PlacedPods
+from hyperkube_host.scheduler.cache.assigned_pods import AssignedPodTransform
 from hyperkube_host.scheduler.cache.requests import requests_of
 from hyperkube_host.scheduler.cache.resizes import resized_statuses, with_effective_requests
 from hyperkube_testing.scheduling.tables import table
@@ -58,7 +58,7 @@ def test_what_a_node_owes(given, cpu, memory):
     expected = (cpu, memory * MEBIBYTE, cpu, memory * MEBIBYTE)
 
     assert of(requests_of(given)) == expected
-    assert of(requests_of(PlacedPods()(given))) == expected
+    assert of(requests_of(AssignedPodTransform()(given))) == expected
 
 
 @pytest.mark.parametrize(("more", "cpu"), [({"restartPolicy": "Always"}, 700), ({}, 500)])
@@ -72,7 +72,7 @@ def test_a_pod_as_it_should_be_is_taken_as_it_is():
     given = pod(SMALL, SMALL, SMALL)
 
     assert with_effective_requests(given) is given
-    assert PlacedPods()(given)["status"] == {"phase": "Running"}
+    assert AssignedPodTransform()(given)["status"] == {"phase": "Running"}
 
 
 def test_statuses_of_unknown_containers_and_of_old_kubelets_mean_nothing():
@@ -89,7 +89,7 @@ def test_the_table_follows_a_resize():
     taken = []
     refused = {**PENDING, "reason": "Infeasible"}
     for state in (pod(SMALL, SMALL), pod(LARGE, SMALL), pod(LARGE, SMALL, conditions=[refused]), pod(LARGE, LARGE)):
-        nodes.put_pod(PlacedPods()(state), "n")
+        nodes.put_pod(AssignedPodTransform()(state), "n")
         taken.append(int(nodes.requested[0, 0]))
 
     assert taken == [500, 700, 500, 700]

@@ -25,10 +25,10 @@ from hyperkube_testing.scheduling.tables import node
 from hyperkube.hookspecs.scheduling import (
     Filtered,
     FilterPlugin,
-    Nomination,
     Permission,
     PermitPlugin,
     PostFilterPlugin,
+    PostFilterResult,
 )
 from hyperkube.machinery.clock import FakeClock
 
@@ -49,7 +49,7 @@ class Scripted(FilterPlugin, PostFilterPlugin, PermitPlugin):
 
     def post_filter(self, pod, nodes, refused, dry_run):
         helps = self.script[pod.pod["metadata"]["name"]][0] == MORE
-        return Nomination("node1" if helps else None, "" if helps else "of no use")
+        return PostFilterResult("node1" if helps else None, "" if helps else "of no use")
 
     def permit(self, pod, node):
         said = self.script[pod.pod["metadata"]["name"]][1]
@@ -111,7 +111,7 @@ def test_what_comes_of_a_group(attempt, script, status, placed):
 
     assert outcome.status is status
     assert " ".join(sorted(key.partition("/")[2] for key in outcome.assignments())) == placed
-    assert [each.needs_room for each in outcome.tried] == [told == MORE for told, _ in script]
+    assert [each.requires_preemption for each in outcome.pod_results] == [told == MORE for told, _ in script]
     assert cache.group_members(("ns", "g")) == {}, "everything is taken back"
     assert cache.sizes()["assumed_pods"] == 0
 
@@ -119,7 +119,7 @@ def test_what_comes_of_a_group(attempt, script, status, placed):
 def test_why_not_is_each_pods_own(attempt):
     _, group = attempt([(NO, GO), (FITS, REFUSE), (FITS, WAIT)])
 
-    nowhere, refused, waits = group.run().tried
+    nowhere, refused, waits = group.run().pod_results
 
     assert nowhere.message == "0/1 nodes are available: 1 told so. of no use"
     assert nowhere.unschedulable_plugins == ("Scripted",)
@@ -133,7 +133,7 @@ def test_no_room_is_made_where_that_is_not_wanted(attempt):
     outcome = group.run()
 
     assert outcome.status is PodGroupStatus.UNSCHEDULABLE
-    assert outcome.tried[0].message == "0/1 nodes are available: 1 told so. preemption: not for groups"
+    assert outcome.pod_results[0].message == "0/1 nodes are available: 1 told so. preemption: not for groups"
 
 
 def test_only_the_nodes_of_the_placement_are_chosen_from(attempt):

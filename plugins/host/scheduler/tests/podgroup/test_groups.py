@@ -83,9 +83,9 @@ def tried(node=None, waits="", **words):
         ([tried("n", "for more"), tried()], PodGroupStatus.UNSCHEDULABLE),
         ([tried(), tried()], PodGroupStatus.UNSCHEDULABLE),
         ([], PodGroupStatus.UNSCHEDULABLE),
-        ([tried("n", "for more", needs_room=True), tried("n")], PodGroupStatus.WAITS),
-        ([tried("n", "for more", needs_room=True), tried("n", "for more")], PodGroupStatus.UNSCHEDULABLE),
-        ([tried("n"), tried("n", needs_room=True)], PodGroupStatus.WAITS),
+        ([tried("n", "for more", requires_preemption=True), tried("n")], PodGroupStatus.WAITS),
+        ([tried("n", "for more", requires_preemption=True), tried("n", "for more")], PodGroupStatus.UNSCHEDULABLE),
+        ([tried("n"), tried("n", requires_preemption=True)], PodGroupStatus.WAITS),
         ([tried("n"), tried()], PodGroupStatus.FITS),
     ],
     ids=[

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from hyperkube_scheduler.dynamic_resources.features import Features
 from hyperkube_scheduler.dynamic_resources.pools import Counters, Device, Pool, View
-from hyperkube_scheduler.dynamic_resources.refusals import (
+from hyperkube_scheduler.dynamic_resources.reasons import (
     INVALID_POOLS,
     NOT_ENOUGH,
     TIMED_OUT,
@@ -53,7 +53,7 @@ class Allocator:
         selectors: judges devices.
         features: what is on.
         late: tells that time is up.
-        steps: how many devices were tried; a measure of the work.
+        steps: how many devices were considered; a measure of the work.
     """
 
     reach: Reach

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from hyperkube_lib.scheduling.device_classes import SYNC_SECONDS, DeviceClasses
 from hyperkube_scheduler.dynamic_resources.extended import owner_index
-from hyperkube_scheduler.dynamic_resources.refusals import NoClaim
+from hyperkube_scheduler.dynamic_resources.reasons import NoClaim
 from hyperkube_scheduler.dynamic_resources.slices import Slices
 from hyperkube_scheduler.dynamic_resources.usage import Usage
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hyperkube_scheduler.dynamic_resources.pools import Device
-from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate
+from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate
 
 from hyperkube.machinery.objects import Object, key_of
 

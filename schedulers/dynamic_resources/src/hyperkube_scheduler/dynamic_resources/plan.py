@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from hyperkube_lib.scheduling.node_selectors import any_term
-from hyperkube_scheduler.dynamic_resources import refusals
+from hyperkube_scheduler.dynamic_resources import reasons as why
 from hyperkube_scheduler.dynamic_resources.answers import Answers
 from hyperkube_scheduler.dynamic_resources.binding import failure_of, is_late, is_ready
 from hyperkube_scheduler.dynamic_resources.extended import requests_and_mappings, with_requests
@@ -105,24 +105,24 @@ class Surveyor:
         """
         everywhere = np.ones(len(nodes), dtype=bool)
         if plan.leftover is not None:
-            return Filtered(~everywhere, {refusals.STALE: everywhere}, everywhere)
+            return Filtered(~everywhere, {why.STALE: everywhere}, everywhere)
         plan.found.clear()
         plan.elsewhere.clear()
         reasons: dict[str, Mask] = {}
-        kept = everywhere.copy()
-        for group in _groups(plan, nodes, reasons, kept):
-            self._allocate(plan, nodes, group, reasons, kept)
-        away = self._unavailable(plan, nodes, kept)
+        feasible = everywhere.copy()
+        for group in _groups(plan, nodes, reasons, feasible):
+            self._allocate(plan, nodes, group, reasons, feasible)
+        away = self._unavailable(plan, nodes, feasible)
         if away.any():
-            reasons[refusals.NOT_HERE] = away
-            kept &= ~away
-        for node, here in zip(nodes.names, kept.tolist(), strict=True) if plan.found else ():
+            reasons[why.NOT_HERE] = away
+            feasible &= ~away
+        for node, here in zip(nodes.names, feasible.tolist(), strict=True) if plan.found else ():
             if not here:
                 plan.found.pop(node, None)
-        return Filtered(kept, {text: mask for text, mask in reasons.items() if mask.any()}, ~kept)
+        return Filtered(feasible, {text: mask for text, mask in reasons.items() if mask.any()}, ~feasible)
 
-    def _unavailable(self, plan: Plan, nodes: NodeTable, kept: Mask) -> Mask:
-        """Return which of the nodes kept so far cannot use what is allocated; remember the claims."""
+    def _unavailable(self, plan: Plan, nodes: NodeTable, feasible: Mask) -> Mask:
+        """Return which of the nodes feasible so far cannot use what is allocated; remember the claims."""
         away = np.zeros(len(nodes), dtype=bool)
         for claim in plan.claims:
             allocation = (claim.get("status") or {}).get("allocation")
@@ -134,7 +134,7 @@ class Surveyor:
                 here = any_term(selector.get("nodeSelectorTerms") or (), nodes)
             if self._is_lost(claim):
                 here = ~np.ones(len(nodes), dtype=bool)
-            mine = kept & ~here
+            mine = feasible & ~here
             if mine.any():
                 plan.elsewhere.append(claim)
                 away |= mine
@@ -146,8 +146,8 @@ class Surveyor:
             return False
         return bool(failure_of(claim)) or (not is_ready(claim) and is_late(claim, self.now, self.binding))
 
-    def _allocate(self, plan: Plan, nodes: NodeTable, group: _Group, reasons: dict[str, Mask], kept: Mask) -> None:
-        """Allocate on each node of a group; take those that lack devices out of `kept`."""
+    def _allocate(self, plan: Plan, nodes: NodeTable, group: _Group, reasons: dict[str, Mask], feasible: Mask) -> None:
+        """Allocate on each node of a group; take those that lack devices out of `feasible`."""
         claims = [*plan.pending, *([] if group.special is None else [group.special])]
         if not claims:
             return
@@ -167,20 +167,20 @@ class Surveyor:
                 got = before[1]
             else:
                 got = allocator.allocate(name, column, rows)
-                if got != refusals.TIMED_OUT:
+                if got != why.TIMED_OUT:
                     known[name] = (stamp, got)
             if isinstance(got, str):
                 reasons.setdefault(got, np.zeros(len(nodes), dtype=bool))[column] = True
-                kept[column] = False
+                feasible[column] = False
             else:
                 plan.found[name] = Found(got, group.special, group.mappings)
         if lacking.any():
-            told = reasons.setdefault(refusals.NOT_ENOUGH, np.zeros(len(nodes), dtype=bool))
+            told = reasons.setdefault(why.NOT_ENOUGH, np.zeros(len(nodes), dtype=bool))
             told |= lacking
-            kept &= ~lacking
+            feasible &= ~lacking
 
 
-def _groups(plan: Plan, nodes: NodeTable, reasons: dict[str, Mask], kept: Mask) -> Iterator[_Group]:
+def _groups(plan: Plan, nodes: NodeTable, reasons: dict[str, Mask], feasible: Mask) -> Iterator[_Group]:
     """Yield the nodes by which extended resources they have not themselves; take out those that lack any other."""
     if plan.special is None:
         yield _Group(np.ones(len(nodes), dtype=bool), None, [])
@@ -188,16 +188,16 @@ def _groups(plan: Plan, nodes: NodeTable, reasons: dict[str, Mask], kept: Mask) 
     for resource in plan.unbacked:
         lacking = _lack(resource, nodes)
         if lacking.any():
-            known = reasons.setdefault(refusals.NO_ROOM, np.zeros(len(nodes), dtype=bool))
+            known = reasons.setdefault(why.NO_ROOM, np.zeros(len(nodes), dtype=bool))
             known |= lacking
-            kept &= ~lacking
+            feasible &= ~lacking
     names = list(plan.backed)
     codes = np.zeros(len(nodes), dtype=np.int64)
     for number, resource in enumerate(names):
         codes += _lack(resource, nodes).astype(np.int64) << number
-    for code in np.unique(codes[kept]).tolist():
+    for code in np.unique(codes[feasible]).tolist():
         classes = {name: plan.backed[name] for number, name in enumerate(names) if code >> number & 1}
-        mask = (codes == code) & kept
+        mask = (codes == code) & feasible
         if classes:
             requests, mappings = requests_and_mappings(plan.pod, classes)
             yield _Group(mask, with_requests(plan.special, requests), mappings)

@@ -12,7 +12,7 @@ from hyperkube_scheduler.dynamic_resources.claims import CHANGES, DeviceClaims, 
 from hyperkube_scheduler.dynamic_resources.extended import backable, claim_for
 from hyperkube_scheduler.dynamic_resources.features import Features, Limits
 from hyperkube_scheduler.dynamic_resources.plan import Found, Plan, Surveyor, same_claims
-from hyperkube_scheduler.dynamic_resources.refusals import IN_USE, CannotAllocate, NoClaim
+from hyperkube_scheduler.dynamic_resources.reasons import IN_USE, CannotAllocate, NoClaim
 from hyperkube_scheduler.dynamic_resources.requests import check_classes, requests_of
 from hyperkube_scheduler.dynamic_resources.writes import ClaimWriter, NotWritten
 
@@ -24,9 +24,9 @@ from hyperkube.hookspecs.scheduling import (
     Filtered,
     FilterPlugin,
     NodeTable,
-    Nomination,
     PodInfo,
     PostFilterPlugin,
+    PostFilterResult,
     PreBindPlugin,
     PreEnqueuePlugin,
     PreFiltered,
@@ -146,11 +146,11 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
 
     def post_filter(
         self, pod: PodInfo, nodes: NodeTable, refused: Mapping[str, Filtered], dry_run: DryRun
-    ) -> Callable[[], Nomination] | Nomination:
+    ) -> Callable[[], PostFilterResult] | PostFilterResult:
         """Give an allocation back that no other pod uses and that keeps the pod from every node."""
         plan = _plan_of(pod)
         if plan is None:
-            return Nomination(None, "no new claims to deallocate")
+            return PostFilterResult(None, "no new claims to deallocate")
         for claim in plan.elsewhere:
             users = (claim.get("status") or {}).get("reservedFor") or ()
             if all(user.get("uid") == uid_of(pod.pod) for user in users):
@@ -158,7 +158,7 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
         leftover = plan.leftover
         if leftover is not None:
             return lambda: self._given_back(self._writer.delete, leftover, "deletion")
-        return Nomination(None, "still not schedulable")
+        return PostFilterResult(None, "still not schedulable")
 
     def reserve(self, pod: PodInfo, node: NodeName) -> str:
         """Hold the devices that were found for the node."""
@@ -339,12 +339,12 @@ class DynamicResources(PreEnqueuePlugin, FilterPlugin, PostFilterPlugin, ScorePl
     def _writer(self) -> ClaimWriter:
         return ClaimWriter(self.client, self.context.clock)
 
-    def _given_back(self, write: Callable[[Object], None], claim: Object, what: str) -> Nomination:
+    def _given_back(self, write: Callable[[Object], None], claim: Object, what: str) -> PostFilterResult:
         try:
             write(claim)
         except NotWritten as why:
-            return Nomination(None, str(why))
-        return Nomination(None, f"{what} of ResourceClaim completed")
+            return PostFilterResult(None, str(why))
+        return PostFilterResult(None, f"{what} of ResourceClaim completed")
 
     def _undo(self, write: Callable[..., None], *objects: Object) -> None:
         try:

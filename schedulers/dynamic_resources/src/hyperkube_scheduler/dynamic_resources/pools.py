@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hyperkube.hookspecs.scheduling import Mask
 
 Counters = dict[tuple[str, str], Quantity]
-"""(counter set, counter) → amount; under the empty counter stands the set itself, with nought."""
+"""(counter set, counter) → amount; under the empty counter stands the set itself, with 0."""
 _HARD = frozenset({"NoSchedule", "NoExecute"})
 _EVERYWHERE: Object = {"allNodes": True}
 

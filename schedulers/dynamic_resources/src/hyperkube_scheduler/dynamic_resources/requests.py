@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hyperkube_scheduler.dynamic_resources.features import Features
-from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate, NoClaim
+from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate, NoClaim
 
 from hyperkube.machinery.objects import Object, key_of
 from hyperkube.machinery.quantity import Quantity, parse

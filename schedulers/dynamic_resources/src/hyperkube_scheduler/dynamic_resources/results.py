@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Sequence
 
 from hyperkube_scheduler.dynamic_resources.allocator import Allocation
-from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate
+from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate
 from hyperkube_scheduler.dynamic_resources.search import Chosen
 
 from hyperkube.machinery.objects import Object, name_of

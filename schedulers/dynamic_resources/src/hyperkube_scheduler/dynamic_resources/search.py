@@ -1,7 +1,7 @@
 """The search on one node: by trying, in a fixed order. The first complete solution is taken.
 
 Claim by claim, request by request, alternative by alternative, device by device; devices of one request are taken in
-their order only, so that no combination is tried twice. What is chosen is given back when it leads nowhere.
+their order only, so that no combination comes twice. What is chosen is given back when it leads nowhere.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from hyperkube_scheduler.dynamic_resources.capacity import Amounts, suffices, ta
 from hyperkube_scheduler.dynamic_resources.constraints import constraints_of
 from hyperkube_scheduler.dynamic_resources.features import Features
 from hyperkube_scheduler.dynamic_resources.pools import Counters, Device, DeviceId, Pool
-from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate
+from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate
 from hyperkube_scheduler.dynamic_resources.requests import MOST_DEVICES, Requests, Wanted
 from hyperkube_scheduler.dynamic_resources.usage import Usage
 
@@ -45,7 +45,7 @@ class OutOfTime(Exception):
     """The search took too long."""
 
 
-class Outcome(Enum):
+class Failure(Enum):
     """Why an attempt failed."""
 
     NOTHING = "nothing"
@@ -53,7 +53,7 @@ class Outcome(Enum):
     """Whatever devices come first, the claim would get more than it may have."""
 
 
-_Attempts: TypeAlias = Generator[None, Outcome | None, Outcome]
+_Attempts: TypeAlias = Generator[None, Failure | None, Failure]
 """Yields when a request has its devices; is told why those after it did not get any; returns when nothing is left."""
 
 
@@ -116,7 +116,7 @@ class Search:
     def _found(self) -> bool:
         """Try request after request; one that fails makes the one before try something else."""
         stack: list[_Attempts] = []
-        answer: Outcome | None = None
+        answer: Failure | None = None
         while len(stack) < len(self._todo):
             stack.append(self._attempts(len(stack)))
             answer = None
@@ -132,43 +132,43 @@ class Search:
                 return False
         return True
 
-    def _seen_before(self, number: int, outcome: Outcome) -> Outcome:
+    def _seen_before(self, number: int, failure: Failure) -> Failure:
         """Return what the failure of a request means to the one before: another claim has room of its own."""
         if number and self._todo[number][0] != self._todo[number - 1][0]:
-            return Outcome.NOTHING
-        return outcome
+            return Failure.NOTHING
+        return failure
 
     def _attempts(self, number: int) -> _Attempts:
         """Choose devices for a request, alternative by alternative, in all ways that there are."""
         claim, alternatives = self._todo[number]
-        outcome = Outcome.TOO_MANY
+        failure = Failure.TOO_MANY
         for wanted in alternatives:
             self._picked[number] = wanted
             count = len(self._everything[wanted]) if wanted.everything else wanted.count
             if not count:
-                outcome = Outcome.NOTHING
+                failure = Failure.NOTHING
                 continue
             if len(self._chosen[claim]) + count > MOST_DEVICES:
                 self._step()
                 continue
             ways = self._all_at_once(claim, wanted) if wanted.everything else self._ways(claim, wanted, count)
-            tried = yield from ways
-            if tried is Outcome.NOTHING:
-                outcome = tried
-        return outcome
+            failure_of_way = yield from ways
+            if failure_of_way is Failure.NOTHING:
+                failure = failure_of_way
+        return failure
 
     def _all_at_once(self, claim: int, wanted: Wanted) -> _Attempts:
         before = len(self._chosen[claim])
-        outcome = Outcome.NOTHING
+        failure = Failure.NOTHING
         for candidate in self._everything[wanted]:
             self._step()
             if not self._take(claim, wanted, candidate, must=True):
                 break
         else:
-            outcome = _told((yield))
+            failure = _failure_told((yield))
         while len(self._chosen[claim]) > before:
             self._give_back(claim)
-        return outcome
+        return failure
 
     def _ways(self, claim: int, wanted: Wanted, count: int) -> _Attempts:
         """Choose so many of the devices, each time others."""
@@ -178,11 +178,11 @@ class Search:
         while True:
             missing = count - len(chosen)
             if not missing:
-                outcome = _told((yield))
-                if outcome is Outcome.TOO_MANY:
+                failure = _failure_told((yield))
+                if failure is Failure.TOO_MANY:
                     for _ in chosen:
                         self._give_back(claim)
-                    return outcome
+                    return failure
             else:
                 self._step()
                 last = len(devices) - missing
@@ -193,7 +193,7 @@ class Search:
                     index += 1
                     continue
                 if not chosen:
-                    return Outcome.NOTHING
+                    return Failure.NOTHING
             self._give_back(claim)
             index = chosen.pop() + 1
 
@@ -298,5 +298,5 @@ class Search:
             raise OutOfTime
 
 
-def _told(outcome: Outcome | None) -> Outcome:
-    return Outcome.NOTHING if outcome is None else outcome
+def _failure_told(failure: Failure | None) -> Failure:
+    return Failure.NOTHING if failure is None else failure

@@ -13,7 +13,7 @@ from hyperkube_lib.cel.devices import compile_selector, device_value
 from hyperkube_lib.cel.environment import Program
 from hyperkube_scheduler.dynamic_resources.constraints import KINDS
 from hyperkube_scheduler.dynamic_resources.pools import Device
-from hyperkube_scheduler.dynamic_resources.refusals import CannotAllocate
+from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate
 from hyperkube_scheduler.dynamic_resources.requests import Wanted
 
 from hyperkube.machinery.objects import Object, name_of

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hyperkube_scheduler.dynamic_resources.claims import MOST_USERS
-from hyperkube_scheduler.dynamic_resources.refusals import IN_USE
+from hyperkube_scheduler.dynamic_resources.reasons import IN_USE
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import PODS, RESOURCE_CLAIMS

@@ -86,8 +86,8 @@ class Planner:
                 plans[index].provisioned.append(claim)
                 plans[index].capacities.append(int(amounts[index]))
         names = self._nodes.names
-        kept = {names[index]: plans[index] for index in (found & room).nonzero()[0].tolist()}
-        return Planned(kept, found, room)
+        feasible = {names[index]: plans[index] for index in (found & room).nonzero()[0].tolist()}
+        return Planned(feasible, found, room)
 
     def _join(self, claim: Object, found: Mask, plans: Sequence[Plan], to_make: Sequence[list[Object]]) -> None:
         free = candidates(claim, filter(self._is_free, self._known.volumes()))

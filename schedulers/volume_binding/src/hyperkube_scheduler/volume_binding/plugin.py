@@ -119,14 +119,14 @@ class VolumeBinding(FilterPlugin, ScorePlugin, ReservePlugin, PreBindPlugin):
             planned = Planner(self._claims, nodes, lambda volume: self._is_free(volume, pod.key)).plan(late)
             pod.state["VolumeBinding"] = planned.by_node
             found, room = planned.found, planned.room
-        kept = there & reached & found & room
+        feasible = there & reached & found & room
         rows = (
             (CONFLICT_REASON, ~reached),
             (NO_VOLUME_REASON, ~found),
             (NO_SPACE_REASON, ~room),
             (NO_VOLUME_LEFT_REASON, ~there),
         )
-        return Filtered(kept, {text: mask for text, mask in rows if mask.any()}, ~kept)
+        return Filtered(feasible, {text: mask for text, mask in rows if mask.any()}, ~feasible)
 
     def score(self, pod: PodInfo, nodes: NodeTable) -> IntScores:
         """Score each node by how full the pod's claims would make its storage; a node without a plan gets 0."""

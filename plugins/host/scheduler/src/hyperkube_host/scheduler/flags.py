@@ -31,7 +31,7 @@ FLAGS = (
             "pod-max-in-unschedulable-pods-duration",
             DURATION,
             "5m0s",
-            "longest time a pod waits for a change that may help it; then it is tried again",
+            "longest time a pod waits for a change that may help it; then it is scheduled again",
         ),
         Flag("explanations-file", STRING, "", "keep the latest decisions here, for `hyperkube why` after a restart"),
         Flag("write-config-to", STRING, "", "write what the flags come down to to this file, and exit"),

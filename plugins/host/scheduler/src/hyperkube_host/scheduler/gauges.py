@@ -26,7 +26,7 @@ def offer_gauges(
         counts = queue.pending()
         return {(name,): counts[name] for name in QUEUES}
 
-    def refusals() -> dict[Labels, float]:
+    def unschedulable_pods() -> dict[Labels, float]:
         return {labels: count for labels, count in queue.unschedulable_by_plugin().items()}  # noqa: C416  the values' type is wider
 
     def sizes() -> dict[Labels, float]:
@@ -40,8 +40,11 @@ def offer_gauges(
 
     metrics.gauge("pending_pods", "Pods that are not placed yet, by queue.", ("queue",), pending)
     metrics.gauge(
-        "unschedulable_pods", "Unschedulable pods by each plugin that refused nodes.", ("plugin", "profile"), refusals
+        "unschedulable_pods",
+        "Unschedulable pods by each plugin that refused nodes.",
+        ("plugin", "profile"),
+        unschedulable_pods,
     )
     metrics.gauge("cache_size", "What the scheduler knows, by kind.", ("type",), sizes)
-    metrics.gauge("inflight_events", "Events remembered for the pods that are being tried.", ("event",), in_flight)
+    metrics.gauge("inflight_events", "Events remembered for the pods that are being scheduled.", ("event",), in_flight)
     metrics.gauge("goroutines", "Work that goes on beside the loop, by kind.", ("operation",), working)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from hyperkube_host.scheduler.api_dispatcher.api_dispatcher import ApiDispatcher
 from hyperkube_host.scheduler.binding.bind_rate import BindPodsRateLimiter
 from hyperkube_host.scheduler.binding.binder import Binder
+from hyperkube_host.scheduler.cache.assigned_pods import AssignedPodTransform
 from hyperkube_host.scheduler.cache.cache import EXPIRY_SECONDS, SchedulerCache
-from hyperkube_host.scheduler.cache.placed_pods import PlacedPods
 from hyperkube_host.scheduler.config.configuration import to_object
 from hyperkube_host.scheduler.config.sources import Source
 from hyperkube_host.scheduler.event_handlers import EventHandlers
@@ -87,7 +87,7 @@ class Scheduler:
         self._options = options
         self._on_lost = on_lost
         self._recorder = EventRecorder(client, self._clock, options.configuration.scheduler_name or DEFAULT_NAME)
-        self._informers = InformerFactory(client, self._clock, projections={PODS: PlacedPods()})
+        self._informers = InformerFactory(client, self._clock, projections={PODS: AssignedPodTransform()})
         self._source = Source(options.configuration, client)
         self.metrics = SchedulerMetrics(self._clock)
         self._profiles = Profiles(

@@ -65,7 +65,7 @@ def units_below(priority: int, nodes: NodeTable, lookup: Lookup) -> list[Unit]:
 
 
 def choose(units: Sequence[Unit], dry_run: PodGroupDryRun, violating: Violating) -> list[Unit] | str:
-    """Return the units to evict, the most important first, or why none are; the trial is left without them."""
+    """Return the units to evict, the most important first, or why none are; the dry run is left without them."""
     if not units:
         return NO_VICTIMS
     for unit in units:

@@ -32,7 +32,7 @@ def weights_of(
 ) -> Mapping[str, int]:
     """Return resource → weight of a ``resources`` list; cpu and memory alike if there is none.
 
-    A weight that is nought or left out is 1; a resource that is named twice has the sum.
+    A weight that is 0 or left out is 1; a resource that is named twice has the sum.
 
     Raises:
         UsageError: a weight below 1 or above `greatest`.

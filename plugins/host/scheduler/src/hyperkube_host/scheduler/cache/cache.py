@@ -186,14 +186,14 @@ class SchedulerCache:
     def with_nominated_pods(self, key: str, priority: int) -> Iterator[bool]:
         """Have the other nominated pods of at least that priority on their nodes; tell whether there are any."""
         table = self.table()
-        guests = [each for each in self.nominated_pods(key, priority) if table.index_of(each.node) is not None]
-        for guest in guests:
-            table.put_pod({**guest.pod, "spec": {**guest.pod["spec"], "nodeName": guest.node}}, guest.node)
+        nominated = [each for each in self.nominated_pods(key, priority) if table.index_of(each.node) is not None]
+        for each in nominated:
+            table.put_pod({**each.pod, "spec": {**each.pod["spec"], "nodeName": each.node}}, each.node)
         try:
-            yield bool(guests)
+            yield bool(nominated)
         finally:
-            for guest in guests:
-                table.remove_pod(key_of(guest.pod), guest.node)
+            for each in nominated:
+                table.remove_pod(key_of(each.pod), each.node)
 
     def nominated_pods(self, besides: str, priority: int) -> list[Nominated]:
         """Return the nominated pods of at least that priority, besides one; empty nearly always."""

@@ -30,7 +30,7 @@ class NodeResources:
     __slots__ = ("allocatable", "cells", "non_zero", "requested")
 
     def __init__(self, resources: int, nodes: int, cells: NDArray[np.int64] | None = None) -> None:
-        """Take the numbers, or start with noughts."""
+        """Take the numbers, or start with zeros."""
         self.cells = np.zeros((nodes, 2 * resources + NON_ZERO), dtype=np.int64) if cells is None else cells
         turned = self.cells.T
         self.allocatable: NDArray[np.int64] = turned[:resources]

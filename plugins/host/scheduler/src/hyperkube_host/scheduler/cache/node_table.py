@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from hyperkube_host.scheduler.cache.assigned_pods import same_for_scheduling
 from hyperkube_host.scheduler.cache.change_log import ChangeLog
 from hyperkube_host.scheduler.cache.node_labels import NodeLabels
 from hyperkube_host.scheduler.cache.node_resources import NodeResources
-from hyperkube_host.scheduler.cache.placed_pods import same_for_scheduling
 from hyperkube_host.scheduler.cache.pod_counts import PodCounts, PodCountsIndex
 from hyperkube_host.scheduler.cache.requests import BASE_RESOURCES, Requests, amount, requests_of
 from hyperkube_host.scheduler.cache.resizes import is_infeasible, resized_statuses

@@ -42,7 +42,7 @@ def requests_of(pod: Object) -> Requests:
 
 
 def _non_zero(pod: Object, amounts: Mapping[str, int]) -> tuple[int, int]:
-    """Count each container that says nothing of cpu or memory as if it asked for a little; nought is an answer.
+    """Count each container that says nothing of cpu or memory as if it asked for a little; 0 is an answer.
 
     Source: kubernetes ``pkg/scheduler/framework/types.go`` (getNonMissingContainerRequests).
     """

@@ -1,7 +1,7 @@
 """One pod's cycle: filter all nodes, score those that are left, choose the best. Pure: no clock, no API.
 
 What plugins of a narrow scope say is kept per template and refreshed where nodes or pods changed (`kept`), so that the
-usual decision asks about the few nodes that were bound to since this template's last turn.
+usual decision asks about the few nodes that were bound to since this template was scheduled last.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Algorithm:
         self._equivalence_cache: OrderedDict[str, EquivalenceClass] = OrderedDict()
 
     def run_filters(self, pod: PreparedPod, nodes: Nodes) -> FilterResult | None:
-        """Filter only, as the table is now: for a table with guests that may come or not."""
+        """Filter only, as the table is now: for a table with nominated pods that may come or not."""
         if not len(nodes):
             return None
         pre_filtered: dict[str, Filtered] = {}

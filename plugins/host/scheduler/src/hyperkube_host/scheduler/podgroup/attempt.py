@@ -17,7 +17,7 @@ from hyperkube_host.scheduler.profile.profiles import Profile
 from hyperkube_host.scheduler.queue.scheduling_queue import QueuedPodInfo
 from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
 
-from hyperkube.hookspecs.scheduling import Nomination
+from hyperkube.hookspecs.scheduling import PostFilterResult
 from hyperkube.machinery.objects import NodeName
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ Prepare = Callable[[QueuedPodInfo], "PreparedPod"]
 
 
 class PodGroupStatus(Enum):
-    """What came of trying a whole group."""
+    """What came of scheduling a whole group."""
 
     FITS = "fits"
     WAITS = "waits"
-    """It will fit once evicted pods are gone."""
+    """It will fit once the preempted pods are gone."""
     UNSCHEDULABLE = "unschedulable"
     FAILED = "failed"
     """For a reason that has nothing to do with the cluster's cache."""
@@ -45,14 +45,14 @@ class PodResult:
     """What came of one pod.
 
     Attributes:
-        node: where it would go, perhaps once there is room; None: nowhere.
-        message: why nowhere, or why not yet.
-        unschedulable_plugins: the plugins that said no.
+        node: the node that it would get, perhaps after preemption; None: there is none.
+        message: why there is no node, or none yet.
+        unschedulable_plugins: the plugins that rejected it.
         waits: what a permit plugin waits for; empty: the pod may be bound.
-        needs_room: it fits once evicted pods are gone.
-        keeps: an earlier nomination stays as it is.
+        requires_preemption: it fits once the preempted pods are gone.
+        noop: an earlier nomination stays as it is.
         failed: for a reason that has nothing to do with the cluster's cache.
-        before: where room was being made for it before.
+        nominated_before: the node it was nominated for before.
     """
 
     queued: QueuedPodInfo
@@ -62,10 +62,10 @@ class PodResult:
     message: str = ""
     unschedulable_plugins: tuple[str, ...] = ()
     waits: str = ""
-    needs_room: bool = False
-    keeps: bool = False
+    requires_preemption: bool = False
+    noop: bool = False
     failed: bool = False
-    before: NodeName | None = None
+    nominated_before: NodeName | None = None
 
 
 @dataclass(slots=True)
@@ -73,16 +73,16 @@ class PodGroupResult:
     """What came of a group, pod by pod; after a failure only of the first ones."""
 
     status: PodGroupStatus
-    tried: list[PodResult] = field(default_factory=list)
+    pod_results: list[PodResult] = field(default_factory=list)
     message: str = ""
 
     def assignments(self) -> dict[str, NodeName]:
-        """Return who would go where."""
-        return {each.info.key: each.node for each in self.tried if each.node is not None}
+        """Return the nodes of the pods that have one, by pod."""
+        return {each.info.key: each.node for each in self.pod_results if each.node is not None}
 
 
 class PodGroupAttempt:
-    """Tries one group with one profile; for the scheduler's own thread."""
+    """Schedules one group with one profile; for the scheduler's own thread."""
 
     def __init__(
         self, profile: Profile, queued_pods: Sequence[QueuedPodInfo], prepare: Prepare,
@@ -92,107 +92,107 @@ class PodGroupAttempt:
 
         Args:
             profile: the profile.
-            queued_pods: the pods, in the order in which they are tried.
+            queued_pods: the pods, in the order in which they are scheduled.
             prepare: makes a pod ready to be decided about; the table's lock is held.
             cache: what is known of the cluster.
             pod_scheduler: decides about one pod.
             binder: asks reserve plugins.
-            why_no_preemption: why no room is made for single pods; empty: it is made.
+            why_no_preemption: why there is no preemption for single pods; empty: there is.
         """
         self._profile = profile
-        self._tickets = queued_pods
+        self._queued_pods = queued_pods
         self._prepare = prepare
         self._cache = cache
         self._pod_scheduler = pod_scheduler
         self._binder = binder
-        self._why_no_room = why_no_preemption
+        self._why_no_preemption = why_no_preemption
 
     def run(self, among: Mask | None = None, *, evicts: bool = True) -> PodGroupResult:
-        """Try all pods, and take everything back.
+        """Schedule all pods, and take everything back.
 
         Args:
             among: the nodes to choose from; None means all.
-            evicts: whether to make room for single pods.
+            evicts: whether to preempt for single pods.
         """
-        tried: list[PodResult] = []
+        pod_results: list[PodResult] = []
         try:
-            for queued in self._tickets:
-                tried.append(self._place(queued, among, evicts=evicts))
-                if tried[-1].failed:
-                    text = f"failed to schedule other pod from a pod group: {tried[-1].message}"
-                    return PodGroupResult(PodGroupStatus.FAILED, tried, text)
+            for queued in self._queued_pods:
+                pod_results.append(self._place(queued, among, evicts=evicts))
+                if pod_results[-1].failed:
+                    text = f"failed to schedule other pod from a pod group: {pod_results[-1].message}"
+                    return PodGroupResult(PodGroupStatus.FAILED, pod_results, text)
         finally:
-            for each in reversed(tried):
+            for each in reversed(pod_results):
                 self._revert(each)
-        return PodGroupResult(status(tried), tried)
+        return PodGroupResult(status(pod_results), pod_results)
 
     def _place(self, queued: QueuedPodInfo, among: Mask | None, *, evicts: bool) -> PodResult:
         before = self._cache.nominated_node(queued.key)
         with self._cache.table().lock:
             info = self._prepare(queued)
             result = self._pod_scheduler.schedule_pod(self._profile, info, among)
-            tried = PodResult(queued, info, result, result.node, before=before)
+            pod_result = PodResult(queued, info, result, result.node, nominated_before=before)
             if result.node is not None:
                 self._cache.assume(info, result.node)
         if result.node is None:
-            self._run_post_filters(tried, evicts=evicts)
-        if tried.node is not None:
-            self._reserve(tried, tried.node)
-        return tried
+            self._run_post_filters(pod_result, evicts=evicts)
+        if pod_result.node is not None:
+            self._reserve(pod_result, pod_result.node)
+        return pod_result
 
-    def _run_post_filters(self, tried: PodResult, *, evicts: bool) -> None:
-        tried.unschedulable_plugins = tuple(tried.result.rejected)
-        if evicts and not self._why_no_room:
-            nomination = self._pod_scheduler.run_post_filters(self._profile, tried.info, tried.result)
+    def _run_post_filters(self, pod_result: PodResult, *, evicts: bool) -> None:
+        pod_result.unschedulable_plugins = tuple(pod_result.result.rejected)
+        if evicts and not self._why_no_preemption:
+            nomination = self._pod_scheduler.run_post_filters(self._profile, pod_result.info, pod_result.result)
         else:
-            nomination = Nomination(None, self._why_no_room)
-        tried.message, tried.keeps = tried.result.close(nomination.message), nomination.keeps
+            nomination = PostFilterResult(None, self._why_no_preemption)
+        pod_result.message, pod_result.noop = pod_result.result.close(nomination.message), nomination.noop
         if nomination.node is not None:
-            tried.node, tried.needs_room = nomination.node, True
-            self._cache.assume(tried.info, nomination.node)
+            pod_result.node, pod_result.requires_preemption = nomination.node, True
+            self._cache.assume(pod_result.info, nomination.node)
 
-    def _reserve(self, tried: PodResult, node: NodeName) -> None:
-        """Reserve, and ask for permission; what is refused is given back."""
+    def _reserve(self, pod_result: PodResult, node: NodeName) -> None:
+        """Run reserve and permit plugins; what is rejected is unreserved."""
         framework = self._profile.framework
         try:
-            self._binder.reserve(framework, tried.info, node)
+            self._binder.reserve(framework, pod_result.info, node)
         except NotBound as error:
-            self._reject(tried, error)
+            self._reject(pod_result, error)
             return
         for name, plugin in framework.permits:
-            permission = plugin.permit(tried.info, node)
+            permission = plugin.permit(pod_result.info, node)
             if permission.wait_seconds:
-                tried.waits = tried.waits or permission.reason or f"permit plugin {name!r} waits"
+                pod_result.waits = pod_result.waits or permission.reason or f"permit plugin {name!r} waits"
             elif not permission.allowed:
-                self._binder.unreserve(framework, tried.info, node)
+                self._binder.unreserve(framework, pod_result.info, node)
                 text = f"permit plugin {name!r}: {permission.reason}"
-                self._reject(tried, NotBound(text, rejected=True, plugin=name))
+                self._reject(pod_result, NotBound(text, rejected=True, plugin=name))
                 return
 
-    def _reject(self, tried: PodResult, error: NotBound) -> None:
-        self._cache.forget(tried.info.pod)
-        self._renominate(tried)
-        tried.node, tried.needs_room = None, False
-        tried.message, tried.failed = str(error), not error.rejected
-        tried.unschedulable_plugins = (error.plugin,) if error.plugin else ()
+    def _reject(self, pod_result: PodResult, error: NotBound) -> None:
+        self._cache.forget(pod_result.info.pod)
+        self._renominate(pod_result)
+        pod_result.node, pod_result.requires_preemption = None, False
+        pod_result.message, pod_result.failed = str(error), not error.rejected
+        pod_result.unschedulable_plugins = (error.plugin,) if error.plugin else ()
 
-    def _revert(self, tried: PodResult) -> None:
-        if tried.node is not None:
-            self._binder.unreserve(self._profile.framework, tried.info, tried.node)
-            self._cache.forget(tried.info.pod)
-            self._renominate(tried)
+    def _revert(self, pod_result: PodResult) -> None:
+        if pod_result.node is not None:
+            self._binder.unreserve(self._profile.framework, pod_result.info, pod_result.node)
+            self._cache.forget(pod_result.info.pod)
+            self._renominate(pod_result)
 
-    def _renominate(self, tried: PodResult) -> None:
-        if tried.before is not None:
-            self._cache.nominate(tried.info.pod, tried.before, tried.info.priority)
+    def _renominate(self, pod_result: PodResult) -> None:
+        if pod_result.nominated_before is not None:
+            self._cache.nominate(pod_result.info.pod, pod_result.nominated_before, pod_result.info.priority)
 
 
-def status(tried: Iterable[PodResult]) -> PodGroupStatus:
+def status(pod_results: Iterable[PodResult]) -> PodGroupStatus:
     """Tell what is to be done with the group: it fits as soon as permission is given to any of its pods."""
-    found, needs_room = PodGroupStatus.UNSCHEDULABLE, False
-    for each in tried:
+    found, requires_preemption = PodGroupStatus.UNSCHEDULABLE, False
+    for each in pod_results:
         if each.node is not None:
-            needs_room = needs_room or each.needs_room
+            requires_preemption = requires_preemption or each.requires_preemption
             if not each.waits:
-                found = PodGroupStatus.WAITS if needs_room else PodGroupStatus.FITS
+                found = PodGroupStatus.WAITS if requires_preemption else PodGroupStatus.FITS
     return found

@@ -90,14 +90,14 @@ class PodGroupCycle:
         other = next((name for name in names if name != names[0]), "")
         if other:
             text = "all pods in a single pod group should have the same .spec.schedulerName set"
-            outcome = PodGroupResult(PodGroupStatus.FAILED, message=f'{text}, got: "{names[0]}" and "{other}"')
+            group_result = PodGroupResult(PodGroupStatus.FAILED, message=f'{text}, got: "{names[0]}" and "{other}"')
         else:
-            outcome = self._schedule_group(profile, key, group, queued_pods)
+            group_result = self._schedule_group(profile, key, group, queued_pods)
             self._metrics.group_decided(self._clock.monotonic() - started)
-        self._submit(profile, outcome, queued_pods, started)
-        result, reason = _RESULTS[outcome.status]
+        self._submit(profile, group_result, queued_pods, started)
+        result, reason = _RESULTS[group_result.status]
         self._metrics.group(result, names[0], self._clock.monotonic() - started)
-        message = WAITING if outcome.status is PodGroupStatus.WAITS else outcome.message
+        message = WAITING if group_result.status is PodGroupStatus.WAITS else group_result.message
         if group:
             self._write_condition(key, reason, message)
 
@@ -118,74 +118,74 @@ class PodGroupCycle:
         info = PodGroupInfo(key, group, pods, self._cache.group_members(key))
         placement = PodGroupPlacement(profile.framework, attempt, info, table)
         try:
-            outcome = placement.find_best_placement() if self._gates.get(TOPOLOGY) else attempt.run()
-            if outcome.status is PodGroupStatus.UNSCHEDULABLE and self._gates.get(PREEMPTION):
-                outcome = placement.run_post_filter(outcome, self._pod_scheduler, constrained=constrained)
+            group_result = placement.find_best_placement() if self._gates.get(TOPOLOGY) else attempt.run()
+            if group_result.status is PodGroupStatus.UNSCHEDULABLE and self._gates.get(PREEMPTION):
+                group_result = placement.run_post_filter(group_result, self._pod_scheduler, constrained=constrained)
         except NoPlacement as error:
             return PodGroupResult(PodGroupStatus.FAILED, message=str(error))
-        return outcome
+        return group_result
 
     def _submit(
-        self, profile: Profile, outcome: PodGroupResult, queued_pods: Sequence[QueuedPodInfo], started: float
+        self, profile: Profile, group_result: PodGroupResult, queued_pods: Sequence[QueuedPodInfo], started: float
     ) -> None:
-        tried_pods = {each.queued.key: each for each in outcome.tried}
-        rejecters = {name for each in outcome.tried for name in each.unschedulable_plugins}
+        pod_results = {each.queued.key: each for each in group_result.pod_results}
+        rejecters = {name for each in group_result.pod_results for name in each.unschedulable_plugins}
         reserved: list[PodResult] = []
         for queued in queued_pods:
-            tried = tried_pods.get(queued.key)
-            if outcome.status is PodGroupStatus.FAILED:
-                text = tried.message if tried is not None and tried.failed else outcome.message
+            pod_result = pod_results.get(queued.key)
+            if group_result.status is PodGroupStatus.FAILED:
+                text = pod_result.message if pod_result is not None and pod_result.failed else group_result.message
                 self._add_unschedulable(queued, text, "SchedulerError", failed=True)
                 self._schedule_one.attempted(queued, ERROR, started)
-            elif tried is None:
-                self._add_unschedulable(queued, outcome.message, plugins=rejecters)
+            elif pod_result is None:
+                self._add_unschedulable(queued, group_result.message, plugins=rejecters)
                 self._schedule_one.attempted(queued, UNSCHEDULABLE, started)
-            elif outcome.status is PodGroupStatus.FITS and tried.node is not None:
-                if self._assume_and_reserve(profile, tried, tried.node, started):
-                    reserved.append(tried)
+            elif group_result.status is PodGroupStatus.FITS and pod_result.node is not None:
+                if self._assume_and_reserve(profile, pod_result, pod_result.node, started):
+                    reserved.append(pod_result)
             else:
-                self._reject(tried, outcome.status, rejecters)
+                self._reject(pod_result, group_result.status, rejecters)
                 self._schedule_one.attempted(queued, UNSCHEDULABLE, started)
-        for tried in reserved:
-            self._bind(profile, tried, started)
+        for pod_result in reserved:
+            self._bind(profile, pod_result, started)
 
-    def _assume_and_reserve(self, profile: Profile, tried: PodResult, node: NodeName, started: float) -> bool:
-        self._explain(tried)
-        self._cache.assume(tried.info, node)
+    def _assume_and_reserve(self, profile: Profile, pod_result: PodResult, node: NodeName, started: float) -> bool:
+        self._explain(pod_result)
+        self._cache.assume(pod_result.info, node)
         try:
-            self._binder.reserve(profile.framework, tried.info, node)
+            self._binder.reserve(profile.framework, pod_result.info, node)
         except NotBound as error:
-            self._schedule_one.binding_finished(tried.queued, node, error, started)
+            self._schedule_one.binding_finished(pod_result.queued, node, error, started)
             return False
         return True
 
-    def _bind(self, profile: Profile, tried: PodResult, started: float) -> None:
-        node, queued = tried.node or NodeName(""), tried.queued
+    def _bind(self, profile: Profile, pod_result: PodResult, started: float) -> None:
+        node, queued = pod_result.node or NodeName(""), pod_result.queued
 
         def finished(error: NotBound | None) -> None:
             self._schedule_one.binding_finished(queued, node, error, started)
 
         try:
-            self._binder.submit_reserved(profile.framework, tried.info, node, finished)
+            self._binder.submit_reserved(profile.framework, pod_result.info, node, finished)
         except NotBound as error:
             self._schedule_one.binding_finished(queued, node, error, started)
 
-    def _reject(self, tried: PodResult, status: PodGroupStatus, rejecters: set[str]) -> None:
+    def _reject(self, pod_result: PodResult, status: PodGroupStatus, rejecters: set[str]) -> None:
         """Put a pod back with why it was rejected itself, or with what became of the others."""
-        waits = status is PodGroupStatus.WAITS and tried.node is not None
-        nominated: NodeName | None = tried.node if waits else None if tried.keeps else NodeName("")
-        if tried.node is None or (waits and tried.needs_room):
-            message = tried.message
+        waits = status is PodGroupStatus.WAITS and pod_result.node is not None
+        nominated: NodeName | None = pod_result.node if waits else None if pod_result.noop else NodeName("")
+        if pod_result.node is None or (waits and pod_result.requires_preemption):
+            message = pod_result.message
         else:
-            message = WAITING if waits else tried.waits
-        if waits and tried.node is not None:
-            self._schedule_one.nominate(tried.info, tried.node)
-        elif not tried.keeps:
-            self._cache.unnominate(tried.info.key)
-        tried.result.text = message
-        self._explain(tried)
+            message = WAITING if waits else pod_result.waits
+        if waits and pod_result.node is not None:
+            self._schedule_one.nominate(pod_result.info, pod_result.node)
+        elif not pod_result.noop:
+            self._cache.unnominate(pod_result.info.key)
+        pod_result.result.text = message
+        self._explain(pod_result)
         self._add_unschedulable(
-            tried.queued, message, plugins=tried.unschedulable_plugins or rejecters, nominated=nominated
+            pod_result.queued, message, plugins=pod_result.unschedulable_plugins or rejecters, nominated=nominated
         )
 
     def _add_unschedulable(
@@ -201,9 +201,9 @@ class PodGroupCycle:
         self._queue.add_unschedulable(queued, unschedulable_plugins=tuple(sorted(plugins)), error=failed)
         self._api_dispatcher.record_failure(queued.pod, reason, message, nominated)
 
-    def _explain(self, tried: PodResult) -> None:
-        self._explanations.record(tried.info.key, tried.result)
-        self._explanations.persist(tried.info.key, tried.result)
+    def _explain(self, pod_result: PodResult) -> None:
+        self._explanations.record(pod_result.info.key, pod_result.result)
+        self._explanations.persist(pod_result.info.key, pod_result.result)
 
     def _write_condition(self, key: GroupKey, reason: str, message: str) -> None:
         """Write the group's condition, beside the loop, if it says something else."""

@@ -42,26 +42,26 @@ class PodGroupPlacement:
         first: PodGroupResult | None = None
         fitting: list[tuple[Placement, PodGroupResult]] = []
         for placement in placements:
-            outcome = self._attempt.run(placement.nodes)
-            if outcome.status is PodGroupStatus.FAILED:
-                return outcome
-            first = first or outcome
-            if outcome.status is not PodGroupStatus.UNSCHEDULABLE:
-                fitting.append((placement, outcome))
+            group_result = self._attempt.run(placement.nodes)
+            if group_result.status is PodGroupStatus.FAILED:
+                return group_result
+            first = first or group_result
+            if group_result.status is not PodGroupStatus.UNSCHEDULABLE:
+                fitting.append((placement, group_result))
         if fitting:
             return fitting[0][1] if len(fitting) == 1 else self._highest_scored(fitting)
-        outcome = first or PodGroupResult(PodGroupStatus.UNSCHEDULABLE)
+        group_result = first or PodGroupResult(PodGroupStatus.UNSCHEDULABLE)
         status = f", first placement status: {first.message or 'pod group is unschedulable'}" if first else ""
-        outcome.message = f"0/{len(placements)} placements are available{status}"
-        return outcome
+        group_result.message = f"0/{len(placements)} placements are available{status}"
+        return group_result
 
     def run_post_filter(
-        self, outcome: PodGroupResult, pod_scheduler: PodScheduler, *, constrained: bool
+        self, group_result: PodGroupResult, pod_scheduler: PodScheduler, *, constrained: bool
     ) -> PodGroupResult:
         """Let the first plugin that can make room for the whole group; return what came of that."""
         if constrained or not self._framework.group_post_filters:
-            outcome.message = f"{outcome.message} {NOT_CONSTRAINED if constrained else NO_PLUGIN}".strip()
-            return outcome
+            group_result.message = f"{group_result.message} {NOT_CONSTRAINED if constrained else NO_PLUGIN}".strip()
+            return group_result
         _, plugin = self._framework.group_post_filters[0]
         with self._nodes.lock:
             dry_run = _PodGroupDryRun(self._nodes, self._attempt)
@@ -71,11 +71,11 @@ class PodGroupPlacement:
                 dry_run.restore()
         nomination = pod_scheduler.execute(answer)
         if nomination.node is None or dry_run.placed is None:
-            outcome.message = f"{outcome.message} {nomination.message}".strip()
-            for each in outcome.tried:
-                each.keeps = each.keeps or nomination.keeps
-            return outcome
-        return PodGroupResult(PodGroupStatus.WAITS, dry_run.placed.tried, nomination.message)
+            group_result.message = f"{group_result.message} {nomination.message}".strip()
+            for each in group_result.pod_results:
+                each.noop = each.noop or nomination.noop
+            return group_result
+        return PodGroupResult(PodGroupStatus.WAITS, dry_run.placed.pod_results, nomination.message)
 
     def _placements(self) -> Sequence[Placement]:
         with self._nodes.lock:
@@ -87,7 +87,9 @@ class PodGroupPlacement:
     def _highest_scored(self, fitting: Sequence[tuple[Placement, PodGroupResult]]) -> PodGroupResult:
         totals = [0] * len(fitting)
         for name, plugin, weight in self._framework.placement_scores:
-            raw = [plugin.score_placement(self._group, each, outcome.assignments()) for each, outcome in fitting]
+            raw = [
+                plugin.score_placement(self._group, each, group_result.assignments()) for each, group_result in fitting
+            ]
             scores = plugin.normalize_placements(self._group, raw)
             if len(scores) != len(raw):
                 raise NoPlacement(f"placement score plugin {name!r} gave {len(scores)} scores for {len(raw)}")
@@ -107,7 +109,7 @@ class _PodGroupDryRun:
         """What the last try that placed the group came to."""
 
     def remove(self, index: int, pod: Object) -> None:
-        """Take a pod away from a node, until the trial ends."""
+        """Take a pod away from a node, until the dry run ends."""
         node = self._nodes.names[index]
         self._removed[key_of(pod)] = (node, pod)
         self._nodes.remove_pod(key_of(pod), node)
@@ -119,11 +121,11 @@ class _PodGroupDryRun:
 
     def place(self) -> Assignments | None:
         """Try the group as things stand."""
-        outcome = self._attempt.run(evicts=False)
-        if outcome.status is not PodGroupStatus.FITS:
+        group_result = self._attempt.run(evicts=False)
+        if group_result.status is not PodGroupStatus.FITS:
             return None
-        self.placed = outcome
-        return outcome.assignments()
+        self.placed = group_result
+        return group_result.assignments()
 
     def restore(self) -> None:
         """Put everything back."""

@@ -108,7 +108,7 @@ class Profiles:
         return next(iter(self.loaded().values())).framework.queue_sort.sort_key(pod, queued_at)
 
     def gate(self, pod: Object) -> str:
-        """Return the plugin because of which a pod must not be tried yet, or the empty string."""
+        """Return the plugin because of which a pod must not be scheduled yet, or the empty string."""
         profile = self.of(pod)
         if profile is None:
             return NO_PROFILE

@@ -1,4 +1,4 @@
-"""The scheduling queue: pods to try now, pods in back-off, unschedulable pods, and gated pods.
+"""The scheduling queue: active pods, pods in back-off, unschedulable pods, and gated pods.
 
 A pod is in one state at a time (`QueueState`)::
 
@@ -9,7 +9,7 @@ A pod is in one state at a time (`QueueState`)::
               event ── UNSCHEDULABLE ◄── rejected
 
 Source of the parts and numbers: kubernetes ``pkg/scheduler/backend/queue/scheduling_queue.go`` (1 s doubling to 10 s;
-an unschedulable pod is tried again after 5 minutes even if nothing happened).
+an unschedulable pod is scheduled again after 5 minutes even if nothing happened).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ class QueueState(StrEnum):
     """Where a pod of the queue is; the values name the parts in metrics."""
 
     ACTIVE = "active"
-    """To be tried now, in the order of the queue sort plugin."""
+    """To be scheduled now, in the order of the queue sort plugin."""
     BACKOFF = "backoff"
-    """To be tried once its back-off has ended."""
+    """To be scheduled once its back-off has ended."""
     UNSCHEDULABLE = "unschedulable"
-    """To be tried after an event that may help it."""
+    """To be scheduled after an event that may help it."""
     GATED = "gated"
-    """Not to be tried as long as a pre-enqueue plugin rejects it."""
+    """Not to be scheduled as long as a pre-enqueue plugin rejects it."""
     IN_FLIGHT = "in_flight"
-    """Being tried, or bound."""
+    """Being scheduled, or bound."""
 
 
 @dataclass(slots=True, eq=False)
@@ -63,7 +63,7 @@ class _Entry:
     attempts: int = 0
     state: QueueState = QueueState.ACTIVE
     updated: bool = False
-    """While in flight: the pod changed, so the attempt's outcome says nothing about the pod as it is now."""
+    """While in flight: the pod changed, so the attempt's result says nothing about the pod as it is now."""
     unschedulable_plugins: Collection[str] = ()
     timer: Timer | None = None
     flushed: bool = False
@@ -111,7 +111,7 @@ class SchedulingQueue:
         unschedulable_seconds: float = UNSCHEDULABLE_SECONDS,
         incoming: Callable[[str, str], None] = lambda _queue, _event: None,
     ) -> None:
-        """Take the order of pods, which plugin keeps one from being tried at all (or ""), and which events help.
+        """Take the order of pods, which plugin keeps one from being scheduled at all (or ""), and which events help.
 
         `incoming` is told which part a pod enters (as in `pending`), and the event that brought it there.
         """
@@ -136,7 +136,7 @@ class SchedulingQueue:
         self._closed = False
 
     def add(self, pod: Object) -> None:
-        """Add a pod, or take over its new state; a pod that was updated is tried again at once."""
+        """Add a pod, or take over its new state; a pod that was updated is scheduled again at once."""
         with self._condition:
             key = key_of(pod)
             entry = self._entries.get(key)
@@ -156,7 +156,7 @@ class SchedulingQueue:
             if not _is_pod_updated(before, pod):
                 return
             if entry.state is QueueState.IN_FLIGHT:
-                entry.updated = True  # it must not be in the heap while it is tried; `add_unschedulable` looks at this
+                entry.updated = True  # it must not be in the heap now; `add_unschedulable` looks at this
             else:
                 self._activate(key, entry, cluster_events.UNSCHEDULED_POD_UPDATE)
 

@@ -100,7 +100,7 @@ class ScheduleOne:
     def nominate(self, info: PodInfo, node: NodeName) -> None:
         """Take note that a node is being cleared for a pod, and clear the nominations of less important ones there.
 
-        Those are tried at once, because what was evicted for them is not theirs any more.
+        Those are scheduled again at once, because what was preempted for them is not theirs any more.
         """
         self._cache.nominate(info.pod, node, info.priority)
         for other in self._cache.remove_lower_nominations(info.key, node, info.priority):
@@ -126,9 +126,9 @@ class ScheduleOne:
         message = result.close(nomination.message)
         if nomination.node is not None:
             self.nominate(info, nomination.node)
-        elif not nomination.keeps:
+        elif not nomination.noop:
             self._cache.unnominate(info.key)
         # Nominated before it is in the queue: an event may have it tried at once, on the node that is its own now.
         self._queue.add_unschedulable(queued, unschedulable_plugins=unschedulable_plugins)
-        nominated = nomination.node if nomination.node or nomination.keeps else NodeName("")
+        nominated = nomination.node if nomination.node or nomination.noop else NodeName("")
         self._api_dispatcher.record_failure(info.pod, "Unschedulable", message, nominated)

@@ -10,7 +10,7 @@ from hyperkube_host.scheduler.metrics.metrics import SchedulerMetrics
 from hyperkube_host.scheduler.metrics.point_times import PointTimes
 from hyperkube_host.scheduler.profile.profiles import DEFAULT_NAME, Profile
 
-from hyperkube.hookspecs.scheduling import Nomination
+from hyperkube.hookspecs.scheduling import PostFilterResult
 
 if TYPE_CHECKING:
     from hyperkube_host.scheduler.cache.pod_info import PreparedPod
@@ -41,12 +41,12 @@ class PodScheduler:
             filtered = _limited(filtered, among)
         return profile.algorithm.schedule(info, table, filtered, self._cache.nominated_node(info.key))
 
-    def run_post_filters(self, profile: Profile, info: PreparedPod, result: ScheduleResult) -> Nomination:
+    def run_post_filters(self, profile: Profile, info: PreparedPod, result: ScheduleResult) -> PostFilterResult:
         """Let the post-filter plugins decide with the table locked, and act without."""
         from hyperkube_host.scheduler.schedule_one.dry_run import NodeTableDryRun
 
         table = self._cache.table()
-        outcome = Nomination(None)
+        nomination = PostFilterResult(None)
         timer = PointTimes(self._metrics, str(info.pod["spec"].get("schedulerName") or DEFAULT_NAME))
         timer.begin()
         for name, plugin in profile.framework.post_filters:
@@ -57,28 +57,28 @@ class PodScheduler:
                     answer = plugin.post_filter(info, table, result.rejected, dry_run)
                 finally:
                     dry_run.restore()
-            outcome = self.execute(answer)
+            nomination = self.execute(answer)
             if timer.samples_plugins:
-                timer.observe_plugin(name, "PostFilter", outcome)
-            if outcome.node is not None:
+                timer.observe_plugin(name, "PostFilter", nomination)
+            if nomination.node is not None:
                 break
-        timer.observe_point("PostFilter", "Success" if outcome.node is not None else "Unschedulable")
-        return outcome
+        timer.observe_point("PostFilter", "Success" if nomination.node is not None else "Unschedulable")
+        return nomination
 
-    def execute(self, answer: Callable[[], Nomination] | Nomination) -> Nomination:
+    def execute(self, answer: Callable[[], PostFilterResult] | PostFilterResult) -> PostFilterResult:
         """Do what a post-filter plugin decided, and count it."""
-        outcome = self._evict(answer) if callable(answer) else answer
-        self._metrics.preempted(outcome.victims)
-        return outcome
+        nomination = self._evict(answer) if callable(answer) else answer
+        self._metrics.preempted(nomination.victims)
+        return nomination
 
-    def _evict(self, act: Callable[[], Nomination]) -> Nomination:
+    def _evict(self, act: Callable[[], PostFilterResult]) -> PostFilterResult:
         since, result = self._metrics.clock.monotonic(), "error"
         try:
-            outcome = act()
+            nomination = act()
             result = "success"
         finally:
             self._metrics.evicted(result, self._metrics.clock.monotonic() - since)
-        return outcome
+        return nomination
 
 
 def _limited(filtered: FilterResult | None, among: Mask) -> FilterResult:

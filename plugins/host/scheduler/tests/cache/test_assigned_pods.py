@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from hyperkube_host.scheduler.cache.placed_pods import SHARED_PARTS, PlacedPods, same_for_scheduling
+from hyperkube_host.scheduler.cache.assigned_pods import SHARED_PARTS, AssignedPodTransform, same_for_scheduling
 
 TEMPLATE = {
     "containers": [
@@ -31,7 +31,7 @@ def pod(name, node="n1", **status):
 
 
 def test_a_pending_pod_is_kept_whole_but_for_managed_fields():
-    kept = PlacedPods()(pod("a", node=""))
+    kept = AssignedPodTransform()(pod("a", node=""))
 
     assert kept["spec"] == TEMPLATE
     assert "managedFields" not in kept["metadata"]
@@ -40,7 +40,9 @@ def test_a_pending_pod_is_kept_whole_but_for_managed_fields():
 def test_of_a_placed_pod_that_is_kept_which_scheduling_looks_at():
     conditions = [{"type": "DisruptionTarget", "status": "True"}]
 
-    kept = PlacedPods()(pod("a", phase="Running", podIP="10.0.0.1", conditions=conditions, containerStatuses=[{}]))
+    kept = AssignedPodTransform()(
+        pod("a", phase="Running", podIP="10.0.0.1", conditions=conditions, containerStatuses=[{}])
+    )
 
     assert kept == {
         "kind": "Pod",
@@ -60,14 +62,14 @@ def test_of_a_placed_pod_that_is_kept_which_scheduling_looks_at():
 
 
 def test_making_it_small_again_changes_nothing():
-    small = PlacedPods()
+    small = AssignedPodTransform()
     once = small(pod("a", phase="Running"))
 
     assert small(copy.deepcopy(once)) == once
 
 
 def test_pods_of_one_template_share_its_parts():
-    small = PlacedPods()
+    small = AssignedPodTransform()
 
     one, two = small(pod("a", phase="Running")), small(pod("b", node="n2", phase="Running"))
 
@@ -78,7 +80,7 @@ def test_pods_of_one_template_share_its_parts():
 
 
 def test_what_is_remembered_for_sharing_is_bounded():
-    small = PlacedPods()
+    small = AssignedPodTransform()
     for number in range(SHARED_PARTS + 50):
         small({"metadata": {"labels": {"app": str(number)}}, "spec": {"nodeName": "n1"}})
 
@@ -92,7 +94,7 @@ def test_what_is_remembered_for_sharing_is_bounded():
 ])  # fmt: skip
 def test_specs_are_compared_by_what_scheduling_looks_at(change, same):
     whole = {**TEMPLATE, "nodeName": "n1"}
-    small = PlacedPods()(pod("a"))["spec"]
+    small = AssignedPodTransform()(pod("a"))["spec"]
 
     assert same_for_scheduling(whole, small)
     assert same_for_scheduling({**whole, **change}, small) is same

@@ -1,6 +1,6 @@
 """What is remembered of a pod that has a node: what scheduling may look at, with equal parts shared among pods.
 
-A cluster has many more placed pods than pending ones, and most are made of a few templates. Stored whole, fifty
+A cluster has many more assigned pods than pending ones, and most are made of a few templates. Stored whole, fifty
 thousand of them fill most of a gigabyte; like this, a tenth.
 """
 
@@ -28,14 +28,14 @@ _STATUS_FIELDS = ("phase", "reason", "startTime", "nominatedNodeName", "qosClass
 _SHARED_METADATA = ("labels", "annotations", "ownerReferences")
 
 
-class PlacedPods:
-    """Makes pods small; a projection for informers. One thread at a time."""
+class AssignedPodTransform:
+    """Makes assigned pods small; a transform of informers. One thread at a time."""
 
     def __init__(self) -> None:
         self._parts: dict[bytes, Any] = {}
 
     def __call__(self, pod: Object) -> Object:
-        """Return a pending pod without its managed fields, and of a placed one what scheduling may look at."""
+        """Return a pending pod without its managed fields, and of an assigned one what scheduling may look at."""
         pod = without_managed_fields(pod)
         if not (pod.get("spec") or {}).get("nodeName"):
             return pod
@@ -54,9 +54,9 @@ class PlacedPods:
 
     def _status(self, pod: Object) -> Object:
         status: Mapping[str, Any] = pod.get("status") or {}
-        kept: Object = {**{name: status[name] for name in _STATUS_FIELDS if name in status}, **resized_statuses(pod)}
+        fields: Object = {**{name: status[name] for name in _STATUS_FIELDS if name in status}, **resized_statuses(pod)}
         conditions = [self._shared(row) for row in status.get("conditions") or ()]
-        shared: Object = self._shared({**kept, "conditions": conditions} if conditions else kept)
+        shared: Object = self._shared({**fields, "conditions": conditions} if conditions else fields)
         return shared
 
     def _shared(self, part: Any) -> Any:
@@ -72,17 +72,17 @@ class PlacedPods:
 
 def spec_for_scheduling(spec: Mapping[str, Any]) -> Object:
     """Return the fields of a spec that scheduling may look at, without the node's name."""
-    kept: Object = {name: value for name, value in spec.items() if name not in _NOT_IN_SPEC}
+    fields: Object = {name: value for name, value in spec.items() if name not in _NOT_IN_SPEC}
     for group in _CONTAINERS:
-        if group in kept:
-            kept[group] = [{name: row[name] for name in _CONTAINER_FIELDS if name in row} for row in kept[group]]
-    if "volumes" in kept:
-        kept["volumes"] = [volume for volume in kept["volumes"] if "projected" not in volume]
-    return kept
+        if group in fields:
+            fields[group] = [{name: row[name] for name in _CONTAINER_FIELDS if name in row} for row in fields[group]]
+    if "volumes" in fields:
+        fields["volumes"] = [volume for volume in fields["volumes"] if "projected" not in volume]
+    return fields
 
 
 def same_for_scheduling(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two specs, each whole or as `PlacedPods` keeps it, say the same of what scheduling looks at."""
+    """Tell whether two specs, whole or as `AssignedPodTransform` leaves them, are the same for scheduling."""
     if one.get("nodeName") != other.get("nodeName"):
         return False
     return one == other or spec_for_scheduling(one) == spec_for_scheduling(other)
