@@ -22,9 +22,11 @@ VOCABULARY = {
     "NodeAffinity": ("the reason in the status of a pod that a kubelet refuses", {"predicate"}),
     "NodeName": ("the same", {"predicate"}),
     "NodePorts": ("the same", {"predicate"}),
+    "NodeRestriction": ("what `up` gives its API server as a flag", {"arguments"}),
     "PodNodeSelector": ("a file that is AdmissionConfiguration's older form", {"configuration"}),
     "ResourceQuota": ("the kind", {"operations"}),
     "ServiceAccount": ("the kind", {"operations"}),
+    "SimulatedNodes": ("what `up` gives its API server as a flag", {"arguments"}),
     "TaintToleration": ("the reason in the status of a pod that a kubelet refuses", {"predicate"}),
 }
 """Names that Kubernetes' API or files have too: what they are there, and in which modules they are literals."""
