@@ -69,7 +69,7 @@ class RequestReader(asyncio.Protocol):
         self._repeated: dict[str, list[str]] | None = None
         self._unusual = 0
         self._head_bytes = 0
-        self._framing = 0
+        self._framing_left = 0
         self._begun = 0
         self._incoming: Incoming | None = None
         self._body: list[bytes] = []
@@ -106,7 +106,7 @@ class RequestReader(asyncio.Protocol):
         if in_head:
             self._head_bytes += len(data) + _PIECE
         else:
-            self._framing -= len(data)
+            self._framing_left -= len(data)
         self._begun = 0
         try:
             self._feed(data, in_head=in_head)
@@ -115,7 +115,7 @@ class RequestReader(asyncio.Protocol):
         if self._incoming is None:
             if self._head_bytes > self.service.limits.max_head:
                 self._refuse(plain(431, "431 Request Header Fields Too Large"))
-        elif self._framing < 0:
+        elif self._framing_left < 0:
             self._misread()
 
     def _feed(self, data: bytes, *, in_head: bool) -> None:
@@ -239,7 +239,7 @@ class RequestReader(asyncio.Protocol):
             incoming.upgrade = token if token in UPGRADES else ""
         self._incoming = incoming
         self._head_bytes = 0
-        self._framing = _FRAMING
+        self._framing_left = _FRAMING
         if method not in BODYLESS or "content-length" in headers or "transfer-encoding" in headers:
             self._expect_body(incoming)
 
@@ -248,7 +248,7 @@ class RequestReader(asyncio.Protocol):
         incoming = self._incoming
         if incoming is None or self._deaf:
             return
-        self._framing = min(_FRAMING, self._framing + (1 + _FRAMING_PER_BYTE) * len(body))
+        self._framing_left = min(_FRAMING, self._framing + (1 + _FRAMING_PER_BYTE) * len(body))
         if incoming.body_stream is not None:
             incoming.body_stream.put(body)
             return
