@@ -248,7 +248,7 @@ class RequestReader(asyncio.Protocol):
         incoming = self._incoming
         if incoming is None or self._deaf:
             return
-        self._framing_left = min(_FRAMING, self._framing + (1 + _FRAMING_PER_BYTE) * len(body))
+        self._framing_left = min(_FRAMING, self._framing_left + (1 + _FRAMING_PER_BYTE) * len(body))
         if incoming.body_stream is not None:
             incoming.body_stream.put(body)
             return
