@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 from hyperkube_lib.component_base.feature_gates import known_gates
@@ -26,6 +27,9 @@ def read_gates():
             elif name in constants:
                 found |= set(NAME.findall(constants[name]))
         found |= {gate for name, value in constants.items() if GATES.match(name) for gate in NAME.findall(value)}
+    for file in (ROOT / "plugins" / "controller").glob("*/src/**/*controller.toml"):
+        for row in tomllib.loads(file.read_text()).values():
+            found |= set(row.get("feature_gates", {}))
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import MISSING, fields
 from functools import cache
 from importlib import import_module
@@ -101,3 +102,39 @@ def settings_read(module: str) -> set[str]:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "table.pop"
     }
     return taken | {field.name for shape in shapes(module) for field in fields(shape)}
+
+
+@pytest.mark.parametrize("word", SERVERS)
+def test_each_flag_of_a_server_is_read_or_says_that_it_does_nothing(word):
+    command = COMMANDS[word]
+    sources = host_sources(Path(import_module(f"hyperkube_host.{word.replace('-', '_')}").__file__).parent)
+    plugins = plugin_flags(command.name, command.families)
+    given_on = {name for plugin in plugins for name in (*plugin.uses, *plugin.enabled_by)} | FOR_PLUGINS_OF_OTHERS
+
+    unread = [
+        flag.name
+        for flag in command.flags
+        if not flag.idle and flag.name not in given_on and not is_read(flag.name, sources)
+    ]
+
+    assert unread == []
+
+
+FOR_PLUGINS_OF_OTHERS = {"cloud-config"}
+"""Flags for plugins that are not in this repository: a cloud provider reads its own configuration."""
+SHARED = ("core/src", "plugins/lib")
+
+
+def host_sources(host):
+    """Return the text of what may read a server's flags: its own modules, the libraries, the core."""
+    root = Path(__file__).resolve().parents[2]
+    files = [*host.rglob("*.py"), *(file for folder in SHARED for file in (root / folder).rglob("src/**/*.py"))]
+    files += (root / "core" / "src").rglob("*.py")
+    return "\n".join(file.read_text() for file in files if "flags" not in file.name)
+
+
+def is_read(name, sources):
+    """Tell whether a flag is looked up by its name, is a field of a record of options, or one of a pair of flags."""
+    _what, _, part = name.partition("-")
+    field = rf"^\s+{setting_of(name)}: "
+    return f'"{name}"' in sources or f'f"{{what}}-{part}"' in sources or bool(re.search(field, sources, re.MULTILINE))

@@ -1,6 +1,6 @@
 """Options that every server has."""
 
-from hyperkube.plugin.flags import BOOL, DURATION, GATES, INT, LIST, STRING, Flag, section, unbuilt
+from hyperkube.plugin.flags import BOOL, DURATION, FLOAT, GATES, INT, LIST, STRING, Flag, section, unbuilt
 
 GLOBAL = section(
     "Global",
@@ -14,24 +14,22 @@ GLOBAL = section(
 DEBUGGING = section(
     "Debugging",
     Flag("profiling", BOOL, True, "serve profiles under /debug/pprof/", accepted=True),
-    Flag("contention-profiling", BOOL, False, "profile lock contention too", accepted=True),
+    Flag("contention-profiling", BOOL, False, "no effect: Python has no profile of locks", accepted=True),
 )
 
 PROFILING = section(
     "Debugging",
     Flag("profiling", BOOL, True, "serve profiles under /debug/pprof/"),
-    *unbuilt(Flag("contention-profiling", BOOL, False, "profile lock contention too")),
+    Flag("contention-profiling", BOOL, False, "no effect: Python has no profile of locks", accepted=True),
 )
 
 API_CLIENT = section(
     "API client",
     Flag("kubeconfig", STRING, "", "file with the API server's address and this process's credentials"),
     Flag("master", STRING, "", "the API server's address; overrides the kubeconfig's"),
-    *unbuilt(
-        Flag("kube-api-content-type", STRING, "application/vnd.kubernetes.protobuf", "content type of requests"),
-        Flag("kube-api-qps", STRING, "50", "requests per second to the API server"),
-        Flag("kube-api-burst", INT, 100, "burst of requests to the API server"),
-    ),
+    Flag("kube-api-content-type", STRING, "application/json", "no effect: the client speaks JSON", accepted=True),
+    Flag("kube-api-qps", FLOAT, 0.0, "requests per second to the API server; 0 no limit"),
+    Flag("kube-api-burst", INT, 30, "requests that --kube-api-qps lets through at once"),
 )
 
 LEADER_ELECTION = section(
@@ -50,19 +48,19 @@ TLS_FILES = (
     Flag("tls-private-key-file", STRING, "", "its private key"),
 )
 
-UNBUILT_SERVING = unbuilt(
-    Flag("tls-cipher-suites", LIST, "", "cipher suites, comma-separated"),
-    Flag("tls-min-version", STRING, "", "VersionTLS12 or VersionTLS13"),
-    Flag("http2-max-streams-per-connection", INT, 0, "limit of HTTP/2 streams (HTTP/1.1 is spoken)"),
+TLS_SERVING = (
+    Flag("tls-cipher-suites", LIST, "", "cipher suites of TLS 1.2, by their IANA names; OpenSSL's choice if empty"),
+    Flag("tls-min-version", STRING, "", "VersionTLS12 (the default) or VersionTLS13; 10 and 11 as OpenSSL allows"),
     Flag("permit-port-sharing", BOOL, False, "listen with SO_REUSEPORT"),
-    Flag("permit-address-sharing", BOOL, False, "listen with SO_REUSEADDR"),
+    Flag("permit-address-sharing", BOOL, False, "no effect: SO_REUSEADDR is always set", accepted=True),
+    Flag("http2-max-streams-per-connection", INT, 0, "no effect: HTTP/1.1 is spoken", accepted=True),
 )
 
 SECURE_SERVING = section(
     "Secure serving",
     *TLS_FILES,
     Flag("cert-dir", STRING, "", "folder for generated certificates"),
-    *UNBUILT_SERVING,
+    *TLS_SERVING,
 )
 
 

@@ -69,6 +69,9 @@ def decide(node: Object, nodes: Iterable[Object], clusters: Sequence[tuple[Netwo
     return [Patch(NODES, name_of(node), {"metadata": meta, "spec": {"podCIDR": ranges[0], "podCIDRs": ranges}})]
 
 
+RANGE_ALLOCATOR = "RangeAllocator"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Whether nodes get ranges, of which addresses, and how long their masks are; 0 for the usual length."""
@@ -78,6 +81,7 @@ class Settings:
     node_cidr_mask_size: int = 0
     node_cidr_mask_size_ipv4: int = 0
     node_cidr_mask_size_ipv6: int = 0
+    cidr_allocator_type: str = RANGE_ALLOCATOR
 
 
 class Nodeipam(Plugin):
@@ -91,6 +95,8 @@ class Nodeipam(Plugin):
             UsageError: ranges are to be given and there are none, or masks that do not fit.
         """
         settings = self.settings(Settings)
+        if settings.cidr_allocator_type != RANGE_ALLOCATOR:
+            raise UsageError(f"--cidr-allocator-type={settings.cidr_allocator_type!r} is not {RANGE_ALLOCATOR!r}")
         self._recorder = EventRecorder(self.client, self.context.clock, "cidrAllocator")
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         if not settings.allocate_node_cidrs:

@@ -67,10 +67,11 @@ def _by_account(secret: Object) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The key that signs tokens, and the CA that is put beside them."""
+    """The key that signs tokens, the CA that is put beside them, and how many are made at once."""
 
     service_account_private_key_file: str = ""
     root_ca_file: str = ""
+    concurrent_serviceaccount_token_syncs: int = 5
 
 
 class ServiceaccountToken(Plugin):
@@ -84,7 +85,13 @@ class ServiceaccountToken(Plugin):
             UsageError: the key or the CA cannot be read.
         """
         settings = self.settings(Settings)
-        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._loop = ReconcileLoop(
+            self.context.name,
+            self._sync,
+            clock=self.context.clock,
+            logger=self.context.logger,
+            workers=settings.concurrent_serviceaccount_token_syncs,
+        )
         self._key_file = settings.service_account_private_key_file
         self._issuer: TokenIssuer | None = None
         if not self._key_file:

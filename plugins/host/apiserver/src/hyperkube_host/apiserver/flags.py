@@ -2,7 +2,7 @@
 
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 
-from hyperkube.command.common_flags import GLOBAL, TLS_FILES
+from hyperkube.command.common_flags import GLOBAL, TLS_FILES, TLS_SERVING
 from hyperkube.plugin.flags import (
     ADDRESS,
     BOOL,
@@ -106,11 +106,7 @@ FLAGS = (
         *TLS_FILES,
         Flag("cert-dir", STRING, "/var/run/kubernetes", "folder for generated certificates"),
         Flag("tls-sni-cert-key", REPEATED, "", "cert,key[:name,*.name] for these server names; may be repeated"),
-        Flag("tls-cipher-suites", LIST, "", "cipher suites of TLS 1.2, by their IANA names; OpenSSL's choice if empty"),
-        Flag("tls-min-version", STRING, "", "VersionTLS12 (the default) or VersionTLS13; 10 and 11 as OpenSSL allows"),
-        Flag("permit-port-sharing", BOOL, False, "listen with SO_REUSEPORT"),
-        Flag("permit-address-sharing", BOOL, False, "no effect: SO_REUSEADDR is always set", accepted=True),
-        Flag("http2-max-streams-per-connection", INT, 0, "no effect: HTTP/1.1 is spoken", accepted=True),
+        *TLS_SERVING,
         Flag("tls-ca-file", STRING, "", "no effect: the server reaches itself without a socket", accepted=True),
     ),
     *section(
@@ -238,7 +234,13 @@ FLAGS = (
         "Aggregation",
         Flag("proxy-client-cert-file", STRING, "", "certificate to show extension API servers"),
         Flag("proxy-client-key-file", STRING, "", "its private key"),
-        Flag("enable-aggregator-routing", BOOL, False, "route to endpoint addresses, as is done in any case"),
+        Flag(
+            "enable-aggregator-routing",
+            BOOL,
+            False,
+            "no effect: requests go to endpoint addresses in any case",
+            accepted=True,
+        ),
     ),
     *section(
         "Features",

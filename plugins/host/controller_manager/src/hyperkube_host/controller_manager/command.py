@@ -53,16 +53,16 @@ def handler(manager: ControllerManager, options: ControllerManagerOptions, count
 
 def run(values: FlagValues) -> None:
     """Run the controllers until a signal, or until the leader's lease is lost."""
+    from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.secure_port import serve_secure
 
-    from hyperkube.client.request_counts import RequestCounts
     from hyperkube.command.remote import remote_clients
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
     options = ControllerManagerOptions.of(values)
-    counts = RequestCounts()
+    counts = request_counts(values)
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()
         with start_up():

@@ -98,6 +98,7 @@ class ControllerManager:
         self._client = client_for(USER)
         self._lock = threading.Lock()
         self._closed = False
+        self._ending = threading.Event()
         self._informers: InformerFactory | None = None
         self._host: PluginHost[ControllerHooks] | None = None
         self._running: list[_Running] = []
@@ -106,7 +107,8 @@ class ControllerManager:
         """What is known of the installed controllers."""
         self.queues = QueueMeters({alias: each.queue for alias, each in self.descriptors.items()})
         """What the controllers' queues count."""
-        self.names = gated(self.descriptors, chosen(self.descriptors, options.controllers), options.gates)
+        wanted = [name for name in chosen(self.descriptors, options.controllers) if name not in options.switched_off]
+        self.names = gated(self.descriptors, wanted, options.gates)
 
     def start(self) -> None:
         """Run the controllers now or, with ``leader-elect``, once the lock is held; returns at once.
@@ -151,6 +153,7 @@ class ControllerManager:
             if self._closed:
                 return
             self._closed = True
+            self._ending.set()
         self._stop_controllers()
         if self._elector is not None:
             self._elector.stop()
@@ -210,13 +213,16 @@ class ControllerManager:
                 self._logger.warning("%s", line)
             self._host = host
             self._informers.start()
-            for entry in self._running:
+            for index, entry in enumerate(self._running):
+                delay = index * self._options.start_interval
                 entry.thread = threading.Thread(
-                    target=self._work, args=(entry,), name=f"controller-{entry.name}", daemon=True
+                    target=self._work, args=(entry, delay), name=f"controller-{entry.name}", daemon=True
                 )
                 entry.thread.start()
 
-    def _work(self, entry: _Running) -> None:
+    def _work(self, entry: _Running, delay: float) -> None:
+        if delay and self._clock.wait(self._ending, delay):
+            return
         while not entry.informers.wait_synced(1.0):
             if self._closed:
                 return

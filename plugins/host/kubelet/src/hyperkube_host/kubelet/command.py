@@ -65,18 +65,26 @@ def edge_of(kubelet: Kubelet, loop: EdgeLoop | None = None) -> Edge:
     from hyperkube_lib.serving.edge import Edge
 
     server, tls = kubelet.options.server, _tls_files(kubelet.options)
-    return Edge(kubelet.handler, host=server.address, port=server.port, tls=tls, loop=loop)
+    return Edge(
+        kubelet.handler, host=server.address, port=server.port, tls=tls, loop=loop, shared=server.permit_port_sharing
+    )
 
 
 def _tls_files(options: KubeletOptions) -> TlsFiles:
     from hyperkube_lib.serving.serving_certificates import serving_pair
-    from hyperkube_lib.serving.tls import TlsFiles
+    from hyperkube_lib.serving.tls import TlsFiles, openssl_ciphers
 
     server, node = options.server, options.node
     addresses = ["127.0.0.1", *([server.address] if server.address else []), *node.ips]
     given = (server.tls_cert_file, server.tls_private_key_file)
     cert, key = serving_pair(given, server.cert_dir, "kubelet", dns=[node.name, "localhost"], ips=addresses)
-    return TlsFiles(cert_file=cert, key_file=key, client_ca_file=server.client_ca_file)
+    return TlsFiles(
+        cert_file=cert,
+        key_file=key,
+        client_ca_file=server.client_ca_file,
+        min_version=server.tls_min_version,
+        ciphers=openssl_ciphers(server.tls_cipher_suites),
+    )
 
 
 def serve(life: Lifecycle, server: ServerOptions, kubelet: Kubelet) -> None:
@@ -122,6 +130,8 @@ def _client(values: FlagValues, user_agent: str) -> Client | None:
     Raises:
         UsageError: the credentials cannot be used.
     """
+    from hyperkube_lib.component_base.request_rate import request_counts
+
     from hyperkube.command.remote import remote_client
 
     if values["auth-path"]:
@@ -129,7 +139,7 @@ def _client(values: FlagValues, user_agent: str) -> Client | None:
 
         return client_by_auth_file(values, user_agent)
     connected = values["kubeconfig"] or values["master"] or values["api-servers"]
-    return remote_client(values, user_agent) if connected else None
+    return remote_client(values, user_agent, request_counts(values)) if connected else None
 
 
 def run(values: FlagValues) -> None:

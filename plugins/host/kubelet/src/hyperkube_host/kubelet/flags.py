@@ -76,7 +76,7 @@ FLAGS = (
         Flag("runonce", BOOL, False, "start local pods and exit", accepted=True),
         Flag("allow-privileged", BOOL, True, "allow privileged containers", deprecated="use admission"),
         Flag(
-            "host-network-sources", LIST, "*", "pod sources that may use the host network", deprecated="use admission"
+            "host-network-sources", LIST, "*", "no effect: admission decides who uses the host network", accepted=True
         ),
         Flag("cluster-dns", LIST, "", "DNS servers of pods"),
         Flag("cluster-domain", STRING, "", "DNS domain of the cluster"),

@@ -157,6 +157,9 @@ class ServerOptions(Record):
     cert_dir: Path
     tls_cert_file: str
     tls_private_key_file: str
+    tls_min_version: str
+    tls_cipher_suites: tuple[str, ...]
+    permit_port_sharing: bool
     anonymous: bool
     client_ca_file: str
     token_webhook: bool
@@ -190,6 +193,9 @@ class ServerOptions(Record):
             cert_dir=Path(values["cert-dir"] or Path(values["root-dir"]) / "pki"),
             tls_cert_file=values["tls-cert-file"],
             tls_private_key_file=values["tls-private-key-file"],
+            tls_min_version=values["tls-min-version"] or "VersionTLS12",
+            tls_cipher_suites=values["tls-cipher-suites"],
+            permit_port_sharing=values["permit-port-sharing"],
             anonymous=values["anonymous-auth"],
             client_ca_file=values["client-ca-file"],
             token_webhook=values["authentication-token-webhook"],

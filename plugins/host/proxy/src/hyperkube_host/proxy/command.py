@@ -57,9 +57,9 @@ def serve(life: Lifecycle, options: ProxyOptions, proxy: Proxy, counts: RequestC
 
 def run(values: FlagValues) -> None:
     """Proxy until a signal; or remove all traces and end."""
+    from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
 
-    from hyperkube.client.request_counts import RequestCounts
     from hyperkube.command.remote import remote_client
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
@@ -69,7 +69,7 @@ def run(values: FlagValues) -> None:
 
         cleanup(options)
         return
-    counts = RequestCounts()
+    counts = request_counts(values)
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
             proxy = start(life, options, remote_client(values, COMMAND.name, counts))

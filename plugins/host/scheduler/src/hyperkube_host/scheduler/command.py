@@ -49,6 +49,7 @@ def handler(scheduler: Scheduler, options: SchedulerOptions, counts: RequestCoun
 
 def run(values: FlagValues) -> None:
     """Schedule until a signal, or until the leader's lease is lost; or write the configuration and end."""
+    from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
@@ -59,10 +60,9 @@ def run(values: FlagValues) -> None:
     from hyperkube_lib.serving.edge import Edge
     from hyperkube_lib.serving.secure_port import serve_secure
 
-    from hyperkube.client.request_counts import RequestCounts
     from hyperkube.command.remote import remote_client
 
-    counts = RequestCounts()
+    counts = request_counts(values)
 
     with stop_signal() as stopped, Lifecycle() as life:
         lost = threading.Event()

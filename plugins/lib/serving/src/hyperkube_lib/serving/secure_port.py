@@ -45,7 +45,7 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
     from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
     from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
     from hyperkube_lib.serving.edge import Edge
-    from hyperkube_lib.serving.tls import TlsFiles
+    from hyperkube_lib.serving.tls import TlsFiles, openssl_ciphers
 
     from hyperkube.machinery.clock import SystemClock
 
@@ -71,9 +71,18 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
         DelegatedAuthorization(clock, _client(values["authorization-kubeconfig"], name)),
         open_paths=values["authorization-always-allow-paths"],
     )
-    tls = TlsFiles(cert_file=cert_file, key_file=key_file, client_ca_file=authority)
+    tls = TlsFiles(
+        cert_file=cert_file,
+        key_file=key_file,
+        client_ca_file=authority,
+        min_version=values["tls-min-version"] or "VersionTLS12",
+        ciphers=openssl_ciphers(values["tls-cipher-suites"]),
+    )
     host, port = values["bind-address"], values["secure-port"]
-    life.start("the HTTPS port", Edge(Guarded(handler, access), host=host, port=port, tls=tls))
+    life.start(
+        "the HTTPS port",
+        Edge(Guarded(handler, access), host=host, port=port, tls=tls, shared=values["permit-port-sharing"]),
+    )
     _log.info("serving securely on %s:%s", host, port)
 
 
