@@ -17,9 +17,13 @@ address = "https://" + os.environ["KUBERNETES_SERVICE_HOST"] + ":" + os.environ[
 print(urllib.request.urlopen(address + "/version", context=trusted).status)
 '"""
 WEB = "exec python3 -m http.server 8080 --bind $POD_IP --directory /nosuchtop/empty"
-ASK = (
-    'curl -s -o /dev/null -w "%{http_code}" --retry 20 --retry-connrefused http://$WEB_SERVICE_HOST:$WEB_SERVICE_PORT/'
-)
+ASK = """
+for try in $(seq 100); do
+    code=$(curl -s -o /dev/null -w '%{http_code}' http://$WEB_SERVICE_HOST:$WEB_SERVICE_PORT/)
+    [ $code = 200 ] && break
+    sleep 0.2
+done
+echo $code"""
 
 
 @pytest.fixture(scope="module", params=[pytest.param(0, id="root"), pytest.param(65534, id="user")])

@@ -15,14 +15,16 @@ import posixpath
 import shutil
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hyperkube_runtime.process.confinement import Confinement
-from hyperkube_runtime.process.shim import cgroups, identity
+from hyperkube_runtime.process.shim import identity
 from hyperkube_runtime.process.shim.files import SPEC, SpecFile, StatusFile, read_spec, read_status, write_file
 from hyperkube_runtime.process.user import ProcessUser
 
 from hyperkube.hookspecs.runtime import ContainerSpec, ContainerState, ContainerStatus, SandboxSpec, SandboxStatus
+
+if TYPE_CHECKING:
+    from hyperkube_runtime.process.confinement import Confinement
 
 KILLED = 137
 SHIM_LOST = "the container's shim ended without a report, and the container with it"
@@ -177,6 +179,8 @@ class ContainerRecord:
     def remove(self) -> None:
         """Delete the folder and what is left of its control groups; links in the folder are not followed."""
         if self.spec.memory_limit or self.spec.cpu_limit:
+            from hyperkube_runtime.process.shim import cgroups
+
             cgroups.remove_left(self.id, cgroups.usable())
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hyperkube_runtime.process import usage, user
-from hyperkube_runtime.process.confinement import confinement
-from hyperkube_runtime.process.listening import addresses_listening
 from hyperkube_runtime.process.records import (
     ContainerRecord,
     ProcessSettings,
@@ -22,7 +20,6 @@ from hyperkube_runtime.process.records import (
     create_container_folder,
     load_sandboxes,
 )
-from hyperkube_runtime.process.shim import cgroups
 from hyperkube_runtime.process.shim_client import (
     ForkServer,
     ShimEvents,
@@ -32,7 +29,6 @@ from hyperkube_runtime.process.shim_client import (
     receive_message,
     send,
 )
-from hyperkube_runtime.process.unhonoured import NodeAbilities, unhonoured_fields
 
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
@@ -190,6 +186,8 @@ class ProcessRuntime:
             ImageNotPresent: the image is not ``host``.
             RuntimeFailed: it has no command, or asks for a user that this process cannot become.
         """
+        from hyperkube_runtime.process.confinement import confinement
+
         sandbox = self._sandbox(sandbox_id)
         if self.image(spec.image) is None:
             raise ImageNotPresent(str(refuse_image(spec.image)), "ErrImageNeverPull")
@@ -330,6 +328,8 @@ class ProcessRuntime:
         Raises:
             RuntimeFailed: no process of the pod listens on it.
         """
+        from hyperkube_runtime.process.listening import addresses_listening
+
         ips = self._sandbox(sandbox_id).ips[:1]
         shims = [record.shim_pid for record in self._members(sandbox_id) if record.state is ContainerState.RUNNING]
         problem: OSError | str = "Connection refused: no process of the pod listens on it"
@@ -342,6 +342,9 @@ class ProcessRuntime:
 
     def unhonoured(self, pod: Object) -> Sequence[str]:
         """Return the paths of a pod's fields that have no effect here, for the kubelet's event."""
+        from hyperkube_runtime.process.shim import cgroups
+        from hyperkube_runtime.process.unhonoured import NodeAbilities, unhonoured_fields
+
         abilities = NodeAbilities(
             is_root=os.geteuid() == 0,
             private_views=self._private_views and self._fork_server.can_make_views(),

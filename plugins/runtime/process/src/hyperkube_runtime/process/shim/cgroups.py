@@ -110,8 +110,7 @@ class ContainerCgroups:
         os.makedirs(folder, exist_ok=True)
         quota = max(1000, limit * PERIOD_MICROSECONDS // 1000)
         if controller == "memory":
-            is_v2 = os.path.exists(os.path.join(folder, "memory.max"))
-            _write(os.path.join(folder, "memory.max" if is_v2 else "memory.limit_in_bytes"), str(limit))
+            _limit_memory(folder, limit)
         elif os.path.exists(os.path.join(folder, "cpu.max")):
             _write(os.path.join(folder, "cpu.max"), f"{quota} {PERIOD_MICROSECONDS}")
         else:
@@ -136,6 +135,17 @@ class ContainerCgroups:
         for folder in set(self._made.values()):
             _remove(folder)
         self._made.clear()
+
+
+def _limit_memory(folder: str, limit: int) -> None:
+    """Limit the memory of a group, without swap where the kernel counts that; all its processes end together."""
+    is_v2 = os.path.exists(os.path.join(folder, "memory.max"))
+    _write(os.path.join(folder, "memory.max" if is_v2 else "memory.limit_in_bytes"), str(limit))
+    further = {"memory.swap.max": "0", "memory.oom.group": "1", "memory.memsw.limit_in_bytes": str(limit)}
+    for name, value in further.items():
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            _write(path, value)
 
 
 def remove_left(container_id: str, places: dict[str, str]) -> None:
