@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hyperkube_controller.daemonset.decision import manage
 from hyperkube_controller.daemonset.observed import Observed
-from hyperkube_controller.daemonset.pods import pod_of, pods_by_node, should_run, tolerations_of
+from hyperkube_controller.daemonset.pods import node_should_run_daemon_pod, pod_of, pods_by_node, tolerations_of
 from hyperkube_controller.daemonset.status import status_of
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
@@ -161,7 +161,7 @@ OFFLINE = taint("node.kubernetes.io/network-unavailable", "NoSchedule")
     ],
 )  # fmt: skip
 def test_where_a_pod_should_run_and_may_stay(owner, place, expected):
-    assert should_run(owner, place) == expected
+    assert node_should_run_daemon_pod(owner, place) == expected
 
 
 def test_a_pod_aims_at_its_node_by_name_alone():

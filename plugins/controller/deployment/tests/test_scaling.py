@@ -4,7 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 from hyperkube_controller.deployment.facts import Observed
-from hyperkube_controller.deployment.scaling import first_size, is_scaling, roll_down, scale
+from hyperkube_controller.deployment.scaling import (
+    is_scaling_event,
+    new_rs_new_replicas,
+    reconcile_old_replica_sets,
+    scale,
+)
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -48,11 +53,11 @@ def new(size, available=None, **more):
 def test_the_new_replica_set_grows(wanted, surge, old, size, expected):
     own = new(size)
 
-    assert first_size(observed(wanted, replica_set("old", old), own, surge=surge), own) == expected
+    assert new_rs_new_replicas(observed(wanted, replica_set("old", old), own, surge=surge), own) == expected
 
 
 def test_recreate_makes_all_at_once():
-    assert first_size(observed(7, kind="Recreate"), None) == 7
+    assert new_rs_new_replicas(observed(7, kind="Recreate"), None) == 7
 
 
 @pytest.mark.parametrize(
@@ -76,7 +81,10 @@ def test_old_replica_sets_shrink(wanted, unavailable, old, own, expected):
     ]
     latest = new(*own)
 
-    assert roll_down(observed(wanted, *sets, latest, surge=1, unavailable=unavailable), latest) == expected
+    assert (
+        reconcile_old_replica_sets(observed(wanted, *sets, latest, surge=1, unavailable=unavailable), latest)
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,4 +145,4 @@ def test_without_any_the_latest_grows():
     ids=["as wanted", "another number", "an empty one does not count", "not said"],
 )
 def test_a_change_of_the_number_is_known_by_the_annotation(sets, expected):
-    assert is_scaling(observed(3, *sets)) is expected
+    assert is_scaling_event(observed(3, *sets)) is expected

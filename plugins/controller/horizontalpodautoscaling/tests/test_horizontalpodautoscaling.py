@@ -51,9 +51,9 @@ def metrics(index, cpu):
 
 def told(rig):
     """Return what events are told from now on, by reason."""
-    said = {}
-    rig.plugins[0]._recorder.event = lambda _obj, _type, reason, message: said.update({reason: message})
-    return said
+    events = {}
+    rig.plugins[0]._recorder.event = lambda _obj, _type, reason, message: events.update({reason: message})
+    return events
 
 
 class World(ControllerRig):
@@ -76,9 +76,6 @@ class World(ControllerRig):
 
     def conditions(self):
         return {row["type"]: (row["status"], row["reason"]) for row in self.status()["conditions"]}
-
-    def said(self):
-        return self.told
 
 
 class TestContract(ControllerContract):
@@ -133,7 +130,7 @@ def test_what_it_did_is_told():
         "ScalingActive": ("True", "ValidMetricFound"),
         "ScalingLimited": ("False", "DesiredWithinRange"),
     }
-    assert world.said()["SuccessfulRescale"] == (
+    assert world.told["SuccessfulRescale"] == (
         "New size: 4; reason: cpu resource utilization (percentage of request) above target"
     )
 
@@ -192,7 +189,7 @@ def test_without_metrics_nothing_changes(world, text):
     found = world()
 
     assert found.conditions()["ScalingActive"] == ("False", "FailedGetResourceMetric")
-    assert found.said()["FailedGetResourceMetric"] == text
+    assert found.told["FailedGetResourceMetric"] == text
 
 
 def test_without_a_metrics_server_nothing_changes():
@@ -279,7 +276,7 @@ def test_a_metric_of_pods():
     assert world.replicas() == 4
     current = {"metric": {"name": "qps"}, "current": {"averageValue": "20"}}
     assert world.status()["currentMetrics"] == [{"type": "Pods", "pods": current}]
-    assert world.said()["SuccessfulRescale"] == "New size: 4; reason: pods metric qps above target"
+    assert world.told["SuccessfulRescale"] == "New size: 4; reason: pods metric qps above target"
 
 
 @pytest.mark.parametrize(
@@ -300,7 +297,7 @@ def test_a_metric_of_an_object(target, after, current, name):
 
     assert world.replicas() == after
     assert world.status()["currentMetrics"] == [{"type": "Object", "object": {**metric, "current": current}}]
-    assert world.said()["SuccessfulRescale"] == f"New size: {after}; reason: {name} above target"
+    assert world.told["SuccessfulRescale"] == f"New size: {after}; reason: {name} above target"
 
 
 @pytest.mark.parametrize(
@@ -326,7 +323,7 @@ def test_a_metric_of_something_outside(target, after, current):
         "external metric depth(&LabelSelector{MatchLabels:map[string]string{queue: a,},"
         "MatchExpressions:[]LabelSelectorRequirement{},})"
     )
-    assert world.said()["SuccessfulRescale"] == f"New size: {after}; reason: {name} above target"
+    assert world.told["SuccessfulRescale"] == f"New size: {after}; reason: {name} above target"
 
 
 NO_CUSTOM = "unable to fetch metrics from custom metrics API: no custom metrics API (custom.metrics.k8s.io) registered"
@@ -381,9 +378,9 @@ def test_a_metric_that_cannot_be_had_is_told(metric, reason, text, summary):
     (active,) = [row for row in world.status()["conditions"] if row["type"] == "ScalingActive"]
     assert (active["status"], active["reason"]) == ("False", reason)
     assert active["message"] == f"the HPA was unable to compute the replica count: {text}"
-    assert world.said()[reason] == text
+    assert world.told[reason] == text
     whole = f"invalid metrics (1 invalid out of 1), first error is: {summary}"
-    assert world.said()["FailedComputeMetricsReplicas"] == whole
+    assert world.told["FailedComputeMetricsReplicas"] == whole
     assert world.status()["currentMetrics"] == [{"type": ""}]
 
 
@@ -410,12 +407,12 @@ def test_the_highest_of_several_metrics_wins():
 
     # Of six that memory asks for four stand by now; those without a value count as idle.
     assert [row["resource"]["name"] for row in world.status()["currentMetrics"]] == ["cpu", "memory"]
-    assert world.said()["SuccessfulRescale"]
+    assert world.told["SuccessfulRescale"]
 
 
 def test_a_scale_without_a_selector_is_told():
     rig = ControllerRig(Horizontalpodautoscaling)
-    said = told(rig)
+    events = told(rig)
     rig.client.seed(DEPLOYMENTS, {**deployment(1), "status": {"replicas": 1}})
     rig.client.seed(AUTOSCALERS, autoscaler())
     rig.settle()
@@ -423,7 +420,7 @@ def test_a_scale_without_a_selector_is_told():
     conditions = {row["type"]: row for row in rig.client.objects(AUTOSCALERS)[0]["status"]["conditions"]}
     assert conditions["ScalingActive"]["reason"] == "InvalidSelector"
     assert conditions["ScalingActive"]["message"] == "the HPA target's scale is missing a selector"
-    assert said["SelectorRequired"] == said["FailedComputeMetricsReplicas"] == "selector is required"
+    assert events["SelectorRequired"] == events["FailedComputeMetricsReplicas"] == "selector is required"
 
 
 def test_two_autoscalers_of_the_same_pods_do_nothing():
@@ -438,7 +435,7 @@ def test_two_autoscalers_of_the_same_pods_do_nothing():
 
     assert world.replicas() == before
     text = "pods by selector app=web are controlled by multiple HPAs: [d/twin d/web]"
-    assert world.said()["AmbiguousSelector"] == text
+    assert world.told["AmbiguousSelector"] == text
     assert world.conditions()["ScalingActive"] == ("False", "AmbiguousSelector")
 
 

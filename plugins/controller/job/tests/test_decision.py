@@ -170,10 +170,10 @@ def test_how_a_job_ends(given, have, expected):
 
 
 @pytest.mark.parametrize(
-    ("status", "have", "noted", "counted", "released"),
+    ("status", "have", "listed", "counted", "released"),
     [
         pytest.param(
-            {}, pods("Succeeded", "Failed"), (["S0"], ["F1"]), (0, 0), ["p0", "p1"], id="ended-pods-are-noted"
+            {}, pods("Succeeded", "Failed"), (["S0"], ["F1"]), (0, 0), ["p0", "p1"], id="ended-pods-are-listed"
         ),
         pytest.param(
             {"uncountedTerminatedPods": {"succeeded": ["S0"], "failed": ["F1"]}},
@@ -181,7 +181,7 @@ def test_how_a_job_ends(given, have, expected):
             (["S0"], ["F1"]),
             (0, 0),
             ["p0", "p1"],
-            id="noted-once",
+            id="listed-once",
         ),
         pytest.param(
             {"uncountedTerminatedPods": {"succeeded": ["S0"], "failed": ["F1"]}, "succeeded": 1},
@@ -198,16 +198,16 @@ def test_how_a_job_ends(given, have, expected):
         ),
     ],
 )
-def test_each_pod_is_counted_once(status, have, noted, counted, released):
+def test_each_pod_is_counted_once(status, have, listed, counted, released):
     decision = decide(job(status), have, NOW)
 
     uncounted = decision.status["uncountedTerminatedPods"]
-    assert (uncounted.get("succeeded", []), uncounted.get("failed", [])) == noted
+    assert (uncounted.get("succeeded", []), uncounted.get("failed", [])) == listed
     assert (decision.status.get("succeeded", 0), decision.status.get("failed", 0)) == counted
     assert [each["metadata"]["name"] for each in decision.release] == released
 
 
-def test_not_more_than_500_pods_are_noted_at_a_time():
+def test_not_more_than_500_pods_are_listed_at_a_time():
     decision = decide(job(completions=900, parallelism=0), pods(*["Succeeded"] * 600), NOW)
 
     assert len(decision.status["uncountedTerminatedPods"]["succeeded"]) == 500

@@ -5,8 +5,8 @@ from hyperkube_controller.statefulset.claims import (
     claims_of,
     has_stale_owner,
     has_unexpected_controller,
-    is_owner_up_to_date,
-    with_owners,
+    is_claim_owner_up_to_date,
+    update_claim_owners,
 )
 
 POD = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "db-1", "namespace": "d", "uid": "pod"}}
@@ -50,13 +50,13 @@ def test_the_owners_follow_the_policy(deleted, scaled, stays, goes, scaled_down,
     for owners in ([], [BY_SET], [BY_POD], [BY_SET, BY_POD]):
         before = claim(*others, *owners)
 
-        fits = is_owner_up_to_date(before, owner, POD, scaled_down=scaled_down)
-        after = with_owners(before, owner, POD, scaled_down=scaled_down)
+        fits = is_claim_owner_up_to_date(before, owner, POD, scaled_down=scaled_down)
+        after = update_claim_owners(before, owner, POD, scaled_down=scaled_down)
 
         assert fits == (owners == wanted)
         kinds = [each["kind"] for each in after["metadata"]["ownerReferences"]]
         assert kinds == [each["kind"] for each in [*others, *wanted]]
-        assert is_owner_up_to_date(after, owner, POD, scaled_down=scaled_down)
+        assert is_claim_owner_up_to_date(after, owner, POD, scaled_down=scaled_down)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_owners_follow_the_policy(deleted, scaled, stays, goes, scaled_down,
     ],
 )
 def test_what_is_up_to_date_when_the_set_is_to_own_it(owners, expected):
-    assert is_owner_up_to_date(claim(*owners), stateful_set("Delete"), POD, scaled_down=False) is expected
+    assert is_claim_owner_up_to_date(claim(*owners), stateful_set("Delete"), POD, scaled_down=False) is expected
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_which_controller_is_unexpected(policy, owners, expected):
 
 
 def test_an_unexpected_controller_stays_and_ours_go():
-    owned = with_owners(claim(OTHER_CONTROLLER, BY_SET), stateful_set("Delete"), POD, scaled_down=False)
+    owned = update_claim_owners(claim(OTHER_CONTROLLER, BY_SET), stateful_set("Delete"), POD, scaled_down=False)
 
     assert owned["metadata"]["ownerReferences"] == [OTHER_CONTROLLER]
 

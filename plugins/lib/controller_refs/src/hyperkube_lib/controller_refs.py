@@ -114,7 +114,7 @@ class ControllerRefManager:
 
         Raises:
             NotYet: there is something to adopt, but the owner was deleted or replaced meanwhile.
-            ApiError: an adoption or a release failed; all others were tried.
+            ApiError: an adoption or a release failed; all others were attempted.
         """
         claimed: list[Object] = []
         failures: list[ApiError | NotYet] = []

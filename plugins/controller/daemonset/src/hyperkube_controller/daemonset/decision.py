@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hyperkube_controller.daemonset.observed import Observed
-from hyperkube_controller.daemonset.pods import by_age, should_run
+from hyperkube_controller.daemonset.pods import by_age, node_should_run_daemon_pod
 from hyperkube_controller.daemonset.rolling_update import max_surge
 from hyperkube_lib.revisions import HASH_LABEL
 
@@ -44,7 +44,7 @@ def manage(observed: Observed) -> Decision:
 
 
 def _manage_node(observed: Observed, node: Object, decision: Decision) -> None:
-    should, may_stay = should_run(observed.daemon_set, node)
+    should, may_stay = node_should_run_daemon_pod(observed.daemon_set, node)
     there = observed.by_node.get(name_of(node), [])
     living = [pod for pod in there if not is_being_deleted(pod)]
     if not may_stay:

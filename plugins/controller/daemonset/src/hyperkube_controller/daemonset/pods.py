@@ -62,7 +62,7 @@ def _matches(one: Object, other: Object) -> bool:
     return all(one.get(part, default) == other.get(part, default) for part, default in parts.items())
 
 
-def should_run(daemon_set: Object, node: Object) -> tuple[bool, bool]:
+def node_should_run_daemon_pod(daemon_set: Object, node: Object) -> tuple[bool, bool]:
     """Return (should run there, may go on running there) for the set's pod on a node."""
     template = (daemon_set.get("spec") or {}).get("template") or {}
     spec = template.get("spec") or {}

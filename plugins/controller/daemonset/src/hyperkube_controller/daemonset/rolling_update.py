@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from hyperkube_controller.daemonset.observed import Observed
-from hyperkube_controller.daemonset.pods import is_updated, should_run
+from hyperkube_controller.daemonset.pods import is_updated, node_should_run_daemon_pod
 
 from hyperkube.machinery.intstr import scaled_or
 from hyperkube.machinery.objects import Object, is_being_deleted, name_of
@@ -49,7 +49,7 @@ def rolling_update(observed: Observed) -> Update:
     """Return the next step of the update, once `manage` has nothing to do."""
     if _rolling(observed.daemon_set) is None:
         return Update()
-    wanted = {name_of(node) for node in observed.nodes if should_run(observed.daemon_set, node)[0]}
+    wanted = {name_of(node) for node in observed.nodes if node_should_run_daemon_pod(observed.daemon_set, node)[0]}
     places = {**dict.fromkeys(sorted(wanted), ()), **{node: tuple(pods) for node, pods in observed.by_node.items()}}
     surge = max_surge(observed.daemon_set, len(wanted))
     if surge:
@@ -57,7 +57,9 @@ def rolling_update(observed: Observed) -> Update:
     return Update(delete=_deleting(observed, places, max_unavailable(observed.daemon_set, len(wanted))))
 
 
-def _pair(observed: Observed, pods: Sequence[Object]) -> tuple[Object | None, Object | None] | None:
+def _find_updated_pods_on_node(
+    observed: Observed, pods: Sequence[Object]
+) -> tuple[Object | None, Object | None] | None:
     """Return (new pod, old pod) of a node, without those that are being deleted; None when there are more of a kind."""
     new: Object | None = None
     old: Object | None = None
@@ -81,7 +83,7 @@ def _deleting(observed: Observed, places: dict[str, tuple[Object, ...]], limit: 
     replaceable: list[Object] = []
     candidates: list[Object] = []
     for pods in places.values():
-        pair = _pair(observed, pods)
+        pair = _find_updated_pods_on_node(observed, pods)
         if pair is None or (pair[0] is None) == (pair[1] is None):
             # `manage` will create or delete there: until then the node has no available pod.
             unavailable += 1
@@ -104,7 +106,7 @@ def _surging(observed: Observed, places: dict[str, tuple[Object, ...]], wanted: 
     misplaced: list[Object] = []
     surging = available = 0
     for node, pods in places.items():
-        pair = _pair(observed, pods)
+        pair = _find_updated_pods_on_node(observed, pods)
         if pair is None:
             surging += 1
             continue
@@ -124,7 +126,7 @@ def _surging(observed: Observed, places: dict[str, tuple[Object, ...]], wanted: 
             update.create.append(node)
         else:
             candidates.append(node)
-    # Whoever surges expects full availability: a pod on a node where it should no longer run goes only when one
+    # With a surge the set is to stay fully available: a pod on a node where it should no longer run goes only when one
     # elsewhere is available in its place.
     update.delete += misplaced[: max(0, available - len(wanted))]
     update.create += candidates[: max(0, surge - surging)]

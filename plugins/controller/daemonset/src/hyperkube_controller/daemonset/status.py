@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from hyperkube_controller.daemonset.observed import Observed
-from hyperkube_controller.daemonset.pods import by_age, is_updated, should_run
+from hyperkube_controller.daemonset.pods import by_age, is_updated, node_should_run_daemon_pod
 
 from hyperkube.kinds.pods import is_ready
 from hyperkube.machinery.objects import metadata, name_of
@@ -27,7 +27,7 @@ def status_of(observed: Observed, collision_count: int, *, processed: bool) -> d
     counts = dict.fromkeys(("desired", "current", "misplaced", "ready", "available", "updated"), 0)
     for node in observed.nodes:
         there = by_age(observed.by_node.get(name_of(node), ()))
-        if not should_run(daemon_set, node)[0]:
+        if not node_should_run_daemon_pod(daemon_set, node)[0]:
             counts["misplaced"] += bool(there)
             continue
         counts["desired"] += 1

@@ -23,7 +23,7 @@ from hyperkube_controller.deployment.facts import (
     status_total,
 )
 from hyperkube_controller.deployment.rollback import roll_back
-from hyperkube_controller.deployment.status import deadline_of, is_complete, status_of
+from hyperkube_controller.deployment.status import deployment_complete, progress_deadline, status_of
 
 from hyperkube.client.actions import Action, Again, Create, Delete, Emit, Update
 from hyperkube.kinds.resources import DEPLOYMENTS, REPLICA_SETS
@@ -48,30 +48,31 @@ def decide(observed: Observed) -> list[Action]:
     """Return the next step; an empty list when the deployment is as wanted and says so."""
     if is_being_deleted(observed.deployment):
         return _status(observed, frozen=True)
-    wish = observed.rollback_to
-    if wish is not None and not observed.is_paused:
-        return roll_back(observed, wish)
-    if observed.is_paused or scaling.is_scaling(observed):
-        steps = _resize(observed, scaling.scale(observed))
-        tidy = [] if steps or not observed.is_paused else _clean_up(observed)
+    if observed.rollback_to is not None and not observed.is_paused:
+        return roll_back(observed, observed.rollback_to)
+    if observed.is_paused or scaling.is_scaling_event(observed):
+        steps = _scale_replica_sets(observed, scaling.scale(observed))
+        tidy = [] if steps or not observed.is_paused else _cleanup_deployment(observed)
         return steps + tidy + _status(observed, frozen=True)
     new = observed.new
     if not observed.is_rolling:
         going = {name_of(rs): 0 for rs in observed.old if replicas_of(rs)}
         if going or observed.old_pods_left or status_total(observed.old, "replicas"):
-            return _resize(observed, going) + _status(observed)
+            return _scale_replica_sets(observed, going) + _status(observed)
     if new is None:
         made = new_replica_set(observed)
         about = observed.deployment
         message = f"Scaled up replica set {name_of(made)} from 0 to {replicas_of(made)}"
-        told: list[Action] = [Emit(about, "Normal", "ScalingReplicaSet", message)] if replicas_of(made) else []
-        return [Create(REPLICA_SETS, made), *told, *_status(observed, made=made)]
-    sizes = scaling.roll_up(observed, new) or (scaling.roll_down(observed, new) if observed.is_rolling else {})
-    steps = _resize(observed, sizes)
+        events: list[Action] = [Emit(about, "Normal", "ScalingReplicaSet", message)] if replicas_of(made) else []
+        return [Create(REPLICA_SETS, made), *events, *_status(observed, made=made)]
+    sizes = scaling.reconcile_new_replica_set(observed, new)
+    if not sizes and observed.is_rolling:
+        sizes = scaling.reconcile_old_replica_sets(observed, new)
+    steps = _scale_replica_sets(observed, sizes)
     if not steps:
         steps = _renumber(observed, new)
-    if not steps and is_complete(observed, status_of(observed)):
-        steps = _clean_up(observed)
+    if not steps and deployment_complete(observed, status_of(observed)):
+        steps = _cleanup_deployment(observed)
     return steps + _status(observed)
 
 
@@ -85,23 +86,24 @@ def _status(observed: Observed, *, made: Object | None = None, frozen: bool = Fa
         # The revision goes along with the status: so it is no change that counts as a new generation.
         meta = {**metadata(deployment), "annotations": annotations}
         actions.append(Update(DEPLOYMENTS, {**(changed or deployment), "metadata": meta}, "status"))
-    due = deadline_of(observed, status["conditions"])
+    due = progress_deadline(observed, status["conditions"])
     if due is not None and not observed.is_paused:
         actions.append(Again(max(0.0, (due - observed.now).total_seconds()) + 1.0))
     return actions
 
 
-def _resize(observed: Observed, sizes: scaling.Sizes) -> list[Action]:
+def _scale_replica_sets(observed: Observed, sizes: scaling.Sizes) -> list[Action]:
     """Return the updates that give replica sets their sizes and note what those were computed for."""
-    surge, _ = observed.fenceposts()
-    noted = {DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
+    surge, _ = observed.resolve_fenceposts()
+    sizing = {DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
     actions: list[Action] = []
     for rs in observed.replica_sets:
         size = sizes.get(name_of(rs), replicas_of(rs))
-        stale = replicas_of(rs) > 0 and scaling.is_scaling(observed) and not noted.items() <= annotations_of(rs).items()
+        noted = sizing.items() <= annotations_of(rs).items()
+        stale = replicas_of(rs) > 0 and scaling.is_scaling_event(observed) and not noted
         if size == replicas_of(rs) and not stale:
             continue
-        meta = {**metadata(rs), "annotations": {**annotations_of(rs), **noted}}
+        meta = {**metadata(rs), "annotations": {**annotations_of(rs), **sizing}}
         actions.append(Update(REPLICA_SETS, {**rs, "metadata": meta, "spec": {**rs["spec"], "replicas": size}}))
         if size != replicas_of(rs):
             way = "up" if size > replicas_of(rs) else "down"
@@ -120,7 +122,7 @@ def new_replica_set(observed: Observed) -> Object:
     template["metadata"] = {**(template.get("metadata") or {}), "labels": labels}
     selector = copy_object(spec.get("selector") or {})
     selector["matchLabels"] = {**(selector.get("matchLabels") or {}), HASH_LABEL: digest}
-    made: Object = {"replicas": scaling.first_size(observed, None), "selector": selector, "template": template}
+    made: Object = {"replicas": scaling.new_rs_new_replicas(observed, None), "selector": selector, "template": template}
     if spec.get("minReadySeconds"):
         made["minReadySeconds"] = spec["minReadySeconds"]
     return {
@@ -143,7 +145,7 @@ def _next_revision(old: Iterable[Object]) -> int:
 
 def _annotations(observed: Observed, present: dict[str, str], revision: int) -> dict[str, str]:
     """Return the annotations that the new replica set carries: the deployment's, its revision, and its sizing."""
-    surge, _ = observed.fenceposts()
+    surge, _ = observed.resolve_fenceposts()
     copied = {key: value for key, value in annotations_of(observed.deployment).items() if key not in NOT_COPIED}
     wanted = {**present, **copied, DESIRED: str(observed.wanted), MAX: str(observed.wanted + surge)}
     before = present.get(REVISION, "")
@@ -183,7 +185,7 @@ def _numbered(observed: Observed, made: Object | None) -> dict[str, str]:
     return {**present, REVISION: str(max(revision_of(new), _next_revision(observed.old)))}
 
 
-def _clean_up(observed: Observed) -> list[Action]:
+def _cleanup_deployment(observed: Observed) -> list[Action]:
     """Return the deletion of empty old replica sets beyond ``revisionHistoryLimit``, the oldest revisions first."""
     limit = observed.spec.get("revisionHistoryLimit", 10)
     if limit == NO_HISTORY_LIMIT:

@@ -82,7 +82,7 @@ class Observed:
 
     @property
     def rollback_to(self) -> int | None:
-        """The revision that a rollback asks for, 0 for the one before the last; None for no wish."""
+        """The revision that a rollback asks for, 0 for the one before the last; None for no rollback."""
         return number_annotation(self.deployment, ROLLBACK_TO)
 
     @property
@@ -91,7 +91,7 @@ class Observed:
         seconds = self.spec.get("progressDeadlineSeconds")
         return None if seconds is None or seconds == NO_DEADLINE else int(seconds)
 
-    def fenceposts(self) -> tuple[int, int]:
+    def resolve_fenceposts(self) -> tuple[int, int]:
         """Return (max surge, max unavailable) in pods; surge rounds up, unavailable down, and one is at least 1."""
         if not self.is_rolling:
             return 0, 0

@@ -1,7 +1,7 @@
 """Going back to an earlier revision, as clients of extensions/v1beta1 and apps/v1beta1 ask for it.
 
-The wish is fulfilled or refused at once, and taken away either way. The revision found then becomes the latest one as
-any other template does.
+The annotation is obeyed or refused at once, and taken away either way. The revision found then becomes the
+latest one as any other template does.
 
 Source: kubernetes pkg/controller/deployment/rollback.go.
 """
@@ -22,14 +22,14 @@ def roll_back(observed: Observed, revision: int) -> list[Action]:
     if revision == 0:
         revision = last_revision(observed)
         if revision == 0:
-            return _given_up(deployment, "RevisionNotFound", "Unable to find last revision.")
+            return _rollback_warning(deployment, "RevisionNotFound", "Unable to find last revision.")
     found = next((rs for rs in observed.replica_sets if revision_of(rs) == revision), None)
     if found is None:
-        return _given_up(deployment, "RevisionNotFound", "Unable to find the revision to rollback to.")
+        return _rollback_warning(deployment, "RevisionNotFound", "Unable to find the revision to rollback to.")
     template = (found.get("spec") or {}).get("template") or {}
     if same_template(template, observed.spec.get("template") or {}, ignored_label=HASH_LABEL):
         text = f'The rollback revision contains the same template as current deployment "{name_of(deployment)}"'
-        return _given_up(deployment, "TemplateUnchanged", text)
+        return _rollback_warning(deployment, "TemplateUnchanged", text)
     text = f'Rolled back deployment "{name_of(deployment)}" to revision {revision}'
     return [
         Update(DEPLOYMENTS, _with_template_of(deployment, found)),
@@ -51,14 +51,14 @@ def _with_template_of(deployment: Object, replica_set: Object) -> Object:
     own = {key: value for key, value in annotations_of(deployment).items() if key in NOT_COPIED}
     taken = {key: value for key, value in annotations_of(replica_set).items() if key not in NOT_COPIED}
     changed = {**deployment, "spec": {**deployment["spec"], "template": template}}
-    return _without_wish({**changed, "metadata": {**metadata(deployment), "annotations": {**own, **taken}}})
+    return _without_rollback_to({**changed, "metadata": {**metadata(deployment), "annotations": {**own, **taken}}})
 
 
-def _given_up(deployment: Object, reason: str, text: str) -> list[Action]:
-    told = Emit(deployment, "Warning", f"DeploymentRollback{reason}", text)
-    return [told, Update(DEPLOYMENTS, _without_wish(deployment))]
+def _rollback_warning(deployment: Object, reason: str, text: str) -> list[Action]:
+    event = Emit(deployment, "Warning", f"DeploymentRollback{reason}", text)
+    return [event, Update(DEPLOYMENTS, _without_rollback_to(deployment))]
 
 
-def _without_wish(deployment: Object) -> Object:
+def _without_rollback_to(deployment: Object) -> Object:
     annotations = {key: value for key, value in annotations_of(deployment).items() if key != ROLLBACK_TO}
     return {**deployment, "metadata": {**metadata(deployment), "annotations": annotations}}

@@ -22,7 +22,7 @@ from hyperkube.machinery.objects import Object, metadata, name_of
 Sizes = dict[str, int]
 
 
-def is_scaling(observed: Observed) -> bool:
+def is_scaling_event(observed: Observed) -> bool:
     """Tell whether the wanted number changed since the replica sets were sized."""
     return any(
         number_annotation(rs, DESIRED) not in {None, observed.wanted}
@@ -31,11 +31,11 @@ def is_scaling(observed: Observed) -> bool:
     )
 
 
-def first_size(observed: Observed, new: Object | None) -> int:
+def new_rs_new_replicas(observed: Observed, new: Object | None) -> int:
     """Return how large the new replica set may be now: all at once for Recreate, else as the surge allows."""
     if not observed.is_rolling:
         return observed.wanted
-    surge, _ = observed.fenceposts()
+    surge, _ = observed.resolve_fenceposts()
     current = total(observed.replica_sets)
     limit = observed.wanted + surge
     if current >= limit:
@@ -43,31 +43,31 @@ def first_size(observed: Observed, new: Object | None) -> int:
     return replicas_of(new) + min(limit - current, observed.wanted - replicas_of(new))
 
 
-def roll_up(observed: Observed, new: Object) -> Sizes:
+def reconcile_new_replica_set(observed: Observed, new: Object) -> Sizes:
     """Return the next size of the new replica set, if it changes."""
     if replicas_of(new) == observed.wanted:
         return {}
-    size = observed.wanted if replicas_of(new) > observed.wanted else first_size(observed, new)
+    size = observed.wanted if replicas_of(new) > observed.wanted else new_rs_new_replicas(observed, new)
     return {} if size == replicas_of(new) else {name_of(new): size}
 
 
-def roll_down(observed: Observed, new: Object) -> Sizes:
+def reconcile_old_replica_sets(observed: Observed, new: Object) -> Sizes:
     """Return smaller sizes for old replica sets: first what is not healthy, then as availability allows."""
     old = observed.old
     if not total(old):
         return {}
-    _, unavailable = observed.fenceposts()
+    _, unavailable = observed.resolve_fenceposts()
     least = observed.wanted - unavailable
     starting = replicas_of(new) - status_count(new, "availableReplicas")
-    spare = total([*old, new]) - least - starting
-    if spare <= 0:
+    max_scaled_down = total([*old, new]) - least - starting
+    if max_scaled_down <= 0:
         return {}
     sizes: Sizes = {}
     for rs in old:
-        sick = replicas_of(rs) - status_count(rs, "availableReplicas")
-        if sick > 0 and spare > 0:
-            sizes[name_of(rs)] = replicas_of(rs) - min(spare, sick)
-            spare -= min(spare, sick)
+        unhealthy = replicas_of(rs) - status_count(rs, "availableReplicas")
+        if unhealthy > 0 and max_scaled_down > 0:
+            sizes[name_of(rs)] = replicas_of(rs) - min(max_scaled_down, unhealthy)
+            max_scaled_down -= min(max_scaled_down, unhealthy)
     excess = status_total([*old, new], "availableReplicas") - least
     for rs in old:
         size = sizes.get(name_of(rs), replicas_of(rs))
@@ -105,7 +105,7 @@ def _is_saturated(observed: Observed, new: Object) -> bool:
 
 
 def _proportional(observed: Observed, active: list[Object]) -> Sizes:
-    surge, _ = observed.fenceposts()
+    surge, _ = observed.resolve_fenceposts()
     allowed = observed.wanted + surge if observed.wanted else 0
     to_add = allowed - total(active)
     newest_first = sorted(active, key=_created, reverse=to_add >= 0)
@@ -116,7 +116,7 @@ def _proportional(observed: Observed, active: list[Object]) -> Sizes:
         share = 0
         if to_add:
             room = to_add - added
-            fraction = _fraction(observed, rs, surge)
+            fraction = _replica_set_fraction(observed, rs, surge)
             share = min(fraction, room) if to_add > 0 else max(fraction, room)
         sizes[name_of(rs)] = replicas_of(rs) + share
         added += share
@@ -125,7 +125,7 @@ def _proportional(observed: Observed, active: list[Object]) -> Sizes:
     return sizes
 
 
-def _fraction(observed: Observed, rs: Object, surge: int) -> int:
+def _replica_set_fraction(observed: Observed, rs: Object, surge: int) -> int:
     """Return by how much the replica set grows with its deployment, rounded to the nearest."""
     if not observed.wanted:
         return -replicas_of(rs)

@@ -36,7 +36,7 @@ def _set(conditions: list[Object], kind: str, status: str, reason: str, message:
     return [*without_condition(conditions, kind), new]
 
 
-def counts(observed: Observed, new: Object | None) -> Object:
+def calculate_counts(observed: Observed, new: Object | None) -> Object:
     """Return the numbers of the status."""
     everything = observed.replica_sets
     replicas = status_total(everything, "replicas")
@@ -74,12 +74,12 @@ def status_of(observed: Observed, *, made: Object | None = None, frozen: bool = 
         frozen: paused or only scaling: the progress is not judged.
     """
     new = observed.new
-    status: dict[str, Any] = counts(observed, new)
+    status: dict[str, Any] = calculate_counts(observed, new)
     now = observed.now
     conditions: list[Object] = list((observed.deployment.get("status") or {}).get("conditions") or [])
     conditions = _available(observed, status, conditions)
     if observed.deadline is not None:
-        conditions = _pause(observed, conditions)
+        conditions = _check_paused_conditions(observed, conditions)
         found = condition({"conditions": conditions}, "Progressing")
         if made is not None:
             message = f'Created new replica set "{name_of(made)}"'
@@ -91,12 +91,12 @@ def status_of(observed: Observed, *, made: Object | None = None, frozen: bool = 
             conditions = _progress(observed, new, status, conditions)
     elif not frozen:
         conditions = without_condition(conditions, "Progressing")
-    conditions = _failure(observed, new, conditions, now)
+    conditions = _replica_failures(observed, new, conditions, now)
     return {**status, "conditions": conditions}
 
 
 def _available(observed: Observed, status: Object, conditions: list[Object]) -> list[Object]:
-    _, unavailable = observed.fenceposts()
+    _, unavailable = observed.resolve_fenceposts()
     if (status["availableReplicas"] or 0) >= observed.wanted - unavailable:
         text = "Deployment has minimum availability."
         return _set(conditions, "Available", "True", "MinimumReplicasAvailable", text, observed.now)
@@ -104,7 +104,7 @@ def _available(observed: Observed, status: Object, conditions: list[Object]) -> 
     return _set(conditions, "Available", "False", "MinimumReplicasUnavailable", text, observed.now)
 
 
-def _pause(observed: Observed, conditions: list[Object]) -> list[Object]:
+def _check_paused_conditions(observed: Observed, conditions: list[Object]) -> list[Object]:
     found = condition({"conditions": conditions}, "Progressing")
     if found is not None and found.get("reason") == TIMED_OUT:
         return conditions
@@ -118,7 +118,7 @@ def _pause(observed: Observed, conditions: list[Object]) -> list[Object]:
     return conditions
 
 
-def is_complete(observed: Observed, status: Object) -> bool:
+def deployment_complete(observed: Observed, status: Object) -> bool:
     """Tell whether all pods are of the new template, available, and no others are left."""
     wanted = observed.wanted
     return (
@@ -128,7 +128,7 @@ def is_complete(observed: Observed, status: Object) -> bool:
     )
 
 
-def _is_progressing(observed: Observed, status: Object) -> bool:
+def _deployment_progressing(observed: Observed, status: Object) -> bool:
     before: Object = observed.deployment.get("status") or {}
 
     def change(key: str) -> int:
@@ -138,7 +138,7 @@ def _is_progressing(observed: Observed, status: Object) -> bool:
     return change("updatedReplicas") > 0 or fewer_old or change("readyReplicas") > 0 or change("availableReplicas") > 0
 
 
-def deadline_of(observed: Observed, conditions: list[Object]) -> datetime | None:
+def progress_deadline(observed: Observed, conditions: list[Object]) -> datetime | None:
     """Return when the rollout counts as stuck, or None when it has ended or has no deadline."""
     found = condition({"conditions": conditions}, "Progressing")
     if found is None or observed.deadline is None or found.get("reason") in {NEW_AVAILABLE, TIMED_OUT}:
@@ -153,14 +153,14 @@ def _progress(observed: Observed, new: Object | None, status: Object, conditions
         return conditions
     about = f'ReplicaSet "{name_of(new)}"' if new is not None else f'Deployment "{name_of(observed.deployment)}"'
     now = observed.now
-    if is_complete(observed, status):
+    if deployment_complete(observed, status):
         return _set(conditions, "Progressing", "True", NEW_AVAILABLE, f"{about} has successfully progressed.", now)
-    if _is_progressing(observed, status):
+    if _deployment_progressing(observed, status):
         moved = without_condition(conditions, "Progressing")
         since = found["lastTransitionTime"] if found is not None and found["status"] == "True" else format_time(now)
         fresh = _set(moved, "Progressing", "True", "ReplicaSetUpdated", f"{about} is progressing.", now)
         return [*fresh[:-1], {**fresh[-1], "lastTransitionTime": since}]
-    due = deadline_of(observed, conditions)
+    due = progress_deadline(observed, conditions)
     if due is not None and now > due:
         return _set(conditions, "Progressing", "False", TIMED_OUT, f"{about} has timed out progressing.", now)
     return conditions
@@ -176,7 +176,7 @@ def with_create_error(observed: Observed, made: Object, error: Exception) -> tup
     return status, text
 
 
-def _failure(observed: Observed, new: Object | None, conditions: list[Object], now: datetime) -> list[Object]:
+def _replica_failures(observed: Observed, new: Object | None, conditions: list[Object], now: datetime) -> list[Object]:
     """Show the new replica set's failure to create or delete pods, else that of an old one."""
     for rs in ([new] if new is not None else []) + observed.old:
         failed = condition(rs.get("status") or {}, "ReplicaFailure")

@@ -90,17 +90,18 @@ def decide(observed: Observed) -> list[Action]:
     status = budget.get("status") or {}
     generation = metadata(budget).get("generation")
     reason = "SufficientPods" if allowed else "InsufficientPods"
-    said: Object = {"type": "DisruptionAllowed", "status": str(bool(allowed)), "reason": reason, "message": ""}
-    told = {
+    allowed_now: Object = {"type": "DisruptionAllowed", "status": str(bool(allowed)), "reason": reason, "message": ""}
+    allowed_now["observedGeneration"] = generation
+    fresh = {
         "observedGeneration": generation,
         "disruptionsAllowed": allowed,
         "currentHealthy": healthy,
         "desiredHealthy": must_stay,
         "expectedPods": expected,
-        "conditions": with_condition(status.get("conditions") or [], said | {"observedGeneration": generation}, now),
+        "conditions": with_condition(status.get("conditions") or [], allowed_now, now),
     } | ({"disruptedPods": announced} if announced else {})
-    if told != status:
-        actions.append(Update(POD_DISRUPTION_BUDGETS, {**budget, "status": told}, "status"))
+    if fresh != status:
+        actions.append(Update(POD_DISRUPTION_BUDGETS, {**budget, "status": fresh}, "status"))
     ends = [parse_time(moment) + DELETION_TIMEOUT for moment in announced.values()]
     return actions + [Again((end - now).total_seconds()) for end in ends]
 
@@ -109,9 +110,9 @@ def _disrupted(observed: Observed) -> tuple[dict[str, str], list[Object]]:
     """Return the announced disruptions that may still come, and the pods for which one is overdue."""
     announced: dict[str, str] = {}
     overdue: list[Object] = []
-    told = (observed.budget.get("status") or {}).get("disruptedPods") or {}
+    disrupted = (observed.budget.get("status") or {}).get("disruptedPods") or {}
     for pod in observed.pods:
-        moment = told.get(name_of(pod))
+        moment = disrupted.get(name_of(pod))
         if moment is None or is_being_deleted(pod):
             continue
         if parse_time(moment) + DELETION_TIMEOUT <= observed.now:
@@ -124,14 +125,14 @@ def _disrupted(observed: Observed) -> tuple[dict[str, str], list[Object]]:
 def fail_safe(budget: Object, error: str, now: datetime) -> list[Action]:
     """Return the status when the budget cannot be computed: nothing may go, and why."""
     status = budget.get("status") or {}
-    said = {
+    sync_failed = {
         "type": "DisruptionAllowed",
         "status": "False",
         "reason": "SyncFailed",
         "message": error,
         "observedGeneration": status.get("observedGeneration", 0),
     }
-    conditions = with_condition(status.get("conditions") or [], said, now)
+    conditions = with_condition(status.get("conditions") or [], sync_failed, now)
     failed = {**status, "disruptionsAllowed": 0, "conditions": conditions}
     return [] if failed == status else [Update(POD_DISRUPTION_BUDGETS, {**budget, "status": failed}, "status")]
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hyperkube_controller.horizontalpodautoscaling.decision import Decision, Moment, decide, say
-from hyperkube_controller.horizontalpodautoscaling.limits import LONGEST, History
+from hyperkube_controller.horizontalpodautoscaling.decision import Decision, Moment, decide, set_condition
 from hyperkube_controller.horizontalpodautoscaling.metric_sources import (
     BadSelector,
     Failure,
@@ -19,6 +18,7 @@ from hyperkube_controller.horizontalpodautoscaling.metric_sources import (
     Target,
 )
 from hyperkube_controller.horizontalpodautoscaling.metrics_client import POD_METRICS, MetricsClient
+from hyperkube_controller.horizontalpodautoscaling.normalize import LONGEST, History
 from hyperkube_controller.horizontalpodautoscaling.replica_calculator import ReplicaCalculator, Tolerances
 from hyperkube_controller.horizontalpodautoscaling.targets import Selectors
 
@@ -135,7 +135,7 @@ class Horizontalpodautoscaling(Plugin):
     def _no_scale(self, autoscaler: Object, error: ApiError) -> None:
         status = dict(autoscaler.get("status") or {})
         text = f"the HPA controller was unable to get the target's current scale: {error}"
-        say(status, self.context.clock.now(), "AbleToScale", "False", "FailedGetScale", text)
+        set_condition(status, self.context.clock.now(), "AbleToScale", "False", "FailedGetScale", text)
         status.setdefault("desiredReplicas", 0)
         self._recorder.event(autoscaler, "Warning", "FailedGetScale", str(error))
         self._write(autoscaler, status)
@@ -196,13 +196,13 @@ class Horizontalpodautoscaling(Plugin):
         except ApiError as error:
             self._recorder.event(autoscaler, "Warning", "FailedRescale", f"{text}; error: {error}")
             refused = f"the HPA controller was unable to update the target scale: {error}"
-            say(decision.status, now, "AbleToScale", "False", "FailedUpdateScale", refused)
+            set_condition(decision.status, now, "AbleToScale", "False", "FailedUpdateScale", refused)
             decision.status["desiredReplicas"] = before
             raise
         history.changed.append((self.context.clock.monotonic(), decision.replicas - before))
         self._recorder.event(autoscaler, "Normal", "SuccessfulRescale", text)
         done = f"the HPA controller was able to update the target scale to {decision.replicas}"
-        say(decision.status, now, "AbleToScale", "True", "SucceededRescale", done)
+        set_condition(decision.status, now, "AbleToScale", "True", "SucceededRescale", done)
         decision.status["lastScaleTime"] = format_time(now)
 
     def _write(self, autoscaler: Object, status: Object) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from hyperkube_controller.horizontalpodautoscaling.limits import History, bound
 from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector, Failure, Proposal
+from hyperkube_controller.horizontalpodautoscaling.normalize import History, normalize_desired_replicas
 
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.machinery.objects import Object, metadata
@@ -45,10 +45,10 @@ class Moment:
     stabilization: float = 300.0
 
 
-def say(status: Object, now: datetime, kind: str, value: str, reason: str, message: str) -> None:
+def set_condition(status: Object, now: datetime, kind: str, value: str, reason: str, message: str) -> None:
     """Put a condition into a status."""
-    said = {"type": kind, "status": value, "reason": reason, "message": message}
-    status["conditions"] = with_condition(status.get("conditions") or [], said, now)
+    condition = {"type": kind, "status": value, "reason": reason, "message": message}
+    status["conditions"] = with_condition(status.get("conditions") or [], condition, now)
 
 
 def decide(
@@ -74,11 +74,11 @@ def decide(
     status.pop("currentMetrics", None)
     status |= {"observedGeneration": metadata(autoscaler).get("generation", 1), "currentReplicas": current}
     decision = Decision(status)
-    say(status, now, "AbleToScale", "True", *GOT_SCALE)
+    set_condition(status, now, "AbleToScale", "True", *GOT_SCALE)
     desired = current
     history.begin(moment.seconds, current)
     if current == 0 and least:
-        say(status, now, "ScalingActive", "False", *ZERO)
+        set_condition(status, now, "ScalingActive", "False", *ZERO)
     elif current > most:
         desired, decision.reason = most, "Current number of replicas above Spec.MaxReplicas"
     elif current < least:
@@ -86,16 +86,17 @@ def decide(
     else:
         wanted = _wanted(decision, found, current, now) if not isinstance(found, BadSelector) else None
         if isinstance(found, BadSelector):
-            say(status, now, "ScalingActive", "False", found.condition_reason, found.condition)
+            set_condition(status, now, "ScalingActive", "False", found.condition_reason, found.condition)
             decision.events.append(("Warning", found.reason, found.message))
             decision.events.append(("Warning", "FailedComputeMetricsReplicas", found.message))
         if wanted is None:
             status.setdefault("desiredReplicas", 0)  # what is not known changes nothing
             return decision
-        bounded = bound(spec, current, wanted.replicas, history, moment.seconds, moment.stabilization)
-        for condition in bounded.conditions:
-            say(status, now, *condition)
-        desired = bounded.replicas
+        window = moment.stabilization
+        normalized = normalize_desired_replicas(spec, current, wanted.replicas, history, moment.seconds, window)
+        for condition in normalized.conditions:
+            set_condition(status, now, *condition)
+        desired = normalized.replicas
         # The reason is that of the metrics, also where the bounds make it the opposite.
         decision.reason = _reason(wanted, current)
     status["desiredReplicas"] = desired
@@ -120,11 +121,11 @@ def _wanted(decision: Decision, found: Sequence[Proposal | Failure], current: in
     if best is None or (failures and best.replicas < current):
         first = failures[0]
         text = f"the HPA was unable to compute the replica count: {first.message}"
-        say(decision.status, now, "ScalingActive", "False", first.reason, text)
+        set_condition(decision.status, now, "ScalingActive", "False", first.reason, text)
         decision.events.append(("Warning", "FailedComputeMetricsReplicas", _summary(failures, len(found))))
         return None
     text = f"the HPA was able to successfully calculate a replica count from {best.name}"
-    say(decision.status, now, "ScalingActive", "True", "ValidMetricFound", text)
+    set_condition(decision.status, now, "ScalingActive", "True", "ValidMetricFound", text)
     return best
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
 from hyperkube_controller.job.endings import Ending, ending_of, is_complete
 from hyperkube_controller.job.indexes import write_indexes
+from hyperkube_controller.job.manage_job import excess_pods, missing_pods
 from hyperkube_controller.job.pods import is_indexed, is_tracked
-from hyperkube_controller.job.staffing import excess_pods, missing_pods
-from hyperkube_controller.job.tally import Tally, note_ended, tally
+from hyperkube_controller.job.sync_context import SyncContext, sync_context_of, track_terminated_pods
 
 from hyperkube.kinds.conditions import condition, is_true
 from hyperkube.kinds.pods import is_ready
@@ -74,7 +74,7 @@ def decide(job: Object, pods: Sequence[Object], now: datetime, backoff: BackoffR
     status: dict[str, Any] = dict(job.get("status") or {})
     if is_finished(job):
         return Decision(status, release=[pod for pod in pods if is_tracked(pod)])
-    count = tally(job, pods)
+    count = sync_context_of(job, pods)
     decision = Decision(status, backoff=backoff.with_finished(count.new_succeeded, count.new_failed))
     suspended = bool(job["spec"].get("suspend"))
     if not suspended and not status.get("startTime"):
@@ -95,7 +95,7 @@ def decide(job: Object, pods: Sequence[Object], now: datetime, backoff: BackoffR
     return decision
 
 
-def _manage(decision: Decision, job: Object, count: Tally, now: datetime) -> None:
+def _manage(decision: Decision, job: Object, count: SyncContext, now: datetime) -> None:
     """Delete the pods that are too many, which do not count as failed then, or else create those that are missing."""
     if is_being_deleted(job):
         return
@@ -150,17 +150,17 @@ def _set_condition(decision: Decision, kind: str, state: str, said: tuple[str, s
     return True
 
 
-def _count(decision: Decision, job: Object, count: Tally, ending: Ending | None, now: datetime) -> None:
+def _count(decision: Decision, job: Object, count: SyncContext, ending: Ending | None, now: datetime) -> None:
     """Note and release the pods that ended, announce the end, and declare it once nothing is left to be counted."""
     deleted = {uid_of(pod) for pod in decision.delete}
     active = [pod for pod in count.active if uid_of(pod) not in deleted]
     withdrawn = {uid_of(pod) for pod in decision.release}
-    release, all_noted = note_ended(job, count, ending.announcement if ending else "")
+    release, all_noted = track_terminated_pods(job, count, ending.announcement if ending else "")
     decision.release += [pod for pod in release if uid_of(pod) not in withdrawn]
     terminating = len(count.terminating) + len(decision.delete)
     if ending is not None:
         _set_condition(decision, ending.announcement, "True", (ending.reason, ending.message), now)
-        waiting = active or terminating or decision.release or count.noted_succeeded or count.noted_failed
+        waiting = active or terminating or decision.release or count.uncounted_succeeded or count.uncounted_failed
         if all_noted and not waiting:
             _finish(decision, job, count, ending, now)
     indexed = is_indexed(job)
@@ -181,11 +181,11 @@ def _count(decision: Decision, job: Object, count: Tally, ending: Ending | None,
         decision.status.pop("failedIndexes", None)
     decision.status["ready"] = sum(is_ready(pod) for pod in active)
     decision.status["terminating"] = terminating
-    noted = {"succeeded": count.noted_succeeded, "failed": count.noted_failed}
-    decision.status["uncountedTerminatedPods"] = {key: uids for key, uids in noted.items() if uids}
+    uncounted = {"succeeded": count.uncounted_succeeded, "failed": count.uncounted_failed}
+    decision.status["uncountedTerminatedPods"] = {key: uids for key, uids in uncounted.items() if uids}
 
 
-def _finish(decision: Decision, job: Object, count: Tally, ending: Ending, now: datetime) -> None:
+def _finish(decision: Decision, job: Object, count: SyncContext, ending: Ending, now: datetime) -> None:
     """Declare the job complete or failed."""
     if job["spec"].get("completions") != 0:
         decision.status.setdefault("startTime", format_time(now))  # a finished job has one, also if it was suspended

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from hyperkube_controller.job.pod_failure_policy import fail_job_message
 from hyperkube_controller.job.pods import has_failed, is_indexed, restarts
 from hyperkube_controller.job.success_policy import match_success_policy
-from hyperkube_controller.job.tally import Tally
+from hyperkube_controller.job.sync_context import SyncContext
 
 from hyperkube.kinds.conditions import condition
 from hyperkube.machinery.objects import Object
@@ -48,13 +48,13 @@ class Ending:
         return cls(_SUCCESS, "CompletionsReached", "Reached expected number of succeeded pods")
 
 
-def ending_of(job: Object, status: Object, count: Tally, now: datetime) -> Ending | None:
+def ending_of(job: Object, status: Object, count: SyncContext, now: datetime) -> Ending | None:
     """Return the end to which the job has come: the one that was announced, or else what its limits and policies say.
 
     Args:
         job: the job.
         status: its status, with ``startTime`` where it runs.
-        count: the tally of its pods.
+        count: what its pods amount to.
         now: the time.
     """
     for kind in (_SUCCESS, _FAILURE):
@@ -71,7 +71,7 @@ def ending_of(job: Object, status: Object, count: Tally, now: datetime) -> Endin
     return _ending_by_indexes(job, count) if is_indexed(job) else None
 
 
-def _ending_by_indexes(job: Object, count: Tally) -> Ending | None:
+def _ending_by_indexes(job: Object, count: SyncContext) -> Ending | None:
     limit, completions = job["spec"].get("maxFailedIndexes"), job["spec"].get("completions") or 0
     failed = len(count.given_up or ())
     if limit is not None and failed > limit:
@@ -83,7 +83,7 @@ def _ending_by_indexes(job: Object, count: Tally) -> Ending | None:
     return Ending(_SUCCESS, "SuccessPolicy", message) if message else None
 
 
-def is_complete(job: Object, count: Tally, active: int) -> bool:
+def is_complete(job: Object, count: SyncContext, active: int) -> bool:
     """Tell whether the job has all its completions, and no pod is active any more.
 
     Without a number of completions one success is enough, once the pods beside it have ended.
@@ -93,7 +93,7 @@ def is_complete(job: Object, count: Tally, active: int) -> bool:
     return not active and count.succeeded >= wanted
 
 
-def _is_past_backoff_limit(job: Object, count: Tally) -> bool:
+def _is_past_backoff_limit(job: Object, count: SyncContext) -> bool:
     """Tell whether too many pods failed, or their containers were restarted in place too often."""
     limit = job["spec"].get("backoffLimit", _DEFAULT_BACKOFF_LIMIT)
     if count.failed > limit:

@@ -83,7 +83,7 @@ def has_unexpected_controller(claim: Object, stateful_set: Object, pod: Object) 
     return False
 
 
-def is_owner_up_to_date(claim: Object, stateful_set: Object, pod: Object, *, scaled_down: bool) -> bool:
+def is_claim_owner_up_to_date(claim: Object, stateful_set: Object, pod: Object, *, scaled_down: bool) -> bool:
     """Tell whether the claim has the owners that the policy asks for.
 
     A claim of an earlier set or pod of the name is left to the garbage collector: it counts as up to date.
@@ -105,7 +105,7 @@ def _wanted_owners(stateful_set: Object, *, scaled_down: bool) -> tuple[bool, bo
     return when_deleted and not (when_scaled and scaled_down), when_scaled and scaled_down
 
 
-def with_owners(claim: Object, stateful_set: Object, pod: Object, *, scaled_down: bool) -> Object:
+def update_claim_owners(claim: Object, stateful_set: Object, pod: Object, *, scaled_down: bool) -> Object:
     """Return the claim with the owners that the policy asks for, other ones kept."""
     kept = [each for each in owners_of(claim) if not _refers(each, stateful_set, _SET) and not _refers(each, pod, _POD)]
     if not has_unexpected_controller(claim, stateful_set, pod):

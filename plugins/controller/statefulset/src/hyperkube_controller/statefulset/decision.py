@@ -13,7 +13,7 @@ from hyperkube_controller.statefulset.claims import (
     claim_names,
     deletes_when_scaled,
     has_stale_owner,
-    is_owner_up_to_date,
+    is_claim_owner_up_to_date,
 )
 from hyperkube_controller.statefulset.observed import Observed
 from hyperkube_controller.statefulset.pods import conformed, ordinal_of, ordinals, pod_of, revision_for
@@ -56,14 +56,14 @@ class CreateClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnClaims:
+class UpdateClaimOwners:
     """Give the claims of a pod that has to go the owners that the retention policy asks for."""
 
     ordinal: int
     pod: Object
 
 
-Step = CreatePod | DeletePod | UpdatePod | CreateClaims | OwnClaims
+Step = CreatePod | DeletePod | UpdatePod | CreateClaims | UpdateClaimOwners
 
 
 @dataclass(slots=True)
@@ -93,7 +93,7 @@ def decide(observed: Observed) -> Decision:
     condemned = sorted((number for number in by_ordinal if number >= 0 and number not in wanted), reverse=True)
     for ordinal in condemned:
         if not _retention_matches(observed, ordinal, by_ordinal[ordinal], scaled_down=True):
-            decision.claims.append(OwnClaims(ordinal, by_ordinal[ordinal]))
+            decision.claims.append(UpdateClaimOwners(ordinal, by_ordinal[ordinal]))
     # Those that are wanted are all available by now, where that matters.
     first_unhealthy = next((n for n in reversed(condemned) if observed.is_unavailable(by_ordinal[n])), None)
     for ordinal in condemned:
@@ -148,7 +148,7 @@ def _runs(pod: Object) -> bool:
 def _retention_matches(observed: Observed, ordinal: int, pod: Object, *, scaled_down: bool) -> bool:
     claims = [observed.claim(name) for name in claim_names(observed.stateful_set, ordinal).values()]
     return all(
-        is_owner_up_to_date(claim, observed.stateful_set, pod, scaled_down=scaled_down)
+        is_claim_owner_up_to_date(claim, observed.stateful_set, pod, scaled_down=scaled_down)
         for claim in claims
         if claim is not None
     )
@@ -159,8 +159,8 @@ __all__ = [
     "CreatePod",
     "Decision",
     "DeletePod",
-    "OwnClaims",
     "Step",
+    "UpdateClaimOwners",
     "UpdatePod",
     "decide",
 ]

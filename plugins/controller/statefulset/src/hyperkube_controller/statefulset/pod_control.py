@@ -9,10 +9,10 @@ from hyperkube_controller.statefulset.claims import (
     claim_names,
     claims_of,
     has_unexpected_controller,
-    is_owner_up_to_date,
-    with_owners,
+    is_claim_owner_up_to_date,
+    update_claim_owners,
 )
-from hyperkube_controller.statefulset.decision import CreateClaims, CreatePod, DeletePod, OwnClaims, Step
+from hyperkube_controller.statefulset.decision import CreateClaims, CreatePod, DeletePod, Step, UpdateClaimOwners
 from hyperkube_controller.statefulset.pods import ordinals
 
 from hyperkube.client.actions import Delete, delete
@@ -46,9 +46,9 @@ class StatefulPodControl:
             self.delete(stateful_set, step.pod)
         elif isinstance(step, CreateClaims):
             self._create_claims(stateful_set, step.ordinal, step.pod)
-            self._own_claims(stateful_set, step.ordinal, step.pod)
-        elif isinstance(step, OwnClaims):
-            self._own_claims(stateful_set, step.ordinal, step.pod)
+            self._update_claims_for_retention_policy(stateful_set, step.ordinal, step.pod)
+        elif isinstance(step, UpdateClaimOwners):
+            self._update_claims_for_retention_policy(stateful_set, step.ordinal, step.pod)
         else:
             self._update(stateful_set, step.ordinal, step.pod, step.conformed)
 
@@ -77,14 +77,14 @@ class StatefulPodControl:
         except (ApiError, OSError, NotYet) as error:
             self._record("create", stateful_set, pod, error)
             raise
-        self._own_claims(stateful_set, step.ordinal, pod)
+        self._update_claims_for_retention_policy(stateful_set, step.ordinal, pod)
         self._record("create", stateful_set, pod)
 
     def _update(self, stateful_set: Object, ordinal: int, pod: Object, conformed: Object) -> None:
         try:
             if conformed is not pod:
                 self._create_claims(stateful_set, ordinal, pod)
-            self._own_claims(stateful_set, ordinal, pod)
+            self._update_claims_for_retention_policy(stateful_set, ordinal, pod)
             self._client.update(PODS, conformed, namespace_of(pod))
         except (ApiError, OSError, NotYet) as error:
             self._record("update", stateful_set, pod, error)
@@ -112,7 +112,7 @@ class StatefulPodControl:
         text = f"create Claim {name_of(claim)} {about} success"
         self._recorder.event(stateful_set, "Normal", "SuccessfulCreate", text)
 
-    def _own_claims(self, stateful_set: Object, ordinal: int, pod: Object) -> None:
+    def _update_claims_for_retention_policy(self, stateful_set: Object, ordinal: int, pod: Object) -> None:
         """Give the claims that are there the owners that the retention policy asks for."""
         scaled_down = ordinal not in ordinals(stateful_set)
         for name in claim_names(stateful_set, ordinal).values():
@@ -125,8 +125,8 @@ class StatefulPodControl:
                     "the retention policy is ignored for this claim"
                 )
                 self._recorder.event(stateful_set, "Warning", "ConflictingController", text)
-            if not is_owner_up_to_date(claim, stateful_set, pod, scaled_down=scaled_down):
-                owned = with_owners(claim, stateful_set, pod, scaled_down=scaled_down)
+            if not is_claim_owner_up_to_date(claim, stateful_set, pod, scaled_down=scaled_down):
+                owned = update_claim_owners(claim, stateful_set, pod, scaled_down=scaled_down)
                 self._client.update(PERSISTENT_VOLUME_CLAIMS, owned, namespace_of(claim))
 
     def _record(self, verb: str, stateful_set: Object, pod: Object, error: Exception | None = None) -> None:

@@ -58,5 +58,5 @@ def _within_max_unavailable(
     old = [pod for pod in targets if pod is not None and _is_old(observed, pod)]
     if not observed.is_parallel:
         return old[:spare]
-    sick = [pod for pod in old if not observed.is_available(pod)]
-    return sick + [pod for pod in old if observed.is_available(pod)][:spare]
+    unavailable_anyway = [pod for pod in old if not observed.is_available(pod)]
+    return unavailable_anyway + [pod for pod in old if observed.is_available(pod)][:spare]

@@ -55,7 +55,7 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class Normalized:
     """The replicas to have, and the conditions (type, status, reason, message) that say how that came."""
 
     replicas: int
@@ -73,9 +73,9 @@ def _given(rules: Object | None) -> Object:
     return {key: value for key, value in (rules or {}).items() if value is not None}
 
 
-def bound(
+def normalize_desired_replicas(
     spec: Object, current: int, desired: int, history: History, now: float, stabilization: float = 300.0
-) -> Bounded:
+) -> Normalized:
     """Return what becomes of a recommendation, and note it in the history.
 
     Args:
@@ -87,24 +87,24 @@ def bound(
         stabilization: for how many seconds fewer replicas must have been recommended, unless the spec says.
     """
     if spec.get("behavior") is None:
-        steady, able = _stabilized_downwards(desired, history, now - stabilization)
-        replicas, limited = _within_bounds(spec, current, steady)
+        steady, able = _stabilize_downwards(desired, history, now - stabilization)
+        replicas, limited = _limit_by_rules(spec, current, steady)
     else:
         up, down = rules_of(spec, stabilization)
-        steady, able = _stabilized(current, desired, history, (up, down), now)
-        replicas, limited = _rated(spec, current, steady, history.changed, (up, down), now)
+        steady, able = _stabilize_recommendation(current, desired, history, (up, down), now)
+        replicas, limited = _limit_by_behavior(spec, current, steady, history.changed, (up, down), now)
     history.recommended.append((now, desired))
     status = "False" if replicas == steady else "True"
-    return Bounded(replicas, (("AbleToScale", "True", *able), ("ScalingLimited", status, *limited)))
+    return Normalized(replicas, (("AbleToScale", "True", *able), ("ScalingLimited", status, *limited)))
 
 
-def _stabilized_downwards(desired: int, history: History, since: float) -> tuple[int, tuple[str, str]]:
+def _stabilize_downwards(desired: int, history: History, since: float) -> tuple[int, tuple[str, str]]:
     """Return the highest recommendation of late: without a behavior only going down has a window."""
     highest = max([desired, *(count for moment, count in history.recommended if moment >= since)])
     return highest, _READY if highest == desired else ("ScaleDownStabilized", _HIGHEST)
 
 
-def _within_bounds(spec: Object, current: int, desired: int) -> tuple[int, tuple[str, str]]:
+def _limit_by_rules(spec: Object, current: int, desired: int) -> tuple[int, tuple[str, str]]:
     """Return the replicas between the bounds of the spec, and no more than twice as many as there are, or four."""
     least, most = _bounds(spec)
     fastest = max(2 * current, 4)
@@ -120,7 +120,7 @@ def _bounds(spec: Object) -> tuple[int, int]:
     return 1 if least is None else least, spec["maxReplicas"]
 
 
-def _stabilized(
+def _stabilize_recommendation(
     current: int, desired: int, history: History, rules: tuple[Object, Object], now: float
 ) -> tuple[int, tuple[str, str]]:
     """Return what is nearest to the present replicas of all that was recommended in the windows up and down."""
@@ -133,7 +133,7 @@ def _stabilized(
     return steady, ("ScaleUpStabilized", _LOWEST) if desired >= current else ("ScaleDownStabilized", _HIGHEST)
 
 
-def _rated(
+def _limit_by_behavior(
     spec: Object,
     current: int,
     desired: int,

@@ -1,16 +1,16 @@
 """How fast an autoscaler may go; the rows are those of upstream's ``horizontal_test.go``."""
 
 import pytest
-from hyperkube_controller.horizontalpodautoscaling.limits import History, bound
+from hyperkube_controller.horizontalpodautoscaling.normalize import History, normalize_desired_replicas
 
 NOW = 10_000.0
 
 
 def limited(current, desired, history=None, *, behavior=None, least=1, most=50):
     spec = {"minReplicas": least, "maxReplicas": most} | ({"behavior": behavior} if behavior is not None else {})
-    bounded = bound(spec, current, desired, history or History(), NOW)
-    (_, _, able, _), (_, status, reason, _) = bounded.conditions
-    return bounded.replicas, able, status, reason
+    normalized = normalize_desired_replicas(spec, current, desired, history or History(), NOW)
+    (_, _, able, _), (_, status, reason, _) = normalized.conditions
+    return normalized.replicas, able, status, reason
 
 
 @pytest.mark.parametrize(

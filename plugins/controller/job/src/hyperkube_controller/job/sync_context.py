@@ -1,8 +1,8 @@
 """Counting a job's pods: active, ready, succeeded, failed, each ended pod exactly once.
 
-A pod keeps the finalizer ``batch.kubernetes.io/job-tracking`` until it was counted. Ended pods are first noted by uid
-in ``status.uncountedTerminatedPods``, then lose the finalizer, then move into the counters: so a pod that is deleted,
-or a controller that restarts in between, changes no count.
+A pod keeps the finalizer ``batch.kubernetes.io/job-tracking`` until it was counted. Ended pods are first
+listed by uid in ``status.uncountedTerminatedPods``, then lose the finalizer, then move into the counters: so a pod that
+is deleted, or a controller that restarts in between, changes no count.
 Source: kubernetes ``pkg/controller/job/tracking_utils.go`` and ``job_controller.go``.
 """
 
@@ -32,22 +32,22 @@ MAX_UNCOUNTED = 500
 
 
 @dataclass(slots=True)
-class Tally:
+class SyncContext:
     """What a job's pods amount to.
 
     Attributes:
         pods: all of them.
         active: those that run or wait.
         terminating: those that are being deleted and have not ended.
-        new_succeeded: pods that succeeded and are not noted yet.
-        new_failed: pods that failed and are not noted yet.
-        succeeded: how many succeeded in all, noted or not.
+        new_succeeded: pods that succeeded and are in no list yet.
+        new_failed: pods that failed and are in no list yet.
+        succeeded: how many succeeded in all, counted or not.
         failed: how many failed in all, but for those that the pod failure policy ignores.
         completed: the indexes that are done (indexed jobs).
         given_up: the indexes that failed for good, or None without a limit per index.
         delayed: by index, the failed pods that await one in their place.
-        noted_succeeded: uids to be noted as succeeded.
-        noted_failed: uids to be noted as failed.
+        uncounted_succeeded: uids for ``uncountedTerminatedPods.succeeded``.
+        uncounted_failed: uids for ``uncountedTerminatedPods.failed``.
         counted_succeeded: ``status.succeeded`` to be written.
         counted_failed: ``status.failed`` to be written.
     """
@@ -62,17 +62,17 @@ class Tally:
     completed: set[int] = field(default_factory=set)
     given_up: set[int] | None = None
     delayed: dict[int, Object] = field(default_factory=dict)
-    noted_succeeded: list[str] = field(default_factory=list)
-    noted_failed: list[str] = field(default_factory=list)
+    uncounted_succeeded: list[str] = field(default_factory=list)
+    uncounted_failed: list[str] = field(default_factory=list)
     counted_succeeded: int = 0
     counted_failed: int = 0
 
 
-def tally(job: Object, pods: Sequence[Object]) -> Tally:
+def sync_context_of(job: Object, pods: Sequence[Object]) -> SyncContext:
     """Count the pods on top of what the job's status has counted before."""
-    count = Tally(pods)
-    _count_noted(job, count)
-    known_succeeded, known_failed = set(count.noted_succeeded), set(count.noted_failed)
+    count = SyncContext(pods)
+    _count_uncounted(job, count)
+    known_succeeded, known_failed = set(count.uncounted_succeeded), set(count.uncounted_failed)
     for pod in pods:
         if is_active(pod):
             count.active.append(pod)
@@ -85,26 +85,26 @@ def tally(job: Object, pods: Sequence[Object]) -> Tally:
         elif has_failed(pod, job) and uid_of(pod) not in known_failed:
             count.new_failed.append(pod)
     counted = sum(match_pod_failure_policy(job, pod).counts for pod in count.new_failed)
-    count.failed = count.counted_failed + len(count.noted_failed) + counted
-    count.succeeded = count.counted_succeeded + len(count.noted_succeeded) + len(count.new_succeeded)
+    count.failed = count.counted_failed + len(count.uncounted_failed) + counted
+    count.succeeded = count.counted_succeeded + len(count.uncounted_succeeded) + len(count.new_succeeded)
     if is_indexed(job):
         _count_indexes(job, count)
     return count
 
 
-def _count_noted(job: Object, count: Tally) -> None:
-    """Move the noted pods that have lost their finalizer into the counters."""
+def _count_uncounted(job: Object, count: SyncContext) -> None:
+    """Move those of the uncounted pods that have lost their finalizer into the counters."""
     status = job.get("status") or {}
-    noted = status.get("uncountedTerminatedPods") or {}
+    uncounted = status.get("uncountedTerminatedPods") or {}
     tracked = {uid_of(pod) for pod in count.pods if is_tracked(pod)}
-    count.noted_succeeded = [uid for uid in noted.get("succeeded") or [] if uid in tracked]
-    count.noted_failed = [uid for uid in noted.get("failed") or [] if uid in tracked]
-    gone_succeeded = len(noted.get("succeeded") or []) - len(count.noted_succeeded)
+    count.uncounted_succeeded = [uid for uid in uncounted.get("succeeded") or [] if uid in tracked]
+    count.uncounted_failed = [uid for uid in uncounted.get("failed") or [] if uid in tracked]
+    gone_succeeded = len(uncounted.get("succeeded") or []) - len(count.uncounted_succeeded)
     count.counted_succeeded = status.get("succeeded", 0) + gone_succeeded
-    count.counted_failed = status.get("failed", 0) + len(noted.get("failed") or []) - len(count.noted_failed)
+    count.counted_failed = status.get("failed", 0) + len(uncounted.get("failed") or []) - len(count.uncounted_failed)
 
 
-def _count_indexes(job: Object, count: Tally) -> None:
+def _count_indexes(job: Object, count: SyncContext) -> None:
     """Count the indexes that are done, and those that are given up where each has a limit."""
     completions = job["spec"].get("completions") or 0
     count.completed = read_indexes((job.get("status") or {}).get("completedIndexes") or "", completions)
@@ -119,17 +119,17 @@ def _count_indexes(job: Object, count: Tally) -> None:
         count.delayed = delayed_pods(job, count.pods, count.completed | count.given_up | active)
 
 
-def note_ended(job: Object, count: Tally, ending: str) -> tuple[list[Object], bool]:
-    """Note the pods that ended; return those that may lose their finalizer then, and whether these are all.
+def track_terminated_pods(job: Object, count: SyncContext, ending: str) -> tuple[list[Object], bool]:
+    """List ended pods as uncounted; return those that may lose their finalizer then, and whether these are all.
 
     Args:
         job: the job.
-        count: its tally; the uids that it notes grow.
+        count: its context; the uids that it lists as uncounted grow.
         ending: the condition to which the job comes, ``SuccessCriteriaMet`` or ``FailureTarget``, or the empty
             string. All pods of a job that ends are released, and those that had not ended when it failed have failed.
     """
     release: list[Object] = []
-    noted = {*count.noted_succeeded, *count.noted_failed}
+    uncounted = {*count.uncounted_succeeded, *count.uncounted_failed}
     new_indexes: set[int] = set()
     before = read_indexes((job.get("status") or {}).get("completedIndexes") or "", job["spec"].get("completions") or 0)
     for pod in count.pods:
@@ -138,20 +138,20 @@ def note_ended(job: Object, count: Tally, ending: str) -> tuple[list[Object], bo
             continue
         release.append(pod)
         uid = uid_of(pod)
-        if uid in noted or not counts_for(pod, job):
+        if uid in uncounted or not counts_for(pod, job):
             continue
         if succeeded and is_indexed(job):
             new_indexes |= {index_of(pod) or 0} - before
         elif succeeded:
-            count.noted_succeeded.append(uid)
+            count.uncounted_succeeded.append(uid)
         elif (failed or ending == "FailureTarget") and match_pod_failure_policy(job, pod).counts:
-            count.noted_failed.append(uid)
-        if len(new_indexes) + len(count.noted_succeeded) + len(count.noted_failed) >= MAX_UNCOUNTED:
+            count.uncounted_failed.append(uid)
+        if len(new_indexes) + len(count.uncounted_succeeded) + len(count.uncounted_failed) >= MAX_UNCOUNTED:
             return release, False
     return release, True
 
 
-def _is_delayed(pod: Object, count: Tally) -> bool:
+def _is_delayed(pod: Object, count: SyncContext) -> bool:
     index = index_of(pod)
     waiting = count.delayed.get(index) if index is not None else None
     return waiting is not None and uid_of(waiting) == uid_of(pod) and not has_succeeded(pod)

@@ -12,7 +12,7 @@ from itertools import islice
 from hyperkube_controller.job.backoff import BackoffRecord
 from hyperkube_controller.job.failed_indexes import has_limit_per_index, split_by_backoff
 from hyperkube_controller.job.pods import index_of, is_indexed, only_replaces_failed, valid_index
-from hyperkube_controller.job.tally import Tally
+from hyperkube_controller.job.sync_context import SyncContext
 from hyperkube_lib.pod_control import deletion_order
 
 from hyperkube.machinery.objects import Object, uid_of
@@ -20,7 +20,7 @@ from hyperkube.machinery.objects import Object, uid_of
 BURST = 500
 
 
-def wanted_pods(job: Object, count: Tally) -> int:
+def wanted_pods(job: Object, count: SyncContext) -> int:
     """Return how many pods should be active."""
     if job["spec"].get("suspend"):
         return 0
@@ -30,7 +30,7 @@ def wanted_pods(job: Object, count: Tally) -> int:
     return max(0, min(int(parallelism), int(completions) - count.succeeded))
 
 
-def excess_pods(job: Object, count: Tally, now: datetime) -> list[Object]:
+def excess_pods(job: Object, count: SyncContext, now: datetime) -> list[Object]:
     """Return the active pods to be deleted: those whose index is wrong or taken, then those that are too many."""
     surplus = len(count.active) - wanted_pods(job, count)
     excess = _misplaced(job, count, now) if is_indexed(job) else []
@@ -40,7 +40,7 @@ def excess_pods(job: Object, count: Tally, now: datetime) -> list[Object]:
     return excess if job["spec"].get("suspend") else excess[:BURST]
 
 
-def _misplaced(job: Object, count: Tally, now: datetime) -> list[Object]:
+def _misplaced(job: Object, count: SyncContext, now: datetime) -> list[Object]:
     """Return the active pods without a valid index, and of those that share one all but the most advanced."""
     by_index: dict[int | None, list[Object]] = defaultdict(list)
     for pod in count.active:
@@ -52,7 +52,9 @@ def _misplaced(job: Object, count: Tally, now: datetime) -> list[Object]:
     return misplaced
 
 
-def missing_pods(job: Object, count: Tally, backoff: BackoffRecord, now: datetime) -> tuple[list[int | None], float]:
+def missing_pods(
+    job: Object, count: SyncContext, backoff: BackoffRecord, now: datetime
+) -> tuple[list[int | None], float]:
     """Return the indexes of the pods to create (None each without indexes), or else the seconds to wait before."""
     replaced_late = only_replaces_failed(job)
     lacking = wanted_pods(job, count) - len(count.active) - (len(count.terminating) if replaced_late else 0)
