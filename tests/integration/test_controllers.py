@@ -211,10 +211,10 @@ def test_a_namespace_is_emptied_before_it_goes(cluster, namespace):
 
 def test_a_service_has_endpoints_and_slices(cluster, namespace):
     spec = {"selector": LABELS, "ports": [{"port": 80, "targetPort": 8080}]}
+    cluster.create(NODES, obj("Node", "of-endpoints"))
     cluster.create(SERVICES, obj("Service", "web", spec=spec), namespace)
-    pod = cluster.create(
-        PODS, obj("Pod", "p", spec=TEMPLATE["spec"]) | {"metadata": {"name": "p", "labels": LABELS}}, namespace
-    )
+    placed = {**TEMPLATE["spec"], "nodeName": "of-endpoints"}
+    pod = cluster.create(PODS, obj("Pod", "p", spec=placed) | {"metadata": {"name": "p", "labels": LABELS}}, namespace)
     status = {
         "phase": "Running", "podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}],
         "conditions": [{"type": "Ready", "status": "True"}],
@@ -228,11 +228,12 @@ def test_a_service_has_endpoints_and_slices(cluster, namespace):
             [
                 entry["addresses"]
                 for found in cluster.list(ENDPOINT_SLICES, namespace).items
-                for entry in found["endpoints"]
+                for entry in found["endpoints"] or ()
             ]
             == [["10.1.2.3"]]
         )
     )
+    cluster.delete(NODES, "of-endpoints")
 
 
 def test_a_job_runs_to_its_end(cluster, namespace):

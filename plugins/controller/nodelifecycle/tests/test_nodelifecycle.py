@@ -28,7 +28,6 @@ def lease(renewed, name="n1"):
     return {"kind": "Lease", "metadata": {"name": name, "namespace": "kube-node-lease"}, "spec": {"renewTime": renewed}}
 
 
-STAYS_5 = {"key": "node.kubernetes.io/unreachable", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
 STAYS = {"operator": "Exists"}
 
 
@@ -121,20 +120,6 @@ def test_a_node_that_never_spoke_has_a_minute(rig):
     rig.advance(2)
 
     assert ready(rig) == ("Unknown", "NodeStatusNeverUpdated")
-
-
-def test_pods_stay_as_long_as_they_tolerate(rig):
-    rig.client.seed(NODES, node())
-    rig.client.seed(PODS, pod("short", STAYS_5), pod("ever", STAYS), pod("none"))
-    rig.settle()
-    rig.advance(41)
-    going = [p["metadata"]["name"] for p in rig.client.objects(PODS) if p["metadata"].get("deletionTimestamp")]
-    assert going == ["none"]
-
-    rig.advance(6)
-
-    going = [p["metadata"]["name"] for p in rig.client.objects(PODS) if p["metadata"].get("deletionTimestamp")]
-    assert going == ["short", "none"]
 
 
 def test_pods_of_a_silent_node_are_not_ready(rig):

@@ -1,4 +1,4 @@
-"""nodelifecycle: a node that falls silent is marked, kept free of new pods, and emptied when its pods want that."""
+"""nodelifecycle: a node that falls silent is marked and tainted."""
 
 from hyperkube_controller.nodelifecycle.controller import Nodelifecycle
 

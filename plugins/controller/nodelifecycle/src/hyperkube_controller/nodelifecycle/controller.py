@@ -1,4 +1,4 @@
-"""Two loops, one over nodes and one over the pods of tainted nodes; neither polls.
+"""The loop over nodes; it does not poll.
 
 A node's key comes back by itself when its grace runs out; each sign of life (a renewed lease, a new heartbeat) puts
 that off. What counts is this process's clock at the moment of seeing it, not the time that the node wrote.
@@ -10,8 +10,6 @@ from dataclasses import dataclass
 
 from hyperkube_controller.nodelifecycle.health import (
     is_evicting,
-    no_execute,
-    seconds_left,
     silenced,
     wanted_labels,
     wanted_taints,
@@ -19,22 +17,19 @@ from hyperkube_controller.nodelifecycle.health import (
 )
 from hyperkube_controller.nodelifecycle.zones import Change, EvictionRates, ZoneEvictions
 
-from hyperkube.client.actions import Delete, delete
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.kinds.conditions import condition, with_condition
-from hyperkube.kinds.pods import disruption_target, is_ready, status_of
+from hyperkube.kinds.conditions import condition
+from hyperkube.kinds.pods import is_ready
 from hyperkube.kinds.resources import LEASES, NODES, PODS
 from hyperkube.machinery.objects import (
     Object,
     is_being_deleted,
-    key_of,
     metadata,
     name_of,
     namespace_of,
-    split_key,
     uid_of,
 )
 from hyperkube.machinery.times import format_time
@@ -43,6 +38,7 @@ from hyperkube.plugin import Plugin
 LEASE_NAMESPACE = "kube-node-lease"
 GRACE = 40.0
 STARTUP_GRACE = 60.0
+_BY_NODE = "nodelifecycle/node"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,54 +64,48 @@ class Settings:
 
 
 class Nodelifecycle(Plugin):
-    """Watches over nodes, and evicts pods from those that are tainted for it."""
+    """Watches over nodes, and taints those that are not well."""
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build both loops."""
+        """Build the loop; it has one worker, to which the zones belong."""
         settings, clock, logger = self.settings(Settings), self.context.clock, self.context.logger
         self._grace = settings.node_monitor_grace_period
         self._startup_grace = settings.node_startup_grace_period
         self._recorder = EventRecorder(self.client, clock, "node-controller")
-        self._evictor = EventRecorder(self.client, clock, "taint-eviction-controller")
         self._zones = ZoneEvictions(settings.rates)
         self._known: dict[str, Object] | None = None
         self._heard: dict[str, float] = {}
-        self._told: dict[str, float] = {}
         self._nodes = self.informers.informer(NODES)
         self._pods = self.informers.informer(PODS)
         self._leases = self.informers.informer(LEASES, LEASE_NAMESPACE)
-        self._pods.add_index("node", _by_node)
-        self._node_loop = ReconcileLoop(self.context.name, self._sync_node, clock=clock, logger=logger)
-        self._pod_loop = ReconcileLoop("tainteviction", self._sync_pod, clock=clock, logger=logger)
+        self._pods.add_index(_BY_NODE, _by_node)
+        self._loop = ReconcileLoop(self.context.name, self._sync_node, clock=clock, logger=logger)
         self._nodes.add_handler(self._node_added, self._node_updated, self._node_deleted)
         self._leases.add_handler(self._lease_seen, self._lease_renewed)
         self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new))
-        return _Both(self._node_loop, self._pod_loop)
+        return self._loop
 
     def _hear(self, name: str) -> None:
         self._heard[name] = self.context.clock.monotonic()
         node = self._nodes.get("", name)
         ready = condition((node or {}).get("status") or {}, "Ready")
         if ready is None or ready.get("status") == "Unknown":
-            self._node_loop.queue.add(name)
+            self._loop.queue.add(name)
 
     def _node_added(self, node: Object) -> None:
         self._heard[name_of(node)] = self.context.clock.monotonic()
-        self._node_loop.enqueue(node)
-        self._enqueue_pods(node)
+        self._loop.enqueue(node)
 
     def _node_updated(self, old: Object, new: Object) -> None:
         if _heartbeat(old) != _heartbeat(new):
             self._heard[name_of(new)] = self.context.clock.monotonic()
         if what_counts(old) != what_counts(new):
-            self._node_loop.enqueue(new)
-        if no_execute(old) != no_execute(new):
-            self._enqueue_pods(new)
+            self._loop.enqueue(new)
 
     def _node_deleted(self, node: Object) -> None:
         self._heard.pop(name_of(node), None)
-        self._node_loop.enqueue(node)
+        self._loop.enqueue(node)
 
     def _lease_seen(self, lease: Object) -> None:
         self._hear(name_of(lease))
@@ -124,16 +114,11 @@ class Nodelifecycle(Plugin):
         if (old.get("spec") or {}).get("renewTime") != (new.get("spec") or {}).get("renewTime"):
             self._hear(name_of(new))
 
-    def _enqueue_pods(self, node: Object) -> None:
-        for pod in self._pods.by_index("node", name_of(node)):
-            self._pod_loop.enqueue(pod)
-
     def _pod_seen(self, pod: Object) -> None:
-        node = (pod.get("spec") or {}).get("nodeName", "")
-        if key_of(pod) in self._told or (node and no_execute(self._nodes.get("", node))):
-            self._pod_loop.enqueue(pod)
-        if node and is_ready(pod) and (found := self._nodes.get("", node)) is not None and not is_ready(found):
-            self._node_loop.enqueue(found)
+        """Look at a node that is not ready when a pod of it says that it is."""
+        node = self._nodes.get("", (pod.get("spec") or {}).get("nodeName", ""))
+        if node is not None and is_ready(pod) and not is_ready(node):
+            self._loop.enqueue(node)
 
     def _sync_node(self, name: str) -> float | None:
         self._know_all()
@@ -194,7 +179,7 @@ class Nodelifecycle(Plugin):
                 # The silence was ours as likely as theirs: each node gets its grace anew.
                 self._heard[name_of(node)] = now
             if not is_ready(node):
-                self._node_loop.enqueue(node)
+                self._loop.enqueue(node)
 
     def _set_taints(self, node: Object, name: str) -> float | None:
         """Give the node the taints it should have; return in how many seconds it may be its turn to be emptied.
@@ -223,7 +208,7 @@ class Nodelifecycle(Plugin):
     def _mark_pods(self, name: str) -> None:
         """Take the pods of a node that is not ready out of service."""
         stamp = format_time(self.context.clock.now())
-        for pod in self._pods.by_index("node", name):
+        for pod in self._pods.by_index(_BY_NODE, name):
             if not is_ready(pod):
                 continue
             conditions = [
@@ -233,65 +218,6 @@ class Nodelifecycle(Plugin):
             patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": conditions}}
             self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
             self._recorder.event(pod, "Warning", "NodeNotReady", "Node is not ready")
-
-    def _sync_pod(self, key: str) -> float | None:
-        pod = self._pods.get(*split_key(key))
-        node = None if pod is None else self._nodes.get("", (pod.get("spec") or {}).get("nodeName", ""))
-        driving = no_execute(node)
-        left = None if pod is None else seconds_left(pod, driving)
-        if pod is None or is_being_deleted(pod) or not driving or left is None:
-            cancelled = self._told.pop(key, None) is not None and pod is not None and not is_being_deleted(pod)
-            if cancelled and pod is not None:
-                message = f"Cancelling deletion of Pod {key}"
-                self._evictor.event(pod, "Normal", "TaintManagerEviction", message)
-            return None
-        now = self.context.clock.monotonic()
-        since = self._told.setdefault(key, now)
-        if now - since < left:
-            return left - (now - since)
-        self._evict(pod, key)
-        return None
-
-    def _evict(self, pod: Object, key: str) -> None:
-        message = f"Marking for deletion Pod {key}"
-        self._evictor.event(pod, "Normal", "TaintManagerEviction", message)
-        target = disruption_target("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
-        conditions = with_condition(status_of(pod).get("conditions") or (), target, self.context.clock.now())
-        patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": conditions}}
-        self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
-        delete(self.client, Delete.of(PODS, pod))
-        self._told.pop(key, None)
-
-
-class _Both:
-    """Two loops as one controller."""
-
-    def __init__(self, first: ReconcileLoop, second: ReconcileLoop) -> None:
-        self._first, self._second = first, second
-
-    def begin(self) -> None:
-        """Work from now on until `stop`."""
-        self._first.begin()
-        self._second.begin()
-
-    def wait_ended(self, seconds: float | None = None) -> bool:
-        """Wait for the end of what `stop` ended."""
-        ended = self._first.wait_ended(seconds)
-        return self._second.wait_ended(seconds) and ended
-
-    def run(self) -> None:
-        """Work until `stop`."""
-        self.begin()
-        self.wait_ended()
-
-    def stop(self) -> None:
-        """End both."""
-        self._first.stop()
-        self._second.stop()
-
-    def drain(self) -> int:
-        """Do what both have to do now."""
-        return self._first.drain() + self._second.drain()
 
 
 def _by_node(pod: Object) -> tuple[str, ...]:

@@ -1,12 +1,10 @@
-"""Judging a node: is it heard of, which taints follow from its conditions, and when must which pod go.
+"""Judging a node: is it heard of, and which taints and labels follow from its state.
 
-Pure functions. Sources: kubernetes ``pkg/controller/nodelifecycle/node_lifecycle_controller.go`` and
-``pkg/controller/tainteviction/taint_eviction.go``.
+Pure functions. Source: kubernetes ``pkg/controller/nodelifecycle/node_lifecycle_controller.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from hyperkube.kinds import taints
@@ -59,7 +57,8 @@ def silenced(node: Object, now: datetime) -> Object | None:
 
 def is_evicting(node: Object) -> bool:
     """Tell whether the node has a taint that evicts pods because it is not ready."""
-    return any(taint.get("key") in _EVICTING for taint in no_execute(node))
+    listed = (node.get("spec") or {}).get("taints") or ()
+    return any(taint.get("effect") == taints.NO_EXECUTE and taint.get("key") in _EVICTING for taint in listed)
 
 
 def wanted_taints(node: Object, now: datetime, *, evict: bool) -> list[Object]:
@@ -106,14 +105,3 @@ def what_counts(node: Object) -> tuple[object, ...]:
     spec, status = node.get("spec") or {}, node.get("status") or {}
     states = tuple((entry.get("type"), entry.get("status")) for entry in status.get("conditions") or ())
     return states, spec.get("taints"), spec.get("unschedulable"), labels_of(node)
-
-
-def no_execute(node: Object | None) -> list[Object]:
-    """Return the taints that drive pods off the node."""
-    listed: list[Object] = ((node or {}).get("spec") or {}).get("taints") or []
-    return [taint for taint in listed if taint.get("effect") == taints.NO_EXECUTE]
-
-
-def seconds_left(pod: Object, driving: Sequence[Object]) -> float | None:
-    """Return how long the pod may stay under these taints: 0 for not at all, None for ever."""
-    return taints.eviction_seconds(driving, (pod.get("spec") or {}).get("tolerations") or [])

@@ -1,0 +1,122 @@
+"""taint-eviction: pods leave nodes with a NoExecute taint, at once or when they have tolerated it for long enough.
+
+The node lifecycle controller sets such taints on nodes that are not ready, and people set their own; without this
+controller they only keep new pods away.
+Source: kubernetes ``pkg/controller/tainteviction/taint_eviction.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hyperkube.client.actions import Delete, delete
+from hyperkube.client.events import EventRecorder
+from hyperkube.client.reconcile import ReconcileLoop
+from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.controller import Controller
+from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.pods import disruption_target, spec_of, status_of
+from hyperkube.kinds.resources import NODES, PODS
+from hyperkube.kinds.taints import NO_EXECUTE, eviction_seconds
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.objects import (
+    Object,
+    is_being_deleted,
+    key_of,
+    name_of,
+    namespace_of,
+    split_key,
+    uid_of,
+)
+from hyperkube.plugin import Plugin
+
+WORKERS = 8
+EVENT = "TaintManagerEviction"
+_BY_NODE = "taint-eviction/node"
+
+
+def no_execute(node: Object | None) -> list[Object]:
+    """Return the taints that evict pods from a node."""
+    listed: list[Object] = ((node or {}).get("spec") or {}).get("taints") or []
+    return [taint for taint in listed if taint.get("effect") == NO_EXECUTE]
+
+
+def seconds_left(pod: Object, taints: Sequence[Object]) -> float | None:
+    """Return how long the pod may stay under these taints: 0 for not at all, None for ever."""
+    return eviction_seconds(taints, spec_of(pod).get("tolerations") or [])
+
+
+class TaintEviction(Plugin):
+    """Evicts pods from nodes that are tainted for it."""
+
+    @hookimpl
+    def controller_build(self) -> Controller:
+        """Build the loop: its keys are of pods."""
+        self._recorder = EventRecorder(self.client, self.context.clock, "taint-eviction-controller")
+        self._since: dict[str, float] = {}
+        self._nodes = self.informers.informer(NODES)
+        self._pods = self.informers.informer(PODS)
+        self._pods.add_index(_BY_NODE, _by_node)
+        self._loop = ReconcileLoop(
+            self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger, workers=WORKERS
+        )
+        self._nodes.add_handler(self._enqueue_pods, self._node_updated)
+        self._pods.add_handler(self._pod_seen, lambda _old, new: self._pod_seen(new), self._pod_gone)
+        return self._loop
+
+    def _enqueue_pods(self, node: Object) -> None:
+        if no_execute(node):
+            self._enqueue_all(node)
+
+    def _node_updated(self, old: Object, new: Object) -> None:
+        if no_execute(old) != no_execute(new):
+            self._enqueue_all(new)
+
+    def _enqueue_all(self, node: Object) -> None:
+        for pod in self._pods.by_index(_BY_NODE, name_of(node)):
+            self._loop.enqueue(pod)
+
+    def _pod_seen(self, pod: Object) -> None:
+        node = spec_of(pod).get("nodeName", "")
+        if key_of(pod) in self._since or (node and no_execute(self._nodes.get("", node))):
+            self._loop.enqueue(pod)
+
+    def _pod_gone(self, pod: Object) -> None:
+        self._since.pop(key_of(pod), None)
+
+    def _sync(self, key: str) -> float | None:
+        pod = self._pods.get(*split_key(key))
+        if pod is None or is_being_deleted(pod):
+            self._since.pop(key, None)
+            return None
+        taints = no_execute(self._nodes.get("", spec_of(pod).get("nodeName", "")))
+        left = seconds_left(pod, taints) if taints else None
+        if left is None:
+            if self._since.pop(key, None) is not None:
+                self._recorder.event(pod, "Normal", EVENT, f"Cancelling deletion of Pod {key}")
+            return None
+        # What counts is when the first taint was seen: another one may shorten the time, but none begins it anew.
+        now = self.context.clock.monotonic()
+        since = self._since.setdefault(key, now)
+        if now - since < left:
+            return left - (now - since)
+        self._evict(pod, key)
+        return None
+
+    def _evict(self, pod: Object, key: str) -> None:
+        """Say why in the pod's status, which jobs and people read, and delete it."""
+        self._recorder.event(pod, "Normal", EVENT, f"Marking for deletion Pod {key}")
+        target = disruption_target("DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint")
+        conditions = with_condition(status_of(pod).get("conditions") or (), target, self.context.clock.now())
+        patch = {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": conditions}}
+        try:
+            self.client.patch(PODS, name_of(pod), patch, namespace_of(pod), subresource="status")
+        except NotFound:
+            return
+        delete(self.client, Delete.of(PODS, pod))
+        self._since.pop(key, None)
+
+
+def _by_node(pod: Object) -> tuple[str, ...]:
+    node = spec_of(pod).get("nodeName", "")
+    return (node,) if node else ()
