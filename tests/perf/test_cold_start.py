@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import resource
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 from hyperkube_testing.peers.ports import free_port
-from servers_under_load import Served, api_server, cluster, running
+from servers_under_load import Served, api_server, cluster, pace, running
 
 STARTS = 4
 MODULES = {"apiserver": 1050, "up": 1600}
@@ -22,15 +20,6 @@ LATER = ("flask", "google.protobuf", "grpc", "jinja2", "jsonschema_rs", "numpy",
 
 LATER_IN_A_CLUSTER = ("flask", "google.protobuf", "grpc", "hyperkube_lib.cel", "jinja2", "jsonschema_rs", "psutil")
 """The same of a whole cluster, whose scheduler counts with numpy, and whose kubeconfigs are YAML."""
-
-PACE = """
-import asyncio, decimal, email.message, http.client, sqlite3
-from dataclasses import make_dataclass
-for number in range(300):
-    make_dataclass(f"Made{number}", [("a", int), ("b", str), ("c", float), ("d", bool)], frozen=True, slots=True)
-"""
-"""What a start is made of: imports, and classes that are made. Its CPU is the unit, so that a slow machine, or one that
-is slow because others use it, changes both alike."""
 
 PACES = {"apiserver": 3.0, "up": 6.0}
 """On a quiet machine they are 2.2 and 4.1; many threads pay more for a busy one."""
@@ -51,24 +40,17 @@ STARTED = {
 }
 
 
-def _pace() -> float:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, "-c", PACE], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
 @pytest.mark.parametrize("name", STARTED)
 def test_a_start_costs_no_more_than_so_many_times_the_pace(name, tmp_path):
     line, started = STARTED[name]
-    paces, taken, memory = [_pace()], [], 0.0
+    paces, taken, memory = [pace()], [], 0.0
 
     for _ in range(STARTS):
         port = free_port()
         with started(line(tmp_path, port), port) as server:
             taken.append(server.cpu())
             memory = server.memory()[0]
-        paces.append(_pace())
+        paces.append(pace())
 
     told = ", ".join(f"{cpu:.2f} s" for cpu in taken)
     print(f"\n{name}: CPU until ready: {told}; pace {min(paces):.2f} s; {memory:.0f} MiB RSS")

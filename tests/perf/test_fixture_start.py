@@ -1,46 +1,45 @@
-"""How long a test waits for its cluster: the first one in a process, and those after it."""
+"""What a test pays for its cluster, in CPU: the first one in a process, and those after it; see `servers_under_load.PACE`."""
 
 from __future__ import annotations
 
-import statistics
-import subprocess
 import sys
+import time
 import tomllib
 
 from hyperkube_testing.cluster.cluster import ControlPlane
+from servers_under_load import cpu_of, pace
 
-from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import loader
 
-COLD_SECONDS = 2.0
-WARM_SECONDS = 0.5
+COLD_PACES, WARM_PACES = 8.0, 1.0
+"""On a quiet machine they are 5 and 0.5: 1.2 s, and a tenth of a second."""
 SCRIPT = "from hyperkube_testing.cluster.cluster import ControlPlane\nwith ControlPlane(hollow_nodes=1):\n    pass\n"
 
 
-def test_the_first_cluster_of_a_process_is_there_within_two_seconds():
-    clock = SystemClock()
-    start = clock.monotonic()
+def test_the_first_cluster_of_a_process_costs_so_many_times_the_pace():
+    paces, taken = [pace()], []
 
-    subprocess.run([sys.executable, "-c", SCRIPT], check=True)
+    for _ in range(3):
+        taken.append(cpu_of([sys.executable, "-c", SCRIPT]))
+        paces.append(pace())
 
-    seconds = clock.monotonic() - start
-    print(f"\ninterpreter, imports, start and stop: {seconds:.2f} s")
-    assert seconds < COLD_SECONDS
+    print(f"\ninterpreter, imports, start and stop: {min(taken):.2f} s; pace {min(paces):.2f} s")
+    assert min(taken) < COLD_PACES * min(paces)
 
 
-def test_a_later_cluster_is_there_within_half_a_second():
-    clock = SystemClock()
+def test_a_later_cluster_costs_less_than_the_pace():
     with ControlPlane(hollow_nodes=1):
         pass
-    taken = []
+    paces, taken = [pace()], []
 
     for _ in range(5):
-        start = clock.monotonic()
+        start = time.process_time()
         with ControlPlane(hollow_nodes=1):
-            taken.append(clock.monotonic() - start)
+            taken.append(time.process_time() - start)
+        paces.append(pace())
 
-    print(f"\nstart until ready: median {statistics.median(taken):.3f} s, slowest {max(taken):.3f} s")
-    assert statistics.median(taken) < WARM_SECONDS
+    print(f"\nstart until ready: {min(taken):.3f} s; pace {min(paces):.2f} s")
+    assert min(taken) < WARM_PACES * min(paces)
 
 
 def test_a_later_cluster_parses_no_data_of_plugins_and_looks_at_the_import_path_once_per_thread(monkeypatch):

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import cached_property, lru_cache
+from collections.abc import Mapping
+from functools import lru_cache
 from importlib.metadata import EntryPoint
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +20,7 @@ from types import MappingProxyType
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.loader import SeenPath, state_of_path
+from hyperkube.plugin.import_path import ImportPath, import_path
 
 
 def read_data(entry: EntryPoint, name: str) -> Mapping[str, Any]:
@@ -50,62 +49,24 @@ def data_file(entry: EntryPoint, name: str) -> Path | None:
 
     A caller that asks about many plugins does so within `hyperkube.plugin.loader.one_look`.
     """
-    place = _files(state_of_path()).beside(entry.module, f"{name}.toml")
+    place = _file_beside(import_path(), entry.module, f"{name}.toml")
     return Path(place) if place is not None else None
 
 
-class _Files:
-    """Finds the files beside plugins; listings are kept as long as it is."""
-
-    def __init__(self, path: Iterable[str]) -> None:
-        self._path = tuple(path)
-        self._listings: dict[str, dict[str, str]] = {}
-
-    def beside(self, module: str, file: str) -> str | None:
-        """Return the file of that name that belongs to the plugin in a module; None if there is none."""
-        package, *rest = module.split(".")
-        folder = self._folder(package, rest[0]) if rest else None
-        if folder is None:
-            return _beside(module, file)
-        place = "/".join((folder, *rest))
-        places = [f"{place}.{file}"]
-        for _ in rest:
-            places.append(f"{place}/{file}")
-            place = place.rpartition("/")[0]
-        if (root := self._listings[package].get("__init__.py")) is not None:  # a package of the plugin's own
-            places.append(f"{root}/{file}")
-        return next((place for place in places if os.access(place, os.R_OK)), None)
-
-    def _folder(self, package: str, child: str) -> str | None:
-        """Return which of a package's folders has a module: the first of the path."""
-        if package not in self._listings:
-            self._listings[package] = self._listing(package)
-        found = self._listings[package]
-        return found.get(child) or found.get(f"{child}.py")
-
-    def _listing(self, package: str) -> dict[str, str]:
-        found: dict[str, str] = {}
-        for portion in self._portions.get(package, ()):
-            with suppress(OSError):  # it is no folder, or cannot be read
-                for name in os.listdir(portion):  # noqa: PTH208  no Path for each of hundreds of names
-                    found.setdefault(name, portion)
-        return found
-
-    @cached_property
-    def _portions(self) -> Mapping[str, Sequence[str]]:
-        """Return by name where the folders of the path have it; each of them is listed once for all packages."""
-        found: dict[str, list[str]] = {}
-        for folder in self._path:
-            with suppress(OSError):
-                for name in os.listdir(folder or "."):  # noqa: PTH208  see above
-                    found.setdefault(name, []).append(f"{folder}/{name}")
-        return found
-
-
-@lru_cache(maxsize=1)
-def _files(state: SeenPath) -> _Files:
-    """Return the same listings for all hosts of a process."""
-    return _Files(folder for folder, _ in state)
+def _file_beside(path: ImportPath, module: str, file: str) -> str | None:
+    """Return the file of that name that belongs to the plugin in a module; None if there is none."""
+    package, *rest = module.split(".")
+    part = path.part_with(package, rest[0]) if rest else None
+    if part is None:
+        return _beside(module, file)
+    place = "/".join((part, *rest))
+    places = [f"{place}.{file}"]
+    for _ in rest:
+        places.append(f"{place}/{file}")
+        place = place.rpartition("/")[0]
+    if (root := path.files_in(package).get("__init__.py")) is not None:  # a package of the plugin's own
+        places.append(f"{root}/{file}")
+    return next((place for place in places if os.access(place, os.R_OK)), None)
 
 
 def _beside(module: str, file: str) -> str | None:
