@@ -8,9 +8,10 @@ from __future__ import annotations
 import copy
 import hashlib
 import logging
+import re
+import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 import orjson
 from hyperkube_host.kubelet.config.pod_sink import PodSink
@@ -21,7 +22,12 @@ from hyperkube.machinery.clock import Clock, Timer
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.times import format_time
 
-_HTTP_SECONDS = 10.0
+HTTP = "http"
+HTTP_SECONDS = 10.0
+MOST_BYTES = 10 << 20
+"""Of a manifest; a longer one is none. Source: kubernetes ``pkg/kubelet/config/common.go`` (maxConfigLength)."""
+_PIECE = 65536
+_DOCUMENT_MARK = re.compile(rb"^---\s*$", re.MULTILINE)
 
 
 class ManifestSource:
@@ -59,17 +65,36 @@ class ManifestSource:
         self._timer: Timer | None = None
 
     def start(self) -> None:
-        """Read now and from then on periodically, on the clock's thread."""
-        self.read_once()
-        self._schedule()
+        """Read now and from then on periodically: folders on the clock's thread, URLs each time on one of their own.
+
+        Another server may take its time to answer, and neither the kubelet's start nor its timers wait for that.
+        """
+        if self._kind == HTTP:
+            self._read_aside()
+        else:
+            self.read_once()
+            self._schedule()
 
     def _schedule(self) -> None:
         self._timer = self._clock.call_later(self._seconds, self._read_again)
 
     def _read_again(self) -> None:
-        if not self._closed:
+        if self._closed:
+            return
+        if self._kind == HTTP:
+            self._read_aside()
+        else:
             self.read_once()
             self._schedule()
+
+    def _read_aside(self) -> None:
+        def read() -> None:
+            try:
+                self.read_once()
+            finally:
+                self._schedule()
+
+        threading.Thread(target=read, name="manifest-url", daemon=True).start()
 
     def read_once(self) -> None:
         """Read all manifests and report what changed."""
@@ -92,14 +117,16 @@ class ManifestSource:
         for place, content in manifests:
             try:
                 yield from self._parse(place, content)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
                 self._logger.error("manifest %s is no pod: %s", place, error)  # noqa: TRY400  the user's mistake, not a bug
 
     def _parse(self, place: str, content: bytes) -> Iterable[Object]:
-        import yaml  # most nodes have no manifests
+        from hyperkube.machinery.codecs import yaml  # most nodes have no manifests
 
-        loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        for document in yaml.load_all(content, Loader=loader):
+        if len(content) > MOST_BYTES:
+            raise ValueError(f"it is longer than {MOST_BYTES} bytes")
+        for part in _DOCUMENT_MARK.split(content):
+            document, _ = yaml.loads(part)
             if not document:
                 continue
             items = document["items"] if str(document.get("kind", "")).endswith("List") else [document]
@@ -147,19 +174,30 @@ def read_folder(path: Path) -> Iterable[tuple[str, bytes]]:
     """Return the manifests of a folder (files that do not begin with a dot), or of one file."""
     if path.is_dir():
         files = sorted(entry for entry in path.iterdir() if entry.is_file() and not entry.name.startswith("."))
-        return [(str(entry), entry.read_bytes()) for entry in files]
-    return [(str(path), path.read_bytes())] if path.exists() else []
+        return [(str(entry), _at_most(entry)) for entry in files]
+    return [(str(path), _at_most(path))] if path.exists() else []
 
 
-def read_url(url: str, header: str) -> Iterable[tuple[str, bytes]]:
+def _at_most(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def read_url(url: str, header: str, clock: Clock) -> Iterable[tuple[str, bytes]]:
     """Return the manifest at a URL; `header` is one ``key:value`` to send along.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: it cannot be read, or not in time.
     """
     import urllib.request
 
     key, _, value = header.partition(":")
     request = urllib.request.Request(url, headers={key.strip(): value.strip()} if key else {})  # noqa: S310  the operator's URL
-    with urllib.request.urlopen(request, timeout=_HTTP_SECONDS) as answer:  # noqa: S310  the same
-        return [(url, answer.read())]
+    end = clock.monotonic() + HTTP_SECONDS
+    content = bytearray()
+    with urllib.request.urlopen(request, timeout=HTTP_SECONDS) as answer:  # noqa: S310  the same
+        while len(content) <= MOST_BYTES and (piece := answer.read1(_PIECE)):
+            content += piece
+            if clock.monotonic() > end:  # the time-out of a socket counts anew with every byte
+                raise TimeoutError(f"{url} is not read within {HTTP_SECONDS:g} s")
+    return [(url, bytes(content))]

@@ -22,6 +22,6 @@ def static_sources(options: SourceOptions, node_name: str, clock: Clock, sink: P
         read = partial(read_folder, Path(options.manifest_path))
         sources.append(ManifestSource("file", read, options.file_check_seconds, node_name, clock, sink))
     if options.manifest_url:
-        read = partial(read_url, options.manifest_url, options.manifest_header)
+        read = partial(read_url, options.manifest_url, options.manifest_header, clock)
         sources.append(ManifestSource("http", read, options.http_check_seconds, node_name, clock, sink))
     return sources
