@@ -163,3 +163,37 @@ def test_another_provider_is_none_of_its_business(clock):
     plugin = Kms(PluginContext(name="kms", clock=clock))
 
     assert plugin.storage_encrypt(provider="hsm", settings={}) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"ciphertext": b"", "key_id": "k"}, "encrypted DEK source is empty"),
+        ({"ciphertext": bytes(1025), "key_id": "k"}, "encrypted DEK source is 1025 bytes, which exceeds the max size"),
+        ({"ciphertext": b"x", "key_id": ""}, "keyID is empty"),
+        ({"ciphertext": b"x", "key_id": "k" * 1025}, "keyID is 1025 bytes, which exceeds the max size of 1024"),
+        ({"ciphertext": b"x", "key_id": "k", "annotations": {"plain": b""}}, "'plain' should be a domain"),
+        ({"ciphertext": b"x", "key_id": "k", "annotations": {"a.b": bytes(32 * 1024)}}, "total size of annotations"),
+    ],
+)
+def test_no_answer_of_the_kms_makes_objects_large_or_unreadable(provide, server, monkeypatch, answer, says):
+    monkeypatch.setattr(server, "encrypt", lambda _request, _context: messages.EncryptResponse(**answer))
+    server.stop()
+    server.start()
+
+    with pytest.raises(StoreUnavailable, match=says):
+        provide().check()
+
+
+@pytest.mark.parametrize("plaintext", [b"", b"short", bytes(1000)])
+def test_what_is_no_key_makes_one_value_unreadable(provide, server, monkeypatch, plaintext):
+    provider = provide()
+    monkeypatch.setattr(server, "decrypt", lambda _request, _context: messages.DecryptResponse(plaintext=plaintext))
+    server.stop()
+    server.start()
+    for kind in (0, 1):
+        found = messages.EncryptedObject(
+            encrypted_data=bytes(100), key_id="key-1", encrypted_dek_source=b"x", encrypted_dek_source_type=kind
+        )
+        with pytest.raises(Unreadable):
+            provider.transform_from_storage(provider.prefix + found.SerializeToString(), KEY)

@@ -19,6 +19,7 @@ from hyperkube_storage.kms.service import KeyService
 
 from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.names import dns1123_subdomain
 from hyperkube.storage.store import StoreUnavailable
 
 SEED = 1
@@ -26,7 +27,8 @@ SEED = 1
 
 SEED_SIZE = INFO_SIZE = KEY_SIZE = 32
 NONCE_SIZE = 12
-KEY_ID_MOST = 1024
+KEY_ID_MOST = ENCRYPTED_SEED_MOST = 1024
+ANNOTATIONS_MOST = 32 * 1024
 
 HEALTHY_SECONDS, UNHEALTHY_SECONDS = 60.0, 10.0
 """Time between two questions for the key that is in use."""
@@ -138,8 +140,9 @@ class Envelope:
     def _new_seed(self, until: float) -> Current:
         seed = os.urandom(SEED_SIZE)
         answer = self._service.encrypt(seed)
-        if not answer.ciphertext or not answer.key_id:
-            raise StoreUnavailable(f"kms {self._name!r} encrypted nothing")
+        fault = _fault_in(answer)
+        if fault:
+            raise StoreUnavailable(f"kms {self._name!r}: {fault}")
         current = Current(seed, bytes(answer.ciphertext), answer.key_id, dict(answer.annotations), until)
         self._seeds[SEED, current.encrypted, current.key_id] = seed
         return current
@@ -166,6 +169,8 @@ class Envelope:
             return bytes(_cipher(seed, info).decrypt(data[:NONCE_SIZE], data[NONCE_SIZE:], context))
         except InvalidTag as error:
             raise Unreadable("cipher: message authentication failed") from error
+        except ValueError as error:  # what the KMS decrypted is no key
+            raise Unreadable(f"failed to decrypt DEK, error: {error}") from error
 
     def _seed_of(self, found: Any) -> bytes:
         """Return the seed or key of a value; the KMS is asked once for each."""
@@ -190,6 +195,30 @@ class Envelope:
                     logger.warning("%s", error)
                 pause = UNHEALTHY_SECONDS
             self._clock.wait(self._closed, pause)
+
+
+def _fault_in(answer: Any) -> str:
+    """Return what is wrong with an encrypted seed, which is written into every object; empty for nothing.
+
+    Source: kubernetes apiserver ``pkg/storage/value/encrypt/envelope/kmsv2/envelope.go`` (validateEncryptedObject).
+    """
+    if not answer.ciphertext:
+        return "failed to validate encrypted DEK source: encrypted DEK source is empty"
+    for what, value, most in (
+        ("encrypted DEK source", answer.ciphertext, ENCRYPTED_SEED_MOST),
+        ("keyID", answer.key_id, KEY_ID_MOST),
+    ):
+        if len(value) > most:
+            return f"{what} is {len(value)} bytes, which exceeds the max size of {most}"
+    if not answer.key_id:
+        return "failed to validate key id: keyID is empty"
+    wrong = next((key for key in answer.annotations if "." not in key.rstrip(".") or dns1123_subdomain(key)), None)
+    if wrong is not None:
+        return f"failed to validate annotations: {wrong!r} should be a domain with at least two segments"
+    size = sum(len(key) + len(value) for key, value in answer.annotations.items())
+    if size > ANNOTATIONS_MOST:
+        return f"total size of annotations is {size}, which exceeds the max size of {ANNOTATIONS_MOST}"
+    return ""
 
 
 def _cipher(seed: bytes, info: bytes) -> Any:
