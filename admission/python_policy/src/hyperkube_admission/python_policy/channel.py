@@ -8,6 +8,9 @@ from typing import Any
 
 import orjson
 
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.objects import Object
+
 _LENGTH = struct.Struct("!I")
 _MOST = 64 * 1024 * 1024
 _CHUNK = 256 * 1024
@@ -20,8 +23,11 @@ class Closed(Exception):
 class Channel:
     """One end of the pipe; used by one thread at a time."""
 
-    def __init__(self, end: socket.socket) -> None:
+    def __init__(self, end: socket.socket, clock: Clock | None = None) -> None:
+        """Talk through `end`; `clock` is needed to `wait_at_most`."""
         self._socket = end
+        self._clock = clock
+        self._deadline: float | None = None
         self._buffer = bytearray()
 
     def send(self, message: Any) -> None:
@@ -52,8 +58,24 @@ class Channel:
         return self._take(size)
 
     def wait_at_most(self, seconds: float | None) -> None:
-        """Limit how long the next `send` or `receive` may block; None for ever."""
+        """Limit how long the next `send` and `receive` may take, however bytes come; None for ever."""
+        self._deadline = None if seconds is None or self._clock is None else self._clock.monotonic() + seconds
         self._socket.settimeout(None if seconds is None else max(seconds, 0.0001))
+
+    def table(self) -> Object:
+        """Return the next message.
+
+        Raises:
+            Closed: the other side is gone, or sends what is no message.
+            TimeoutError: none came in time.
+        """
+        try:
+            told = orjson.loads(self.receive())
+        except orjson.JSONDecodeError as error:
+            raise Closed("no message") from error
+        if not isinstance(told, dict):
+            raise Closed("no message")
+        return told
 
     def close(self) -> None:
         """Close this end."""
@@ -61,6 +83,11 @@ class Channel:
 
     def _take(self, size: int) -> bytes:
         while len(self._buffer) < size:
+            if self._deadline is not None and self._clock is not None:
+                left = self._deadline - self._clock.monotonic()
+                if left <= 0:
+                    raise TimeoutError
+                self._socket.settimeout(left)
             try:
                 part = self._socket.recv(_CHUNK)
             except TimeoutError:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +67,7 @@ class Process:
         self.generation = generation
         self._clock = clock
         own, other = socket.socketpair()
-        self._channel = Channel(own)
+        self._channel = Channel(own, clock)
         with other:
             self._process = self._spawn(other)
         told = self._load(job)
@@ -95,7 +97,7 @@ class Process:
         try:
             self._channel.wait_at_most(_LOAD_SECONDS)
             self._channel.send({"entries": [*job.entries], "memory": job.memory})
-            told: Object = orjson.loads(self._channel.receive())
+            told = self._channel.table()
         except TimeoutError:
             self.end()
             raise NotStarted(f"the policies were not loaded within {_LOAD_SECONDS:g} s") from None
@@ -147,18 +149,20 @@ class Process:
             if left <= 0:
                 raise TimeoutError
             self._channel.wait_at_most(left)
-            told: Object = orjson.loads(self._channel.receive())
+            told = self._channel.table()
             if "look" not in told:
                 return told
             self._channel.send(answer(told["look"]))
 
     def kill(self) -> None:
-        """End it at once; the caller must `end` it, too."""
-        self._process.kill()
+        """End it at once, and what it has started; the caller must `end` it, too."""
+        with suppress(ProcessLookupError, PermissionError):  # its session is its own: the group is none of ours
+            os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
         """End it and wait for that; idempotent."""
-        self._process.kill()
+        if self._process.returncode is None:
+            self.kill()
         self._channel.close()
         self._process.wait()
 
