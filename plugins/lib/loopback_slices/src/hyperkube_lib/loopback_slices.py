@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import tempfile
@@ -16,6 +17,8 @@ from pathlib import Path
 from hyperkube.machinery.errors import UsageError
 
 FIRST, LAST = 64, 223
+_TAKEN = frozenset({errno.EACCES, errno.EPERM, errno.ELOOP, errno.EISDIR, errno.ENXIO})
+"""Why a file cannot be opened that is another user's, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,12 @@ def hold_slice(folder: Path, preferred: Iterable[int] = ()) -> HeldSlice:
 def _lock(path: Path) -> int | None:
     """Return the descriptor of the locked file, or None if another process (or another user) has it."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except PermissionError:
-        return None
+        # All users share the folder: a link that another one left there leads to no file of ours.
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    except OSError as error:
+        if error.errno in _TAKEN:
+            return None
+        raise
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
