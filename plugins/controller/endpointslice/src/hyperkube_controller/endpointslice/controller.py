@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hyperkube_controller.endpointslice import trafficdist
+from hyperkube_controller.endpointslice.metrics import EndpointSliceMetrics
 from hyperkube_controller.endpointslice.reconciler import (
     CONTROLLER,
     MAX_ENDPOINTS,
@@ -77,6 +78,8 @@ class Endpointslice(Plugin):
         self._topology = TopologyCache()
         self._nodes_changed = True
         self._nodes.add_handler(self._on_node, self._on_node_update, self._on_node)
+        self._metrics = EndpointSliceMetrics(self._limit)
+        self._metrics.register(self.context)
         self._recorder = EventRecorder(self.client, self.context.clock, "endpoint-slice-controller")
         return self._loop
 
@@ -109,14 +112,29 @@ class Endpointslice(Plugin):
         if service is None:
             self._own.forget(key)
             self._trigger_times.forget(key)
+            self._metrics.forget(key)
             return  # its slices go with it, by their owner reference
-        if not endpoints.is_managed(service) or not self._own.settled(key):
+        if not endpoints.is_managed(service):
             return
-        pods = endpoints.pods_of(service, self._pods.list(namespace))
+        if not self._own.settled(key):
+            self._metrics.synced("stale")
+            return
+        try:
+            self._reconcile(key, service)
+        except (ApiError, NotYet):
+            self._metrics.synced("error")
+            raise
+        self._metrics.synced("success")
+
+    def _reconcile(self, key: str, service: Object) -> None:
+        pods = endpoints.pods_of(service, self._pods.list(namespace_of(service)))
         trigger_time = self._trigger_times.compute(key, service, pods)
         slices = self._own.of(key)
         plans = plan_slices(Observed(service, pods, lambda node: self._nodes.get("", node), slices, self._limit))
         events = [event for plan in plans for event in self._add_hints(key, service, plan)]
+        topology = hints_enabled(service)
+        distribution = "" if topology else trafficdist.traffic_distribution(service)
+        self._metrics.planned(key, plans, distribution)
         actions = [_stamped(action, trigger_time) for plan in plans for action in plan.actions(service)]
         if is_being_deleted(service):
             # The garbage collector deletes its slices; new ones would only be in its way.
@@ -127,6 +145,7 @@ class Endpointslice(Plugin):
             if not namespace_is_going(error):
                 self._report(service, str(error))
             raise
+        self._metrics.written(actions, topology=topology, distribution=distribution)
         for event in events:
             self._recorder.event(event.about, event.type, event.reason, event.message)
         skipped = [text for plan in plans for text in plan.skipped]

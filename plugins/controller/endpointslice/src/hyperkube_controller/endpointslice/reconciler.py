@@ -65,6 +65,10 @@ class SlicePlan:
     unchanged: list[Object] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     """Why pods are left out that will be looked at again."""
+    added: int = 0
+    removed: int = 0
+    sizes: list[tuple[int, int]] = field(default_factory=list)
+    """For each group of ports, how many endpoints there are in how many slices."""
 
     def change(self, unchanged: Object) -> None:
         """Make a copy of an unchanged slice one of those to update."""
@@ -201,6 +205,7 @@ def _plan_ports(
         before = present.get("endpoints") or []
         kept = [left.pop(identity) for entry in before if (identity := _identity(entry)) in left]
         # Hints are none of what is compared: what made them may not be asked at all for a slice that stays.
+        plan.removed += len(before) - len(kept)
         if [_without_hints(entry) for entry in before] != kept:
             if kept:
                 changed.append({**present, "metadata": {**metadata(present), "labels": labels}, "endpoints": kept})
@@ -213,6 +218,8 @@ def _plan_ports(
         else:
             same.append(present)
     rest = list(left.values())
+    plan.added += len(rest)
+    created = -len(plan.create)
     for slice_ in sorted(changed, key=lambda each: -len(each["endpoints"])):
         _fill(slice_, rest, observed.limit)
     while rest:
@@ -226,6 +233,7 @@ def _plan_ports(
             changed.append(_fill(copy_object(chosen), rest, observed.limit))
     plan.update += changed
     plan.unchanged += same
+    plan.sizes.append((len(wanted), len(changed) + len(same) + created + len(plan.create)))
 
 
 def _fill(slice_: Object, rest: list[Object], limit: int) -> Object:
@@ -250,6 +258,7 @@ def _slice_to_fill(slices: Iterable[Object], count: int, limit: int) -> Object |
 
 def _keep_placeholder(plan: SlicePlan, service: Object) -> None:
     """Leave the one empty slice, or plan it."""
+    plan.sizes.append((0, 1))
     labels = slice_labels(service)
     made = _new_slice(service, plan.address_type, (), labels)
     if len(plan.delete) == 1:
