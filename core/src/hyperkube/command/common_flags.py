@@ -1,6 +1,6 @@
 """Options that every server has."""
 
-from hyperkube.plugin.flags import BOOL, DURATION, FLOAT, GATES, INT, LIST, STRING, Flag, section, unbuilt
+from hyperkube.plugin.flags import BOOL, DURATION, FLOAT, GATES, INT, LIST, STRING, Flag, section
 
 GLOBAL = section(
     "Global",
@@ -64,6 +64,15 @@ SECURE_SERVING = section(
 )
 
 
+REQUEST_HEADER = (
+    Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy"),
+    Flag("requestheader-allowed-names", LIST, "", "common names the front proxy may have; any unless given"),
+    Flag("requestheader-username-headers", LIST, "x-remote-user", "headers that carry the user"),
+    Flag("requestheader-group-headers", LIST, "x-remote-group", "headers that carry the groups"),
+    Flag("requestheader-extra-headers-prefix", LIST, "x-remote-extra-", "prefixes of headers with extra values"),
+)
+
+
 def delegated_auth(*, tolerant: bool) -> tuple[Flag, ...]:
     """Return the options of a server that asks the API server about its clients.
 
@@ -78,5 +87,5 @@ def delegated_auth(*, tolerant: bool) -> tuple[Flag, ...]:
         Flag("authorization-kubeconfig", STRING, "", "credentials to ask the API server what a client may do"),
         Flag("authorization-always-allow-paths", LIST, "/healthz,/readyz,/livez", "paths open to all users"),
         Flag("client-ca-file", STRING, "", "CA of the clients' certificates; looked up in the cluster unless given"),
-        *unbuilt(Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy")),
+        *REQUEST_HEADER,
     )

@@ -1,6 +1,7 @@
 """Who sends a request: what a certificate and a token prove, alone and together."""
 
 import pytest
+from hyperkube_lib.client_certificates import FrontProxy
 from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_testing.peers.certificates import issue
@@ -111,3 +112,26 @@ def test_an_answer_is_good_for_a_while_and_an_error_is_not():
     assert api.asked == 4
     api.down = False
     assert who(authentication, token="good") == "jane"
+
+
+def test_a_front_proxy_says_who_sends_a_request(ca, tmp_path):
+    proxies = issue("proxies", authority=True)
+    (tmp_path / "proxies.crt").write_bytes(proxies.pem)
+    own, other = issue("front", by=proxies).der, issue("stranger", by=proxies).der
+    proxy = FrontProxy(str(tmp_path / "proxies.crt"), allowed_names=["front"])
+    authentication = DelegatedAuthentication(FakeClock(), None, client_ca_file=ca, front_proxy=proxy, anonymous=False)
+
+    def user(certificate, **headers):
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        request = HttpRequest(method="GET", path="/x", headers=sent, certificate=(certificate,))
+        try:
+            return authentication.authenticate(request)
+        except Unauthorized:
+            return None
+
+    named = user(own, x_remote_user="jane", x_remote_group="devs", x_remote_extra_site="a")
+    assert named == UserInfo("jane", "", ("devs", "system:authenticated"), {"site": ("a",)})
+    assert user(other, x_remote_user="jane") is None
+    assert user(own) is None
+    assert user(SOUND).name == "carl"
+    assert user(SOUND, x_remote_user="jane").name == "carl"

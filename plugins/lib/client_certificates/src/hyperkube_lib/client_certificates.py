@@ -9,13 +9,13 @@ issue, for what, how long a chain, no signatures over MD5 or SHA-1, no critical 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
+from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo, unescape_extra_key
 
 if TYPE_CHECKING:
     from cryptography.x509 import Certificate, ExtensionType
@@ -206,3 +206,78 @@ def _is_for_clients(certificate: Certificate) -> bool:
     if usages is None:
         return True
     return ExtendedKeyUsageOID.CLIENT_AUTH in usages or ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE in usages
+
+
+Headers = Mapping[str, Sequence[str]]
+"""The values of headers, one per line: a comma in one is part of a name."""
+
+
+class FrontProxy:
+    """A proxy that has authenticated users and names them in headers; it proves itself by a certificate of its own.
+
+    Source: kubernetes apiserver ``pkg/authentication/request/headerrequest``.
+    """
+
+    def __init__(
+        self,
+        authority_file: str,
+        *,
+        allowed_names: Sequence[str] = (),
+        username_headers: Sequence[str] = ("x-remote-user",),
+        uid_headers: Sequence[str] = (),
+        group_headers: Sequence[str] = ("x-remote-group",),
+        extra_headers_prefix: Sequence[str] = ("x-remote-extra-",),
+    ) -> None:
+        """Take what ``--requestheader-*`` say; without names any certificate of the authority will do.
+
+        Raises:
+            UsageError: the file cannot be read, or holds no certificate.
+        """
+        self._authorities = CertificateAuthorities(authority_file)
+        self._allowed = frozenset(allowed_names)
+        self._names = _lower(username_headers)
+        self._uids = _lower(uid_headers)
+        self._groups = _lower(group_headers)
+        self._prefixes = _lower(extra_headers_prefix)
+
+    def user(self, chain: Sequence[bytes], headers: Headers, now: datetime) -> UserInfo | None:
+        """Return whom a request's headers name, None where they name no user or there is no certificate.
+
+        Raises:
+            CertificateRefused: the certificate is not the proxy's.
+        """
+        name = _first(headers, self._names)
+        if not name or not chain:
+            return None
+        self._verify(chain, now)
+        groups = [group for header in self._groups for group in headers.get(header, ()) if group]
+        if AUTHENTICATED_GROUP not in groups:
+            groups.append(AUTHENTICATED_GROUP)
+        return UserInfo(name, _first(headers, self._uids), tuple(groups), self._extra(headers))
+
+    def _verify(self, chain: Sequence[bytes], now: datetime) -> None:
+        from cryptography.x509.oid import NameOID
+
+        proxy = self._authorities.verify(chain, now)
+        names = [str(name.value) for name in proxy.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        if self._allowed and not self._allowed.intersection(names):
+            raise CertificateRefused("the common name is none of --requestheader-allowed-names")
+
+    def _extra(self, headers: Headers) -> Mapping[str, tuple[str, ...]]:
+        """Return the values of all headers with an extra prefix, by what follows it, percent-decoded."""
+        found: dict[str, tuple[str, ...]] = {}
+        for prefix in self._prefixes:
+            for header, values in headers.items():
+                if header.startswith(prefix):
+                    key = unescape_extra_key(header[len(prefix) :])
+                    found[key] = (*found.get(key, ()), *values)
+        return found
+
+
+def _first(headers: Headers, names: Sequence[str]) -> str:
+    """Return the first line of the first header that is there and not empty."""
+    return next((headers[name][0] for name in names if name in headers and headers[name][0]), "")
+
+
+def _lower(names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.lower() for name in names)

@@ -2,7 +2,7 @@
 
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 
-from hyperkube.command.common_flags import GLOBAL, TLS_FILES, TLS_SERVING
+from hyperkube.command.common_flags import GLOBAL, REQUEST_HEADER, TLS_FILES, TLS_SERVING
 from hyperkube.plugin.flags import (
     ADDRESS,
     BOOL,
@@ -130,12 +130,8 @@ FLAGS = (
         Flag("service-account-max-token-expiration", DURATION, "0s", "longest life of a token; 0 no limit"),
         Flag("service-account-extend-token-expiration", BOOL, True, "extend tokens of pods for old clients"),
         Flag("service-account-jwks-uri", STRING, "", "where the issuer's keys are published"),
-        Flag("requestheader-client-ca-file", STRING, "", "CA of the front proxy"),
-        Flag("requestheader-allowed-names", LIST, "", "common names the front proxy may have; any unless given"),
-        Flag("requestheader-username-headers", LIST, "x-remote-user", "headers that carry the user"),
+        *REQUEST_HEADER,
         Flag("requestheader-uid-headers", LIST, "", "headers that carry the uid"),
-        Flag("requestheader-group-headers", LIST, "x-remote-group", "headers that carry the groups"),
-        Flag("requestheader-extra-headers-prefix", LIST, "x-remote-extra-", "prefixes of headers with extra values"),
         Flag("authentication-config", STRING, "", "AuthenticationConfiguration file"),
         Flag("authentication-plugins", LIST, "", "authenticators without a flag of their own, e.g. SignedNames"),
     ),

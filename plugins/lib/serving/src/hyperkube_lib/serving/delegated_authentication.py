@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, user_of
+from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, FrontProxy, user_of
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.expiring_cache import ExpiringCache
 
@@ -33,6 +33,7 @@ class DelegatedAuthentication:
         client: Client | None,
         *,
         client_ca_file: str = "",
+        front_proxy: FrontProxy | None = None,
         anonymous: bool = True,
         token_seconds: float = TOKEN_SECONDS,
         audiences: Callable[[str], Sequence[str]] = lambda _token: (),
@@ -43,6 +44,7 @@ class DelegatedAuthentication:
             clock: for how long answers are kept, and whether certificates are in date.
             client: where tokens are reviewed; None: tokens are not looked at.
             client_ca_file: PEM authorities of client certificates; empty: certificates are not looked at.
+            front_proxy: whose headers are believed; None: headers name no users.
             anonymous: whether a request without credentials is let in as ``system:anonymous``.
             token_seconds: for how long the answer about a token is good.
             audiences: whom a token must be meant for; none for the API server's own.
@@ -53,6 +55,7 @@ class DelegatedAuthentication:
         self._clock = clock
         self._client = client
         self._authorities = CertificateAuthorities(client_ca_file) if client_ca_file else None
+        self._front_proxy = front_proxy
         self._anonymous = anonymous
         self._audiences = audiences
         self._users: ExpiringCache[str, UserInfo | None] = ExpiringCache(clock, lambda _user: token_seconds)
@@ -64,6 +67,13 @@ class DelegatedAuthentication:
             Unauthorized: its certificate or token proves nothing, or it has neither and must.
         """
         refused: CertificateRefused | None = None
+        if self._front_proxy is not None and request.certificate:
+            try:
+                user = self._front_proxy.user(request.certificate, request.lines(), self._clock.now())
+            except CertificateRefused as error:
+                user, refused = None, error
+            if user is not None:
+                return user
         if request.certificate and self._authorities is not None:
             try:
                 user = user_of(self._authorities.verify(request.certificate, self._clock.now()))

@@ -22,6 +22,7 @@ from hyperkube.command.lifecycle import Lifecycle
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
+    from hyperkube_lib.client_certificates import FrontProxy
     from hyperkube_lib.serving.exchange import Handler
 
 _log = logging.getLogger("hyperkube.serving")
@@ -67,7 +68,7 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
         life.start("the clients' authority", published)
         authority = str(published.path)
     access = DelegatedAccess(
-        DelegatedAuthentication(clock, reviewer, client_ca_file=authority),
+        DelegatedAuthentication(clock, reviewer, client_ca_file=authority, front_proxy=_front_proxy(values)),
         DelegatedAuthorization(clock, _client(values["authorization-kubeconfig"], name)),
         open_paths=values["authorization-always-allow-paths"],
     )
@@ -75,6 +76,7 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
         cert_file=cert_file,
         key_file=key_file,
         client_ca_file=authority,
+        request_header_ca_file=values["requestheader-client-ca-file"],
         min_version=values["tls-min-version"] or "VersionTLS12",
         ciphers=openssl_ciphers(values["tls-cipher-suites"]),
     )
@@ -84,6 +86,20 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
         Edge(Guarded(handler, access), host=host, port=port, tls=tls, shared=values["permit-port-sharing"]),
     )
     _log.info("serving securely on %s:%s", host, port)
+
+
+def _front_proxy(values: Mapping[str, Any]) -> FrontProxy | None:
+    from hyperkube_lib.client_certificates import FrontProxy
+
+    if not values["requestheader-client-ca-file"]:
+        return None
+    return FrontProxy(
+        values["requestheader-client-ca-file"],
+        allowed_names=values["requestheader-allowed-names"],
+        username_headers=values["requestheader-username-headers"],
+        group_headers=values["requestheader-group-headers"],
+        extra_headers_prefix=values["requestheader-extra-headers-prefix"],
+    )
 
 
 def _client(kubeconfig: str, name: str) -> Client | None:
