@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from hyperkube_host.kubelet.container.expansion import expand
@@ -52,5 +55,23 @@ def _inside(folder: str, sub_path: str) -> str:
     if not real.is_relative_to(root):
         raise ConfigFailed(f"subPath {sub_path!r} leads out of its volume")
     if not real.exists():
-        real.mkdir(mode=0o750, parents=True)
+        try:
+            _make_folders(root, real.relative_to(root).parts)
+        except OSError as error:
+            raise ConfigFailed(f"subPath {sub_path!r} could not be created: {error.strerror}") from error
     return str(real)
+
+
+def _make_folders(root: Path, names: Sequence[str]) -> None:
+    """Create folders below each other, through no link: another container of the pod may be writing to the volume."""
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(root, flags)
+    try:
+        for name in names:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, 0o750, dir_fd=here)
+            below = os.open(name, flags, dir_fd=here)
+            os.close(here)
+            here = below
+    finally:
+        os.close(here)

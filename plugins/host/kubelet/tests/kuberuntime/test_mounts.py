@@ -1,0 +1,70 @@
+"""The mounts of a container's volumes."""
+
+from pathlib import Path
+
+import pytest
+from hyperkube_host.kubelet.kuberuntime import mounts
+from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
+from hyperkube_host.kubelet.kuberuntime.mounts import mounts_of
+
+
+def mount(tmp_path, **fields):
+    container = {"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/data", **fields}]}
+    return mounts_of(container, {"v": str(tmp_path / "volume")}, {"WHO": "me"})
+
+
+@pytest.fixture(autouse=True)
+def volume(tmp_path):
+    folder = tmp_path / "volume"
+    folder.mkdir()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ""),
+        ({"subPath": "a/b"}, "a/b"),
+        ({"subPath": "a/../c"}, "c"),
+        ({"subPathExpr": "of/$(WHO)"}, "of/me"),
+    ],
+)
+def test_a_part_of_a_volume_is_made_when_it_is_missing(tmp_path, volume, fields, expected):
+    (found,) = mount(tmp_path, **fields)
+
+    assert found.host_path == str(volume / expected).rstrip("/")
+    assert Path(found.host_path).is_dir()
+
+
+@pytest.mark.parametrize("sub_path", ["..", "a/../../x", "way/x", "/../x"])
+def test_a_part_cannot_lead_out_of_its_volume(tmp_path, volume, sub_path):
+    (tmp_path / "outside").mkdir()
+    (volume / "way").symlink_to(tmp_path / "outside")
+
+    with pytest.raises(ConfigFailed, match="leads out of its volume"):
+        mount(tmp_path, subPath=sub_path)
+
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_link_that_appears_meanwhile_is_not_followed(tmp_path, volume, monkeypatch):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    make = mounts._make_folders
+
+    def swapped(root, names):
+        (volume / "a").symlink_to(outside)
+        make(root, names)
+
+    monkeypatch.setattr(mounts, "_make_folders", swapped)
+
+    with pytest.raises(ConfigFailed, match="could not be created"):
+        mount(tmp_path, subPath="a/b")
+
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("fields", [{"mountPath": "/da\0ta"}, {"subPath": "a\0b"}, {"subPathExpr": "$(WHO)\0"}])
+def test_what_is_no_path_is_refused(tmp_path, fields):
+    with pytest.raises(ConfigFailed, match="must not contain NUL"):
+        mount(tmp_path, **fields)
