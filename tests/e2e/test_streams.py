@@ -270,3 +270,4 @@ def test_exec_from_python(room, up):
             assert shell.read_stdout() == "out\n"
             assert shell.read_stderr() == "err\n"
             assert shell.returncode == 7
+        shell.sock.shutdown()  # which its own close leaves out once the server has closed
