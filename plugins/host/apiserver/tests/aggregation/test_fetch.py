@@ -2,10 +2,15 @@
 
 import socket
 import threading
+import time
+from contextlib import suppress
 
 import pytest
+from hyperkube_host.apiserver.aggregation import fetch as fetching
 from hyperkube_host.apiserver.aggregation.fetch import fetch
 from hyperkube_lib.serving.exchange import RelayUpgrade
+
+from hyperkube.machinery.clock import SystemClock
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
@@ -42,8 +47,41 @@ def test_a_request_names_one_host(server, headers, host):
     port, received = server
     relay = RelayUpgrade(host="127.0.0.1", port=port, path="/x", tls=False, headers=[("X-Remote-User", "u")])
 
-    answer = fetch(relay, headers=headers)
+    answer = fetch(relay, SystemClock(), headers=headers)
 
     assert (answer.status, answer.body) == (200, b"ok")
     assert [line for line in received if line.lower().startswith("host:")] == [f"Host: {host.format(port=port)}"]
     assert "X-Remote-User: u" in received
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\n\r\n"], ids=["status", "head", "body"]
+)
+def test_a_server_that_drips_is_given_up(monkeypatch, start):
+    monkeypatch.setattr(fetching, "ALL_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection, suppress(OSError):
+                connection.sendall(start)
+                while True:
+                    connection.sendall(b"a")
+                    time.sleep(0.05)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        began = time.monotonic()
+        with pytest.raises(OSError):
+            fetch(RelayUpgrade(host="127.0.0.1", port=listener.getsockname()[1], path="/x", tls=False), SystemClock())
+        thread.join(5)
+
+    assert time.monotonic() - began < 3
+
+
+def test_an_answer_without_an_end_is_given_up(monkeypatch, server):
+    monkeypatch.setattr(fetching, "MOST_BYTES", 1)
+    port, _ = server
+
+    with pytest.raises(OSError, match="the answer is longer than 1 bytes"):
+        fetch(RelayUpgrade(host="127.0.0.1", port=port, path="/x", tls=False), SystemClock())

@@ -178,7 +178,7 @@ class ApiServiceController:
         relay = self._routes.relay(remote, path, _AGGREGATOR)
         url = f"https://{relay.host}:{relay.port}{path}"
         try:
-            return fetch(relay, headers={"Host": relay.server_name, "Accept": accept}), url
+            return fetch(relay, self._clock, headers={"Host": relay.server_name, "Accept": accept}), url
         except (OSError, UsageError) as error:
             text = f"failing or missing response from {url}: Get {url!r}: {error}"
             raise Unreachable("FailedDiscoveryCheck", text) from error

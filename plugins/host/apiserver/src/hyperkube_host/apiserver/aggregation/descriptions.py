@@ -24,6 +24,7 @@ from hyperkube_host.apiserver.aggregation.route import Routes, Unreachable
 from hyperkube_host.apiserver.openapi import Document
 from hyperkube_lib.serving.exchange import Response
 
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
@@ -58,8 +59,9 @@ class RemoteOpenApi:
         generation: grows with every change.
     """
 
-    def __init__(self, routes: Routes, logger: logging.Logger) -> None:
+    def __init__(self, routes: Routes, clock: Clock, logger: logging.Logger) -> None:
         self._routes = routes
+        self._clock = clock
         self._logger = logger
         self._lock = threading.Lock()
         self._known: dict[str, _Known] = {}
@@ -127,7 +129,7 @@ class RemoteOpenApi:
     def _get(self, remote: Remote, path: str, etag: str = "") -> Response:
         relay = self._routes.relay(remote, path, _READER)
         headers = {"Host": relay.server_name, "Accept": "application/json"}
-        return fetch(relay, headers={**headers, "If-None-Match": etag} if etag else headers)
+        return fetch(relay, self._clock, headers={**headers, "If-None-Match": etag} if etag else headers)
 
     # showing
 

@@ -5,24 +5,37 @@ from __future__ import annotations
 import http.client
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 
 from hyperkube_lib.serving.exchange import RelayUpgrade, Response
 from hyperkube_lib.serving.tls import client_context
 
+from hyperkube.machinery.clock import Clock
+
 TIMEOUT_SECONDS = 5.0
+"""For each step: to connect, to greet, for each piece of the answer."""
+ALL_SECONDS = 30.0
+"""For all of them: a server that sends a byte now and then holds up nothing else for longer."""
+MOST_BYTES = 64 << 20
 
 
 def fetch(
-    relay: RelayUpgrade, method: str = "GET", headers: Mapping[str, str] | None = None, body: bytes = b""
+    relay: RelayUpgrade,
+    clock: Clock,
+    method: str = "GET",
+    headers: Mapping[str, str] | None = None,
+    body: bytes = b"",
 ) -> Response:
-    """Return the answer of the server at the end of a relay; blocks for up to `TIMEOUT_SECONDS` per step.
+    """Return the answer of the server at the end of a relay; blocks for up to `ALL_SECONDS`.
 
     Raises:
-        OSError: it cannot be reached, or proves not to be who it should be.
+        OSError: it cannot be reached, proves not to be who it should be, or has no end.
         UsageError: a certificate file cannot be used.
     """
     connection = http.client.HTTPConnection(relay.host, relay.port, timeout=TIMEOUT_SECONDS)
     plain = socket.create_connection((relay.host, relay.port), TIMEOUT_SECONDS)
+    limit = _Limit(plain)
+    expiry = clock.call_later(ALL_SECONDS, limit.expire)
     try:
         context = client_context(relay.ca_file, relay.certificate_file, relay.key_file, ca_data=relay.ca_data)
         connection.sock = (
@@ -35,9 +48,41 @@ def fetch(
             connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()
-        return Response(status=answer.status, headers=answer.getheaders(), body=answer.read())
+        content = _whole(answer, limit)
+        return Response(status=answer.status, headers=answer.getheaders(), body=content)
     except http.client.HTTPException as error:
         raise OSError(f"no HTTP answer from {relay.host}:{relay.port}: {error!r}") from error
     finally:
+        expiry.cancel()
+        limit.wire.close()
         connection.close()
         plain.close()
+
+
+def _whole(answer: http.client.HTTPResponse, limit: _Limit) -> bytes:
+    """Return the body of an answer.
+
+    Raises:
+        TimeoutError: the time is over, and there may be more of it.
+        http.client.HTTPException: it is too long.
+    """
+    content = answer.read(MOST_BYTES + 1)
+    if limit.expired:
+        raise TimeoutError("timed out")
+    if len(content) > MOST_BYTES:
+        raise http.client.HTTPException(f"the answer is longer than {MOST_BYTES} bytes")
+    return content
+
+
+class _Limit:
+    """Cuts a connection when its time is over, from any thread: a socket's own time-out starts anew with each byte."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        self.wire = connected.dup()  # the one that is given becomes a TLS connection
+        self.expired = False
+
+    def expire(self) -> None:
+        """Cut it."""
+        self.expired = True
+        with suppress(OSError):
+            self.wire.shutdown(socket.SHUT_RDWR)

@@ -115,7 +115,7 @@ def build_serving(
 def _aggregation(foundation: Foundation, services: Services) -> Aggregation:
     remotes = Remotes()
     routes = Routes(remotes, services.objects, foundation.options.aggregation)
-    return Aggregation(remotes, routes, RemoteOpenApi(routes, LOGGER))
+    return Aggregation(remotes, routes, RemoteOpenApi(routes, foundation.clock, LOGGER))
 
 
 def _paths(

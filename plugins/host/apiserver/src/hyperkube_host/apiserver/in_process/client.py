@@ -256,7 +256,7 @@ class InProcessClient:
         if body:
             headers.setdefault("content-type", "application/json")
         try:
-            return fetch(relay, request.method, headers, body)
+            return fetch(relay, self._clock, request.method, headers, body)
         except OSError as error:
             raise ServiceUnavailable(f"error trying to reach service: {error}") from error
 
