@@ -135,3 +135,22 @@ def test_durations_that_cannot_work_are_refused(client, clock):
         LeaderElector(
             client, clock, ElectionOptions(name="x", lease_duration=5), identity="i", on_started=print, on_stopped=print
         )
+
+
+def test_a_leader_that_cannot_begin_steps_down_at_once(client, clock):
+    def fail():
+        raise RuntimeError("a plugin is broken")
+
+    stopped = threading.Event()
+    options = ElectionOptions(name="kube-controller-manager")
+    broken = LeaderElector(client, clock, options, identity="one", on_started=fail, on_stopped=stopped.set)
+    with pytest.raises(RuntimeError):
+        broken.run()
+
+    other = Candidate(client, clock, "two")
+    pass_time(clock, 4, other.started.is_set)
+
+    assert stopped.is_set()
+    assert not broken.is_leader
+    assert other.started.is_set()
+    other.elector.stop()

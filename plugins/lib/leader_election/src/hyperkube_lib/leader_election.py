@@ -135,12 +135,14 @@ class LeaderElector:
         """Take part until the lock was held and lost, or `stop` is called."""
         if not self._acquire():
             return
-        self._on_started()
+        failed = True
         try:
+            self._on_started()
             self._renew()
+            failed = False
         finally:
             self._leading = False
-            if self._stopping.is_set():
+            if failed or self._stopping.is_set():  # a leader that could not begin leaves the work to another at once
                 self._release()
             self._on_stopped()
 
