@@ -9,18 +9,12 @@ from __future__ import annotations
 
 import os
 
+from .kernel_files import read_text
+
 ROOT = "/sys/fs/cgroup"
 PERIOD_MICROSECONDS = 100_000
 _FOLDER = "hyperkube"
 _TRIES = 3
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as source:
-            return source.read()
-    except OSError:
-        return ""
 
 
 def _write(path: str, text: str) -> None:
@@ -49,7 +43,7 @@ def usable(own: str | None = None, root: str = ROOT) -> dict[str, str]:
         own: the text of ``/proc/self/cgroup``.
         root: where the control groups are mounted.
     """
-    groups = _own_groups(_read("/proc/self/cgroup") if own is None else own)
+    groups = _own_groups(read_text("/proc/self/cgroup") if own is None else own)
     found: dict[str, str] = {}
     for controller in ("cpu", "memory"):
         if controller in groups:
@@ -68,7 +62,7 @@ def usable(own: str | None = None, root: str = ROOT) -> dict[str, str]:
 def _delegated(root: str, path: str, controller: str) -> str:
     folder = os.path.dirname(os.path.join(root, path.lstrip("/")).rstrip("/"))
     while folder.startswith(root):
-        if controller in _read(os.path.join(folder, "cgroup.subtree_control")).split() and _is_ours(folder):
+        if controller in read_text(os.path.join(folder, "cgroup.subtree_control")).split() and _is_ours(folder):
             return folder
         folder = os.path.dirname(folder)
     return ""
@@ -127,8 +121,10 @@ class ContainerCgroups:
         folder = self._made.get("memory")
         if folder is None:
             return False
-        events = _read(os.path.join(folder, "memory.events")) or _read(os.path.join(folder, "memory.oom_control"))
-        return any(line.startswith("oom_kill ") and line.split()[1] != "0" for line in events.splitlines())
+        events = read_text(os.path.join(folder, "memory.events")) or read_text(
+            os.path.join(folder, "memory.oom_control")
+        )
+        return any(line.startswith("oom_kill ") and line.split()[1] != "0" for line in "".join(events).splitlines())
 
     def remove(self) -> None:
         """Remove the groups; their processes have ended."""

@@ -1,4 +1,3 @@
-# ruff: noqa: PTH123 - pathlib would cost each container's shim memory and start-up time
 """Memory limits on a machine that gives us no control groups: a look twice a second, and the end of what is over it."""
 
 from __future__ import annotations
@@ -6,6 +5,7 @@ from __future__ import annotations
 import os
 
 from .descendants import descendants
+from .kernel_files import read_text
 
 CHECK_SECONDS = 0.5
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -43,20 +43,12 @@ def is_over(pid: int, limit: int) -> bool:
 
 
 def _resident(pid: int) -> int:
-    fields = _read(f"/proc/{pid}/statm").split()
+    fields = read_text(f"/proc/{pid}/statm").split()
     return int(fields[1]) * _PAGE if fields else 0
 
 
 def _proportional(pid: int) -> int:
-    for line in _read(f"/proc/{pid}/smaps_rollup").splitlines():
+    for line in read_text(f"/proc/{pid}/smaps_rollup").splitlines():
         if line.startswith("Pss:"):
             return int(line.split()[1]) * 1024
     return 0
-
-
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as source:
-            return source.read()
-    except OSError:
-        return ""
