@@ -32,6 +32,7 @@ class Case:
     headers: dict = field(default_factory=dict)
     body: bytes = b""
     sound: bool = False
+    heavy: bool = False
 
     @property
     def writes(self):
@@ -387,4 +388,4 @@ def shown(case):
     headers = {
         name: value if len(value) < 200 else f"{value[:9]} x {len(value)}" for name, value in case.headers.items()
     }
-    return f"{case.method} {target(case)} {headers} {case.body[:1500]!r}"
+    return f"{case.method} {target(case)[:2000]} {headers} {case.body[:1500]!r}"

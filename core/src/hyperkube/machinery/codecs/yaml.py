@@ -320,7 +320,7 @@ def _json_scalar(value: Any) -> Any:
         return value
     if not math.isfinite(value):
         raise YamlError(f"json: unsupported value: {'NaN' if math.isnan(value) else '+Inf' if value > 0 else '-Inf'}")
-    return int(value) if value.is_integer() and abs(value) < _GO_EXPONENT else value
+    return int(value) if value.is_integer() and -(2**63) <= value < 2**64 else value  # larger ones cannot be written
 
 
 def dumps(obj: Any) -> bytes:

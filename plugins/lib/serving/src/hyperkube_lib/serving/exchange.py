@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
 from hyperkube.machinery.users import UserInfo
+
+if TYPE_CHECKING:
+    from hyperkube_lib.serving.request_budget import RequestBudget
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
@@ -26,6 +29,7 @@ class HttpRequest:
         headers: lower-case names; a repeated header's values are joined with a comma and a blank.
         repeated: the values of those that came on several lines, one per line; None where none did.
         certificate: DER of the client's certificate chain, leaf first, checked against no CA yet.
+        budget: of its time, for work that can be broken off; None for requests without a limit.
         user: set by the in-process transport only: who calls, past authentication.
         peer: the client's address and port.
     """
@@ -41,6 +45,7 @@ class HttpRequest:
     secure: bool = True
     user: UserInfo | None = None
     repeated: Mapping[str, Sequence[str]] | None = None
+    budget: RequestBudget | None = None
 
     def lines(self) -> dict[str, Sequence[str]]:
         """Return the values of all headers, one per line: what says who acts may contain commas, and UTF-8.

@@ -16,6 +16,7 @@ from hyperkube_lib.serving.body_writer import Body, BodyWriter
 from hyperkube_lib.serving.exchange import Answer, Response, StreamResponse
 from hyperkube_lib.serving.framing import Framing, framing_of
 from hyperkube_lib.serving.reader import BODYLESS, RequestReader
+from hyperkube_lib.serving.request_budget import RequestBudget
 from hyperkube_lib.serving.service import BUSY, IDLE, STREAM, Incoming, Service, discard
 from hyperkube_lib.serving.tls import peer_chain
 from hyperkube_lib.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, late, plain, refusal
@@ -329,13 +330,21 @@ class Connection(RequestReader):
             elif now - since > limits.stall_timeout:
                 self.abort()
         elif current is not None:
-            if current.deadline and now >= current.deadline and not current.answered:
-                self.deliver(current, late(current.request))
+            if current.request.budget is not None and not current.answered:
+                self._limit(current, current.request.budget, now)
         elif self._incoming is not None:
             if now - self._since > limits.request_timeout > 0:
                 self._close()
         elif now - self._since > (limits.head_timeout if self._head_bytes else limits.idle_timeout):
             self._close()
+
+    def _limit(self, current: Incoming, budget: RequestBudget, now: float) -> None:
+        """Answer in place of a request whose time is up, and have its work stopped."""
+        if now >= current.deadline:
+            budget.stop()
+            self.deliver(current, late(current.request))
+        else:
+            budget.check()
 
     def drain(self) -> None:
         """Finish what is under way, end streams, close."""

@@ -22,8 +22,9 @@ from hyperkube_lib.serving.exchange import (
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.request_body import RequestBody
+from hyperkube_lib.serving.request_budget import RequestBudget, TimeUp
 from hyperkube_lib.serving.tls import client_context
-from hyperkube_lib.serving.wire import compressed, plain, refusal
+from hyperkube_lib.serving.wire import compressed, late, plain, refusal
 from hyperkube_lib.serving.workers import WorkerPool
 
 from hyperkube.machinery.errors import InternalError
@@ -138,7 +139,9 @@ class Service:
             return None
         limits = self.limits
         seconds = limits.allotted(incoming.request.query_string)
-        incoming.deadline = self.loop.asyncio.time() + seconds if seconds else 0.0
+        if seconds:
+            incoming.deadline = self.loop.asyncio.time() + seconds
+            incoming.request.budget = RequestBudget()
         if incoming.request.method in READ_ONLY:
             if limits.read_only_inflight and self._read_only >= limits.read_only_inflight:
                 return _too_many()
@@ -171,6 +174,8 @@ class Service:
                 return
             if incoming.gzip and isinstance(answer, Response):
                 answer = self.shrink(answer)
+        except TimeUp:
+            answer = late(request)
         except Exception as error:
             self.logger.exception("%s %s failed", request.method, request.path)
             answer = refusal(InternalError.because(error))

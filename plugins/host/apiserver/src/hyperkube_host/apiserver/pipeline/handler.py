@@ -214,6 +214,7 @@ class ApiHandler:
             body=request.body,
             user=user,
             audit_id=audit_id,
+            budget=request.budget,
         )
 
     def _is_streamed(self, info: RequestInfo) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,10 @@ from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
     from hyperkube_host.apiserver.audit.event import AuditEvent
+    from hyperkube_lib.serving.request_budget import RequestBudget
+
+
+_UNLIMITED = nullcontext()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -28,6 +33,7 @@ class ApiRequest:
         content: the parsed body of an in-process request; the caller's, so copied before it is changed.
         inside: whether the request comes from this process, so that no bytes are needed.
         annotations: for the audit log.
+        budget: of its time; None for requests of this process.
         audit_event: its record in the audit log, None when nothing of it is recorded.
     """
 
@@ -44,6 +50,15 @@ class ApiRequest:
     warnings: list[str] = field(default_factory=Warnings)
     annotations: dict[str, str] = field(default_factory=dict)
     audit_event: AuditEvent | None = None
+    budget: RequestBudget | None = None
+
+    def stoppable(self) -> AbstractContextManager[None]:
+        """Return what to do work in that is stopped when the request's time is up: it must neither lock nor store.
+
+        Raises:
+            Timeout: when it is entered too late, or broken off.
+        """
+        return self.budget or _UNLIMITED
 
     def param(self, name: str) -> str:
         """Return the first value of a query parameter, or the empty string."""

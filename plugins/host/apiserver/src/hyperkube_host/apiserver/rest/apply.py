@@ -20,8 +20,9 @@ from hyperkube_host.apiserver.serializer.document import Document, as_warnings, 
 from hyperkube.machinery.codecs.yaml import YamlError
 from hyperkube.machinery.errors import BadRequest, NotFound
 from hyperkube.machinery.field import Path, required
-from hyperkube.machinery.groups import GroupVersionKind
+from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object
+from hyperkube.machinery.patch import refusal
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown
 
 
@@ -30,7 +31,8 @@ def apply(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     options = create_options(request, "PatchOptions")
     force = flag(request.query, "force")
     _insist_on_manager(request)
-    document = _read(request)
+    with request.stoppable():
+        document = _read(request)
     served = target.served
     _check(served.kind, document)
     if stored.read(services.store, served, target.namespace, target.name) is None:
@@ -40,7 +42,8 @@ def apply(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     call = services.call(request, target)
 
     def produce(old: Object) -> Object:
-        new = _merge(services, request, target, old, document, force=force)
+        with request.stoppable():
+            new = _merge(services, request, target, old, document, force=force)
         place(new, target)
         check_name(new, target.name)
         return new
@@ -101,6 +104,7 @@ def _check(expected: GroupVersionKind, document: Document) -> None:
 
     Raises:
         BadRequest: it is.
+        PatchFailed: its metadata are no object.
     """
     applied: Object = document.value
     texts = (applied.get("apiVersion"), applied.get("kind"))
@@ -108,7 +112,15 @@ def _check(expected: GroupVersionKind, document: Document) -> None:
     if (api_version, kind) != (expected.api_version, expected.kind):
         version = ("" if "/" in api_version else "/") + api_version if api_version.count("/") < 2 else "/"
         raise BadRequest(f"invalid object type: {version}, Kind={kind}")
-    applied.setdefault("metadata", {})
+    meta = applied.get("metadata")
+    if meta is None:
+        applied["metadata"] = {}
+    elif not isinstance(meta, dict):
+        group, number = GroupVersion.parse(expected.api_version)
+        got = f"expected map, got &{{{refusal.shown(meta)}}}"
+        raise refusal.PatchFailed(
+            f"failed to create typed patch object (/; {group}/{number}, Kind={kind}): .metadata: {got}"
+        )
 
 
 def _merge(

@@ -52,11 +52,13 @@ def patch(services: Services, request: ApiRequest, target: Target) -> ObjectResu
     current = stored.read(services.store, served, target.namespace, target.name)
     if current is None:
         raise NotFound.about(served.group_resource, target.name)
-    content = read_patch(request, patch_type)
+    with request.stoppable():
+        content = read_patch(request, patch_type)
     call = services.call(request, target)
 
     def produce(old: Object) -> Object:
-        new = patched(services, request, target, served.codec, patch_type, content, served.blanks.shown(old))
+        with request.stoppable():
+            new = patched(services, request, target, served.codec, patch_type, content, served.blanks.shown(old))
         place(new, target)
         check_name(new, target.name)
         return new

@@ -106,7 +106,8 @@ class BodyDecoder:
             RequestEntityTooLarge: it is too long.
             UnsupportedMediaType: its content type is not read here.
         """
-        obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
+        with request.stoppable():
+            obj = self._shape(request, self._parse(request, kind, codec), kind, codec, also)
         if request.audit_event is not None:
             request.audit_event.log_request_object(obj)
         return obj
@@ -127,7 +128,8 @@ class BodyDecoder:
             BadRequest: it cannot be decoded.
         """
         try:
-            document = self._read(request, kind, codec)
+            with request.stoppable():
+                document = self._read(request, kind, codec)
             api_version, name = document.kind()
             version = GroupVersion.parse(api_version or kind.api_version)
         except (JsonError, TypeMismatch) as error:
