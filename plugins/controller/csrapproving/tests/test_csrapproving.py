@@ -1,4 +1,4 @@
-"""The csrapproving controller: kubelets get what they may have, nobody else does."""
+"""The csrapproving controller: kubelets get what they may have, and no others do."""
 
 from base64 import b64encode
 

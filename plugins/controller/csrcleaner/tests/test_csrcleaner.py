@@ -1,4 +1,4 @@
-"""The csrcleaner controller: a request goes when nobody needs it any more, not before."""
+"""The csrcleaner controller: a request goes when it is of no more use, not before."""
 
 from base64 import b64encode
 
@@ -39,7 +39,7 @@ class TestContract(ControllerContract):
         (csr(), 24 * HOUR),
         (csr("Denied"), HOUR),
         (csr("Approved", "Failed"), HOUR),
-        (csr("Approved", certificate=b"somebody's"), HOUR),
+        (csr("Approved", certificate=b"another's"), HOUR),
     ],
     ids=["pending", "denied", "failed", "issued"],
 )

@@ -113,7 +113,7 @@ EVICTED = {
     ),
     "one of two taints is tolerated": (rslice(taint("k1"), taint("k2")), [claim(tolerating(key="k1"))], pod(), GONE),
     "a toleration for less than no time": (rslice(taint()), [claim(tolerating(-1))], pod(), GONE),
-    "a taint of which nobody says since when": (
+    "a taint without a time": (
         rslice({"key": "k", "effect": "NoExecute"}),
         [claim()],
         pod(),

@@ -1,4 +1,4 @@
-"""The ephemeral-volume controller: a claim for each ephemeral volume, and nobody else's."""
+"""The ephemeral-volume controller: a claim for each ephemeral volume, and no other."""
 
 from hyperkube_controller.ephemeral_volume import EphemeralVolume
 

@@ -1,7 +1,7 @@
 """When the change happened that endpoints answer to: ``endpoints.kubernetes.io/last-change-trigger-time``.
 
-Whoever programs a network from endpoints measures with it how long that takes. The time is that of the oldest change
-since the service was synced last: a pod that became ready or ceased to be, or the service's creation.
+Components that program a network from endpoints measure with it how long that takes. The time is that of the oldest
+change since the service was synced last: a pod that became ready or ceased to be, or the service's creation.
 Source: kubernetes ``staging/src/k8s.io/endpointslice/util/trigger_time_tracker.go``.
 """
 
