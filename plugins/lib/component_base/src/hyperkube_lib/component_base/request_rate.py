@@ -6,8 +6,9 @@ after it: the rate over time is the same, and the first request of a quiet proce
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
+
+from hyperkube_lib.component_base.token_bucket import TokenBucket
 
 from hyperkube.client.request_counts import RequestCounts
 from hyperkube.machinery.clock import Clock, SystemClock
@@ -23,20 +24,12 @@ class PacedRequestCounts(RequestCounts):
         """Let `burst` requests through at once, and `qps` a second from then on."""
         super().__init__()
         self._clock = clock
-        self._qps = qps
-        self._burst = max(1, burst)
-        self._pace = threading.Lock()
-        self._tokens = float(self._burst)
-        self._filled_at = clock.monotonic()
+        self._bucket = TokenBucket(clock, qps, burst)
 
     def count(self, code: str, method: str, host: str) -> None:
         """Count a request, and wait until the next one may be sent."""
         super().count(code, method, host)
-        with self._pace:
-            now = self._clock.monotonic()
-            self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._qps) - 1.0
-            self._filled_at = now
-            wait = -self._tokens / self._qps
+        wait = self._bucket.reserve()
         if wait > 0:
             self._clock.sleep(wait)
 

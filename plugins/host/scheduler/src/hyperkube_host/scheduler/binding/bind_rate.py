@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 
+from hyperkube_lib.component_base.token_bucket import TokenBucket
+
 from hyperkube.machinery.clock import Clock
 
 
@@ -13,21 +15,10 @@ class BindPodsRateLimiter:
     def __init__(self, clock: Clock, qps: float, burst: int) -> None:
         """Start with a full bucket; a rate of 0 limits nothing."""
         self._clock = clock
-        self._qps = qps
-        self._burst = max(1, burst)
-        self._lock = threading.Lock()
-        self._tokens = float(self._burst)
-        self._filled_at = clock.monotonic()
+        self._bucket = TokenBucket(clock, qps, burst) if qps > 0 else None
 
     def take(self, closing: threading.Event) -> None:
         """Wait for one binding's turn, not beyond `closing`."""
-        if self._qps <= 0:
-            return
-        with self._lock:
-            now = self._clock.monotonic()
-            self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._qps)
-            self._filled_at = now
-            self._tokens -= 1.0
-            wait = -self._tokens / self._qps
+        wait = 0.0 if self._bucket is None else self._bucket.reserve()
         if wait > 0:
             self._clock.wait(closing, wait)
