@@ -111,3 +111,14 @@ def test_in_a_namespace_that_is_being_deleted_nothing_is_said():
 
     assert world.expectations.satisfied(KEY)
     assert world.events() == set()
+
+
+@pytest.mark.parametrize("verb", ["create", "delete"])
+def test_after_a_bug_nothing_is_expected(verb):
+    world = World(pods=2)
+    world.client.fail_next(verb, "pods", KeyError("x"))
+
+    with pytest.raises(KeyError):
+        world.control.manage(KEY, OWNER, **{verb: [POD] if verb == "create" else world.pods})
+
+    assert world.expectations.satisfied(KEY)

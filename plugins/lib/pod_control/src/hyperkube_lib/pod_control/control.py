@@ -44,9 +44,14 @@ class PodControl:
         if not create and not delete:
             return []
         self._expectations.expect(key, creations=len(create), deletions=[uid_of(pod) for pod in delete])
-        successes, failures = slow_start_batch(create, lambda pod: self._create(owner, pod))
-        self._expectations.creation_observed(key, len(create) - successes)
-        failures += all_at_once(delete, lambda pod: self._delete(key, owner, pod))
+        try:
+            successes, failures = slow_start_batch(create, lambda pod: self._create(owner, pod))
+            self._expectations.creation_observed(key, len(create) - successes)
+            failures += all_at_once(delete, lambda pod: self._delete(key, owner, pod))
+        except BaseException:
+            # A bug: how much was done is not known, so the next sync counts what the cache shows.
+            self._expectations.forget(key)
+            raise
         return [failure for failure in failures if isinstance(failure, OSError) or not namespace_is_going(failure)]
 
     def _create(self, owner: Object, pod: Object) -> None:
