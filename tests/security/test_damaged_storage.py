@@ -154,6 +154,20 @@ def test_the_option_is_for_what_cannot_be_read(cluster, tmp_path):
     assert (status, "is exclusively used to delete corrupt object(s)" in answer["message"]) == (422, True)
 
 
+@pytest.mark.parametrize("path", [MAPS, "/api/v1/configmaps"])
+def test_a_list_says_what_it_goes_on_without(cluster, path):
+    cluster.damaged(DAMAGE["value"], KEY.format("b"))
+    request = HttpRequest(method="GET", path=path, user=LOOPBACK)
+
+    answers = [cluster.server.handler.handle(request) for _ in range(3)]
+
+    name = "b" if path == MAPS else "default/b"
+    text = f'299 - "the store has lost configmaps that are left out here: {name}"'
+    assert [dict(answer.headers).get("Warning") for answer in answers] == [text] * 3
+    other = cluster.server.handler.handle(HttpRequest(method="GET", path=EVENTS, user=LOOPBACK))
+    assert "Warning" not in dict(other.headers)
+
+
 def test_it_is_told_by_a_metric_and_an_event(cluster):
     cluster.damaged(DAMAGE["value"], KEY.format("b"))
     assert "apiserver_storage_decode_error_total" not in cluster.metrics()

@@ -13,6 +13,20 @@ class DamagedObject(StorageReadError):
     """The store has lost an object: it alone cannot be read, and lists go on without it."""
 
 
+class UnreadableKeys(dict[str, StorageReadError]):
+    """The keys of a resource whose values cannot be read, and why."""
+
+    def check(self, low: str, high: str) -> None:
+        """Raise for a key in a range whose value cannot be decoded; those that the store has lost do not count."""
+        for key, error in self.items():
+            if low <= key < high and not isinstance(error, DamagedObject):
+                raise error
+
+    def lost(self) -> list[str]:
+        """Return the keys whose values the store has lost."""
+        return [key for key, error in list(self.items()) if isinstance(error, DamagedObject)]
+
+
 class Decoder:
     """Decodes the values of one resource."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform
-from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder
+from hyperkube_lib.watch_cache.decoding import DamagedObject, Decoder, UnreadableKeys
 from hyperkube_lib.watch_cache.event_history import EventHistory, HistoryLimits
 from hyperkube_lib.watch_cache.listing import ListResult, cut_page
 from hyperkube_lib.watch_cache.object_table import IndexFunction, ObjectTable
@@ -102,7 +102,7 @@ class ResourceCache:
         self._indexes = dict(indexes or {})
         self._lock = threading.RLock()
         self._objects = ObjectTable(self._indexes)
-        self._unreadable: dict[str, StorageReadError] = {}
+        self._unreadable = UnreadableKeys()
         self._history = EventHistory(limits or HistoryLimits())
         self._watchers = WatcherTable(self._indexes)
         self._pending: list[StoreEvent] | None = None
@@ -117,6 +117,11 @@ class ResourceCache:
     def revision(self) -> int:
         """The revision that the cache's content stands for; every change of the resource up to it is in."""
         return max(self._revision, self._source.applied) if self.loaded else 0
+
+    @property
+    def lost(self) -> Sequence[str]:
+        """The keys whose values the store has lost: lists go on without them."""
+        return self._unreadable.lost() if self._unreadable else ()
 
     @property
     def watchers(self) -> int:
@@ -297,7 +302,7 @@ class ResourceCache:
         with self._lock:
             self.loaded = False
             ended = self._watchers.clear()
-            self._objects, self._unreadable = ObjectTable(self._indexes), {}
+            self._objects, self._unreadable = ObjectTable(self._indexes), UnreadableKeys()
             self._history.restart(0)
         for watch in ended:
             watch.end(error)
@@ -346,7 +351,7 @@ class ResourceCache:
             self._source.require_retained(self.prefix, wanted)
         with self._lock:
             if wanted is None or wanted >= self._revision:
-                self._check_readable(low, high)
+                self._unreadable.check(low, high)
                 return self._objects.between(low, high, index), wanted or self.revision
             if wanted >= self._history.complete_from and not self._unreadable:
                 past = self._history.undone_to(wanted)
@@ -360,11 +365,6 @@ class ResourceCache:
     def _only(self, objects: Sequence[CachedObject], index: Index | None) -> Sequence[CachedObject]:
         name, value = index or ("", "")
         return [obj for obj in objects if value in self._indexes[name](obj)] if index else objects
-
-    def _check_readable(self, low: str, high: str) -> None:
-        for key, error in self._unreadable.items():
-            if low <= key < high and not isinstance(error, DamagedObject):
-                raise error
 
     def _predicate(self, index: Index | None, matches: Predicate | None) -> Predicate | None:
         if index is None:

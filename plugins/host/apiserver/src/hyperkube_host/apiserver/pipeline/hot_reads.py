@@ -181,6 +181,8 @@ class HotReads:
         most = LIST_MAX if wanted is PLAIN else ENCODED_MAX
         if storage is None or not storage.cache.loaded or (is_list and len(storage.cache) > most):
             return None
+        if is_list and storage.cache.lost:
+            return None  # the answer has warnings
         api = ApiRequest(method="GET", path=request.path, info=place.info, headers=request.headers, user=user)
         try:
             result = (read.list_objects if is_list else read.get)(self._services, api, place.target)

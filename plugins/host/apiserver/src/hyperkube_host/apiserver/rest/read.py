@@ -25,6 +25,8 @@ from hyperkube.machinery.objects import Object
 
 _MIN_WATCH_SECONDS = 1800
 
+_MOST_NAMED = 10
+
 
 def get(services: Services, request: ApiRequest, target: Target) -> ObjectResult:
     """Answer a GET of an object.
@@ -68,8 +70,21 @@ def list_objects(services: Services, request: ApiRequest, target: Target) -> Lis
         )
     except Expired as error:
         raise _expired(error, request, options.start, prefix) from error
+    if cache.lost:
+        _tell_of_lost(request, target, selection.namespace)
     token = encode_token(result.next_start, prefix, result.revision) if result.next_start else ""
     return ListPage(served, result.objects, result.revision, token, result.remaining if selection.is_whole else None)
+
+
+def _tell_of_lost(request: ApiRequest, target: Target, namespace: str) -> None:
+    """Warn the client of objects that a list goes on without, since the store has lost them."""
+    cache = target.served.stored().cache
+    within = cache.prefix + (f"{namespace}/" if namespace else "")
+    lost = sorted(key.removeprefix(within) for key in cache.lost if key.startswith(within))
+    if lost:
+        more = f" and {len(lost) - _MOST_NAMED} more" if len(lost) > _MOST_NAMED else ""
+        named = ", ".join(lost[:_MOST_NAMED])
+        request.warn(f"the store has lost {target.served.group_resource} that are left out here: {named}{more}")
 
 
 class ExpiredPage(Expired):
