@@ -53,6 +53,10 @@ def run(values: FlagValues) -> None:
     from hyperkube_lib.component_base.start import begin
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
+    if values["config"]:
+        from hyperkube_host.scheduler.config.server_fields import with_server_fields
+
+        values = with_server_fields(values["config"], COMMAND.all_flags(), values)
     options = SchedulerOptions.of(values)
     if values["write-config-to"]:
         write_configuration(values)
