@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hyperkube_host.kubelet.server.auth import verbs
+from hyperkube_host.kubelet.server.auth import subresources, verbs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "integration"))
 
@@ -64,3 +64,16 @@ def test_the_kubelet_asks_for_create_too(path):
 @pytest.mark.parametrize("path", ["/pods", "/logs/exec", "/containerLogs/a/p/exec", "/", "/execution"])
 def test_the_kubelet_asks_no_more_for_what_is_read(path):
     assert verbs("GET", path) == ("get",)
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("/checkpoint/a/p/c", ("checkpoint",)),
+        ("/stats/x", ("stats",)),
+        ("/logs/../exec/a/p/c", ("log",)),
+        ("//pods", ("proxy",)),
+    ],
+)
+def test_each_part_of_the_kubelet_has_its_own_permission(path, wanted):
+    assert tuple(subresources(path)) == wanted
