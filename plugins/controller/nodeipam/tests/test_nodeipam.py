@@ -1,10 +1,12 @@
 """The nodeipam controller: a range for each node, none twice."""
 
+from ipaddress import ip_network
+
 import pytest
-from hyperkube_controller.nodeipam import Nodeipam
+from hyperkube_controller.nodeipam import CidrSet, Nodeipam
 
 from hyperkube.kinds.resources import EVENTS, NODES
-from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.errors import Conflict, UsageError
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -41,15 +43,68 @@ def test_each_node_gets_its_own():
     assert ranges(rig) == {"a": ["10.244.1.0/24"], "b": ["10.244.0.0/24"], "c": ["10.244.2.0/24"]}
 
 
-def test_a_range_is_free_again_when_its_node_is_gone():
-    rig = run(node("a"))
+def test_a_range_that_became_free_is_given_again_when_its_turn_comes():
+    rig = run(node("a"), cluster_cidr="10.0.0.0/23")
 
     rig.client.delete(NODES, "a")
     rig.settle()
+    given = []
+    for name in ("b", "c"):
+        rig.client.seed(NODES, node(name))
+        rig.settle()
+        given += ranges(rig)[name]
+
+    assert given == ["10.0.1.0/24", "10.0.0.0/24"]
+
+
+def test_addresses_of_services_are_not_given():
+    rig = run(node("a"), cluster_cidr="10.0.0.0/16", service_cluster_ip_range="10.0.0.0/22,fd00::/108")
+
+    assert ranges(rig) == {"a": ["10.0.4.0/24"]}
+
+
+def test_a_write_that_failed_is_repeated_with_the_same_range():
+    rig = ControllerRig(Nodeipam, settings=OPTIONS)
+    rig.client.fail_next("patch", "nodes", Conflict("modified"))
+    rig.client.seed(NODES, node("a"))
+    rig.settle()
+    rig.advance(1)
     rig.client.seed(NODES, node("b"))
     rig.settle()
 
-    assert ranges(rig) == {"b": ["10.244.0.0/24"]}
+    assert ranges(rig) == {"a": ["10.244.0.0/24"], "b": ["10.244.1.0/24"]}
+
+
+def test_a_node_that_gets_another_range_from_elsewhere_frees_the_one_meant_for_it():
+    rig = run(node("a"), cluster_cidr="10.0.0.0/23")
+
+    rig.client.patch(NODES, "a", {"spec": {"podCIDR": "192.0.2.0/24", "podCIDRs": ["192.0.2.0/24"]}})
+    rig.settle()
+    rig.client.seed(NODES, node("b"), node("c"))
+    rig.settle()
+
+    assert sorted(ranges(rig)[name][0] for name in "bc") == ["10.0.0.0/24", "10.0.1.0/24"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "mask", "occupied", "given"),
+    [
+        ("127.123.234.0/24", 30, [], ["127.123.234.0/30", "127.123.234.4/30"]),
+        ("127.123.234.0/24", 30, ["127.123.234.0/28"], ["127.123.234.16/30", "127.123.234.20/30"]),
+        ("10.0.0.0/30", 31, ["10.0.0.0/8"], [None, None]),
+        ("10.0.0.0/30", 31, ["10.0.1.0/24", "fd00::/64"], ["10.0.0.0/31", "10.0.0.2/31"]),
+        ("beef:1234::/60", 64, ["beef:1234::/64"], ["beef:1234:0:1::/64", "beef:1234:0:2::/64"]),
+    ],
+    ids=["first", "occupied", "all-occupied", "outside", "ipv6"],
+)
+def test_parts_are_given_in_turn(cluster, mask, occupied, given):
+    parts = CidrSet(ip_network(cluster), mask)
+    for each in occupied:
+        parts.occupy(ip_network(each))
+
+    found = [parts.allocate_next() for _ in given]
+
+    assert [each and str(each) for each in found] == given
 
 
 def test_two_families():
@@ -70,7 +125,15 @@ def test_nothing_is_given_unless_asked():
     assert ranges(run(node("a"), allocate_node_cidrs=False)) == {"a": None}
 
 
-@pytest.mark.parametrize(("option", "value"), [("cluster-cidr", ""), ("node-cidr-mask-size", 8)])
-def test_options_that_do_not_fit(option, value):
-    with pytest.raises(UsageError):
+@pytest.mark.parametrize(
+    ("option", "value", "text"),
+    [
+        ("cluster_cidr", "", "--cluster-cidr must be set"),
+        ("node_cidr_mask_size", 8, "does not fit into --cluster-cidr"),
+        ("cluster_cidr", "fd00::/32", "makes too many parts of --cluster-cidr 'fd00::/32': at most /48"),
+        ("cidr_allocator_type", "CloudAllocator", "invalid CIDR allocator type: 'CloudAllocator'"),
+    ],
+)
+def test_options_that_do_not_fit(option, value, text):
+    with pytest.raises(UsageError, match=text):
         run(**{option: value})

@@ -1,17 +1,18 @@
 """nodeipam: gives each node a range of pod addresses out of ``--cluster-cidr``, with ``--allocate-node-cidrs``.
 
-What nodes already have is the truth: nothing else is kept. Source: kubernetes
-``pkg/controller/nodeipam/ipam/range_allocator.go``.
+What nodes have is the truth; beside it only what is on its way to them is kept. Ranges are given in turn, so that one
+that became free is not another node's at once, while peers may still know it.
+Source: kubernetes ``pkg/controller/nodeipam/ipam/range_allocator.go``, ``cidrset/cidr_set.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from itertools import islice
 
-from hyperkube.client.actions import Action, Emit, Patch, perform
+from hyperkube.client.actions import Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
@@ -23,65 +24,73 @@ from hyperkube.plugin import Plugin
 
 Network = IPv4Network | IPv6Network
 MASKS = {4: 24, 6: 64}
-MOST = 1 << 16
+MAX_MASK_DIFFERENCE = 16
+RANGE_ALLOCATOR = "RangeAllocator"
 
 
-def held(nodes: Iterable[Object]) -> set[Network]:
-    """Return the ranges that nodes have."""
-    return {ip_network(text, strict=False) for node in nodes for text in _ranges(node)}
-
-
-def _ranges(node: Object) -> list[str]:
+def ranges_of(node: Object) -> list[str]:
+    """Return the ranges that a node has."""
     spec = node.get("spec") or {}
     return list(spec.get("podCIDRs") or ([spec["podCIDR"]] if spec.get("podCIDR") else []))
 
 
-def free(cluster: Network, mask: int, taken: set[Network]) -> Network | None:
-    """Return the first range of the mask that overlaps none that is taken, or None."""
-    parts: Iterator[Network] = cluster.subnets(new_prefix=mask)
-    for candidate in islice(parts, MOST):
-        if candidate not in taken and not any(_overlap(candidate, other) for other in taken):
-            return candidate
-    return None
+class CidrSet:
+    """The parts of one range of the cluster, and which of them are taken; thread-safe."""
 
+    def __init__(self, cluster: Network, mask: int) -> None:
+        self.cluster = cluster
+        self._mask = mask
+        self._shift = cluster.max_prefixlen - mask
+        self._count = 1 << (mask - cluster.prefixlen)
+        self._taken: set[int] = set()
+        self._next = 0
+        self._lock = threading.Lock()
 
-def _overlap(one: Network, other: Network) -> bool:
-    return one.version == other.version and one.overlaps(other)
+    def occupy(self, network: Network) -> None:
+        """Take all parts that a range overlaps; one outside is no concern of this set."""
+        with self._lock:
+            self._taken.update(self._parts(network))
 
+    def release(self, network: Network) -> None:
+        """Give back all parts that a range overlaps."""
+        with self._lock:
+            self._taken.difference_update(self._parts(network))
 
-def decide(node: Object, nodes: Iterable[Object], clusters: Sequence[tuple[Network, int]]) -> list[Action]:
-    """Return the patch that gives the node its ranges, or the event that there are none left.
+    def allocate_next(self) -> Network | None:
+        """Take the next free part after the one that was given last; None if there is none."""
+        with self._lock:
+            for step in range(self._count):
+                index = (self._next + step) % self._count
+                if index not in self._taken:
+                    self._taken.add(index)
+                    self._next = (index + 1) % self._count
+                    return self._part(index)
+        return None
 
-    Args:
-        node: the node.
-        nodes: all nodes.
-        clusters: (range of the cluster, mask of a node's part), one or two.
-    """
-    if is_being_deleted(node) or _ranges(node):
-        return []
-    taken = held(nodes)
-    found = [free(cluster, mask, taken) for cluster, mask in clusters]
-    if None in found:
-        text = f"Node {name_of(node)} status is now: CIDRNotAvailable"
-        return [Emit(node, "Normal", "CIDRNotAvailable", text)]
-    ranges = [str(each) for each in found]
-    meta = {"resourceVersion": metadata(node)["resourceVersion"]}
-    return [Patch(NODES, name_of(node), {"metadata": meta, "spec": {"podCIDR": ranges[0], "podCIDRs": ranges}})]
+    def _part(self, index: int) -> Network:
+        first = int(self.cluster.network_address) + (index << self._shift)
+        return type(self.cluster)((first, self._mask))
 
-
-RANGE_ALLOCATOR = "RangeAllocator"
+    def _parts(self, network: Network) -> range:
+        if network.version != self.cluster.version:
+            return range(0)
+        base = int(self.cluster.network_address)
+        first = (int(network.network_address) - base) >> self._shift
+        last = (int(network.broadcast_address) - base) >> self._shift
+        return range(max(first, 0), min(last, self._count - 1) + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Whether nodes get ranges, of which addresses, and how long their masks are; 0 for the usual length."""
+    """Whether nodes get ranges, of which addresses, and how long their masks are (0: the usual length)."""
 
     allocate_node_cidrs: bool = False
+    cidr_allocator_type: str = RANGE_ALLOCATOR
     cluster_cidr: str = ""
+    service_cluster_ip_range: str = ""
     node_cidr_mask_size: int = 0
     node_cidr_mask_size_ipv4: int = 0
     node_cidr_mask_size_ipv6: int = 0
-    cidr_allocator_type: str = RANGE_ALLOCATOR
 
 
 class Nodeipam(Plugin):
@@ -89,47 +98,86 @@ class Nodeipam(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop; it has one worker, so that no range is given twice.
+        """Build the loop; it has one worker.
 
         Raises:
-            UsageError: ranges are to be given and there are none, or masks that do not fit.
+            UsageError: ranges are to be given and there are none, or masks that do not fit; or by another allocator.
         """
         settings = self.settings(Settings)
-        if settings.cidr_allocator_type != RANGE_ALLOCATOR:
-            raise UsageError(f"--cidr-allocator-type={settings.cidr_allocator_type!r} is not {RANGE_ALLOCATOR!r}")
         self._recorder = EventRecorder(self.client, self.context.clock, "cidrAllocator")
-        loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
         if not settings.allocate_node_cidrs:
-            return loop
-        self._clusters = [self._cluster(text, settings) for text in settings.cluster_cidr.split(",")]
-        self._given: dict[str, list[str]] = {}
+            return self._loop
+        if settings.cidr_allocator_type != RANGE_ALLOCATOR:
+            wrong = settings.cidr_allocator_type
+            raise UsageError(
+                f"--cidr-allocator-type: invalid CIDR allocator type: {wrong!r} (there is {RANGE_ALLOCATOR})"
+            )
+        self._sets = [_cidr_set(text, settings) for text in settings.cluster_cidr.split(",")]
+        self._occupy(text for text in settings.service_cluster_ip_range.split(",") if text)
+        self._known = False
+        self._held: dict[str, list[str]] = {}
         self._nodes = self.informers.informer(NODES)
-        self._nodes.add_handler(loop.enqueue, loop.enqueue_update, self._gone)
-        return loop
+        self._nodes.add_handler(self._loop.enqueue, self._loop.enqueue_update, self._loop.enqueue)
+        return self._loop
 
-    def _gone(self, node: Object) -> None:
-        self._given.pop(name_of(node), None)
+    def _occupy(self, ranges: Iterable[str]) -> None:
+        for text in ranges:
+            for each in self._sets:
+                each.occupy(ip_network(text, strict=False))
 
-    @staticmethod
-    def _cluster(text: str, settings: Settings) -> tuple[Network, int]:
-        if not text:
-            raise UsageError("--cluster-cidr must be set when --allocate-node-cidrs is")
-        cluster = ip_network(text, strict=False)
-        special = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}[cluster.version]
-        mask = special or settings.node_cidr_mask_size or MASKS[cluster.version]
-        if not cluster.prefixlen <= mask <= cluster.max_prefixlen:
-            raise UsageError(f"node mask /{mask} does not fit into --cluster-cidr {text!r}")
-        return cluster, mask
+    def _release(self, ranges: Iterable[str]) -> None:
+        for text in ranges:
+            for each in self._sets:
+                each.release(ip_network(text, strict=False))
 
     def _sync(self, name: str) -> None:
+        if not self._known:
+            # All before the first is given: a range that a node already has must not be given to another one.
+            self._known = True
+            for each in self._nodes.list():
+                self._hold(name_of(each), ranges_of(each))
         node = self._nodes.get("", name)
-        if node is None or self._given.get(name):
-            return
-        just_given = [{"spec": {"podCIDRs": ranges}} for ranges in self._given.values()]
-        actions = decide(node, [*self._nodes.list(), *just_given], self._clusters)
-        perform(self.client, self._recorder, actions)
-        for action in actions:
-            if isinstance(action, Patch):
-                self._given[name] = action.patch["spec"]["podCIDRs"]
-            else:
+        if node is None:
+            self._release(self._held.pop(name, ()))
+        elif ranges_of(node):
+            self._hold(name, ranges_of(node))
+        elif not is_being_deleted(node):
+            self._give(name, node)
+
+    def _hold(self, name: str, ranges: list[str]) -> None:
+        """Note what a node has; what was meant for it instead is free again."""
+        if ranges and self._held.get(name) != ranges:
+            self._release(self._held.get(name, ()))
+            self._held[name] = ranges
+            self._occupy(ranges)
+
+    def _give(self, name: str, node: Object) -> None:
+        """Give a node a range of each family; a write that failed or is not seen yet is repeated with the same."""
+        if name not in self._held:
+            found = [each.allocate_next() for each in self._sets]
+            ranges = [str(each) for each in found if each is not None]
+            if len(ranges) < len(found):
+                self._release(ranges)
+                text = f"Node {name} status is now: CIDRNotAvailable"
+                perform(self.client, self._recorder, [Emit(node, "Normal", "CIDRNotAvailable", text)])
                 raise NotYet(f"no range left for node {name!r}")
+            self._held[name] = ranges
+        ranges = self._held[name]
+        meta = {"resourceVersion": metadata(node)["resourceVersion"]}
+        patch = {"metadata": meta, "spec": {"podCIDR": ranges[0], "podCIDRs": ranges}}
+        perform(self.client, None, [Patch(NODES, name, patch)])
+
+
+def _cidr_set(text: str, settings: Settings) -> CidrSet:
+    if not text:
+        raise UsageError("--cluster-cidr must be set when --allocate-node-cidrs is")
+    cluster = ip_network(text, strict=False)
+    special = {4: settings.node_cidr_mask_size_ipv4, 6: settings.node_cidr_mask_size_ipv6}[cluster.version]
+    mask = special or settings.node_cidr_mask_size or MASKS[cluster.version]
+    if not cluster.prefixlen <= mask <= cluster.max_prefixlen:
+        raise UsageError(f"node mask /{mask} does not fit into --cluster-cidr {text!r}")
+    if mask - cluster.prefixlen > MAX_MASK_DIFFERENCE:
+        most = cluster.prefixlen + MAX_MASK_DIFFERENCE
+        raise UsageError(f"node mask /{mask} makes too many parts of --cluster-cidr {text!r}: at most /{most}")
+    return CidrSet(cluster, mask)
