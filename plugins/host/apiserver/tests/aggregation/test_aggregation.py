@@ -132,6 +132,13 @@ def test_a_client_in_this_process_gets_the_other_servers_list(client):
     assert listed.items[0]["seen"]["x-remote-user"] == LOOPBACK.name
 
 
+def test_a_client_in_this_process_gets_the_other_servers_answer_to_any_request(client):
+    answer = client.request("GET", "/apis/ext.example.com/v1/namespaces/default/things", query={"labelSelector": "a=b"})
+
+    assert answer.status == 200
+    assert orjson.loads(answer.body)["items"][0]["seen"]["x-remote-user"] == LOOPBACK.name
+
+
 def test_requests_over_the_wire_are_passed_on_with_who_asks(server, client):
     edge = Edge(server.handler, host="127.0.0.1", port=0)
     edge.start()

@@ -197,7 +197,11 @@ class InProcessClient:
         headers: Mapping[str, str] | None = None,
         body: bytes = b"",
     ) -> RawResponse:
-        """Make any request and return the answer whatever its status; streams and upgrades need a real connection."""
+        """Make any request and return the answer whatever its status; streams and upgrades need a real connection.
+
+        Raises:
+            ServiceUnavailable: another server is to answer, and cannot be reached.
+        """
         parts = urlsplit(path)
         text = "&".join(piece for piece in (parts.query, urlencode(query or {})) if piece)
         lower = {name.lower(): value for name, value in (headers or {}).items()}
@@ -212,6 +216,8 @@ class InProcessClient:
                 user=self.user,
             )
         )
+        if isinstance(answer, RelayUpgrade):
+            answer = self._ask_elsewhere(answer, method, {**self._headers, **lower}, body)
         if not isinstance(answer, Response):
             raise InternalError(f"{method} {path} is answered by a stream, which needs a connection")
         return RawResponse(answer.status, dict(answer.headers), answer.body)
@@ -242,21 +248,21 @@ class InProcessClient:
         self._path().pipeline.authorize(request)
         result = self._path().pipeline.answer(request)
         if isinstance(result, RawResult) and isinstance(result.answer, RelayUpgrade):
-            return RawResult(self._ask_elsewhere(request, result.answer))
+            body = request.body or (orjson.dumps(request.content) if request.content is not None else b"")
+            return RawResult(self._ask_elsewhere(result.answer, request.method, request.headers, body))
         return result
 
-    def _ask_elsewhere(self, request: ApiRequest, relay: RelayUpgrade) -> Response:
+    def _ask_elsewhere(self, relay: RelayUpgrade, method: str, given: Mapping[str, str], body: bytes) -> Response:
         """Return another server's answer; this process is no client behind the edge, so it asks by itself.
 
         Raises:
             ServiceUnavailable: the other server cannot be reached.
         """
-        body = request.body or (orjson.dumps(request.content) if request.content is not None else b"")
-        headers = {"Host": relay.server_name, "Accept": "application/json", **request.headers}
+        headers = {"Host": relay.server_name, "Accept": "application/json", **given}
         if body:
             headers.setdefault("content-type", "application/json")
         try:
-            return fetch(relay, self._clock, request.method, headers, body)
+            return fetch(relay, self._clock, method, headers, body)
         except OSError as error:
             raise ServiceUnavailable(f"error trying to reach service: {error}") from error
 
