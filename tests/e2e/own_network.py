@@ -16,6 +16,7 @@ AS_USER = (
     " --inh-caps=-all,+dac_read_search --ambient-caps=-all,+dac_read_search"
 )
 """An ordinary user, who may read where Python is installed, be it in root's own folder."""
+OWN = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child")
 ENTER = """
 ip link set lo up
 exec {user} bash -e {script}
@@ -28,7 +29,11 @@ def missing() -> str:
     absent = [name for name in ("unshare", "ip", "setpriv", "etcd") if shutil.which(name) is None]
     if os.geteuid() != 0:
         return "only root can make a network"
-    return f"not installed: {', '.join(absent)}" if absent else ""
+    if absent:
+        return f"not installed: {', '.join(absent)}"
+    return (
+        "" if subprocess.run([*OWN, "true"], capture_output=True, check=False).returncode == 0 else "not allowed here"
+    )
 
 
 def run_script(folder: Path, commands: str, *, user: str = "") -> str:
@@ -39,7 +44,7 @@ def run_script(folder: Path, commands: str, *, user: str = "") -> str:
     if user:
         os.chown(folder, int(NOBODY), int(NOBODY))
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    words = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "bash", "-e", str(enter)]
+    words = [*OWN, "bash", "-e", str(enter)]
     log = folder / "output.txt"
     with log.open("wb") as output:
         done = subprocess.run(

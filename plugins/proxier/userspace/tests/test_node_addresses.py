@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import socket
 
 import pytest
@@ -19,7 +18,20 @@ PORT = ServicePort(
     name=ServicePortName("default", "web", "http"), protocol="TCP", cluster_ips=(IP,), port=8080,
     backends=(Backend("127.0.0.1", 9, True),),
 )  # fmt: skip
-as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may add addresses")
+
+
+def may_add_addresses():
+    """Tell whether this process has the right: root in a container often has not."""
+    probe = NodeAddresses()
+    try:
+        probe.add("198.51.100.78")
+    except PermissionError:
+        return False
+    probe.keep(())
+    return True
+
+
+as_root = pytest.mark.skipif(not may_add_addresses(), reason="only root may add addresses")
 
 
 def local(ip):
