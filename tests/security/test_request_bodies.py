@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from hostile_client import ADMIN, Hostile, World, request
+from hostile_client import ADMIN, Hostile, World, quickly, request
 
 MAPS = "/api/v1/namespaces/a/configmaps"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/a/deployments"
@@ -31,14 +31,6 @@ def hostile(tmp_path_factory):
 
 def named(name, **more):
     return {"metadata": {"name": name}, **more}
-
-
-def quickly(ask, seconds=3.0):
-    """Return what a request returns, which may take some time, but not what a quadratic one took."""
-    began = time.perf_counter()
-    answer = ask()
-    assert time.perf_counter() - began < seconds
-    return answer
 
 
 def members(text, count):
