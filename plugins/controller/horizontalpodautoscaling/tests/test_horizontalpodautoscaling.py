@@ -7,7 +7,7 @@ from hyperkube_controller.horizontalpodautoscaling.controller import AUTOSCALERS
 
 from hyperkube.client.client import RawResponse
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS
-from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -461,3 +461,22 @@ def test_the_flag_sets_the_tolerance():
     rig.settle()
 
     assert rig.client.objects(DEPLOYMENTS)[0]["spec"]["replicas"] == 3
+
+
+def test_a_refused_change_of_the_target_is_told():
+    world = unsettled(CPU)
+    world.client.seed(POD_METRICS, metrics(0, "100m"), metrics(1, "100m"))
+    world.client.fail_next("update", "deployments", Forbidden("not you"))
+    world.informers.refresh()
+
+    world.controllers[0].drain()
+
+    name = "cpu resource utilization (percentage of request)"
+    assert world.told["FailedRescale"] == f"New size: 4; reason: {name} above target; error: not you"
+    status = world.status()
+    (able,) = [row for row in status["conditions"] if row["type"] == "AbleToScale"]
+    assert (able["status"], able["reason"]) == ("False", "FailedUpdateScale")
+    assert able["message"] == "the HPA controller was unable to update the target scale: not you"
+    assert (status["currentReplicas"], status["desiredReplicas"]) == (2, 0)
+    world.advance(1)
+    assert world.replicas() == 4

@@ -197,7 +197,7 @@ class Horizontalpodautoscaling(Plugin):
             self._recorder.event(autoscaler, "Warning", "FailedRescale", f"{text}; error: {error}")
             refused = f"the HPA controller was unable to update the target scale: {error}"
             set_condition(decision.status, now, "AbleToScale", "False", "FailedUpdateScale", refused)
-            decision.status["desiredReplicas"] = before
+            decision.status["desiredReplicas"] = (autoscaler.get("status") or {}).get("desiredReplicas", 0)
             raise
         history.changed.append((self.context.clock.monotonic(), decision.replicas - before))
         self._recorder.event(autoscaler, "Normal", "SuccessfulRescale", text)

@@ -13,7 +13,7 @@ from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSele
 from hyperkube_controller.horizontalpodautoscaling.normalize import History, normalize_desired_replicas
 
 from hyperkube.kinds.conditions import with_condition
-from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.objects import Object
 
 GOT_SCALE = ("SucceededGetScale", "the HPA controller was able to get the target's current scale")
 ZERO = ("ScalingDisabled", "scaling is disabled since the replica count of the target is zero")
@@ -72,7 +72,7 @@ def decide(
     least, most = 1 if given is None else given, spec["maxReplicas"]
     status = dict(autoscaler.get("status") or {})
     status.pop("currentMetrics", None)
-    status |= {"observedGeneration": metadata(autoscaler).get("generation", 1), "currentReplicas": current}
+    status["currentReplicas"] = current
     decision = Decision(status)
     set_condition(status, now, "AbleToScale", "True", *GOT_SCALE)
     desired = current
