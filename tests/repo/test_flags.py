@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hyperkube.command.main import server_command, servers
+from hyperkube.hookspecs.settings import defaults_of
 from hyperkube.plugin.flags import KINDS, plugin_flags, setting_of
 
 SERVERS = tuple(servers())
@@ -63,10 +64,10 @@ def test_a_plugin_reads_the_flags_it_has(command, plugin):
 @pytest.mark.parametrize(("command", "plugin"), PLUGINS)
 def test_the_default_of_a_setting_is_that_of_its_flag(command, plugin):
     defaults = {
-        field.name: field.default if field.default is not MISSING else field.default_factory()
+        name: default
         for shape in shapes(plugin.entry.module)
-        for field in fields(shape)
-        if field.default is not MISSING or field.default_factory is not MISSING
+        for name, default in defaults_of(shape).items()
+        if default is not MISSING
     }
 
     for flag in plugin.flags:
@@ -101,7 +102,7 @@ def settings_read(module: str) -> set[str]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "table.pop"
     }
-    return taken | {field.name for shape in shapes(module) for field in fields(shape)}
+    return taken | {name for shape in shapes(module) for name in defaults_of(shape)}
 
 
 @pytest.mark.parametrize("word", SERVERS)

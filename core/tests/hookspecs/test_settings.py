@@ -8,6 +8,7 @@ import pytest
 
 from hyperkube.hookspecs.settings import parse_settings
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 
 
 @dataclass(frozen=True)
@@ -75,3 +76,30 @@ def test_what_is_wrong_is_one_line(values, message):
 
     assert str(error.value).startswith(f"settings of plugin 'P': {message}")
     assert "\n" not in str(error.value)
+
+
+class Server(Record):
+    url: str
+    seconds: float = 1.5
+    retry: Retry = Retry()
+
+
+def test_a_record_will_do_as_well():
+    parsed = parse_settings("P", Server, {"url": "u", "retry": {"times": 5}})
+
+    assert parsed == Server(url="u", seconds=1.5, retry=Retry(5))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "missing key 'url'"),
+        ({"url": "u", "nosuch": 1}, "unknown key 'nosuch' (known: retry, seconds, url)"),
+        ({"url": 1}, "url = 1 must be a string"),
+    ],
+)
+def test_what_is_wrong_with_a_record_is_said_alike(values, message):
+    with pytest.raises(UsageError) as caught:
+        parse_settings("P", Server, values)
+
+    assert str(caught.value) == f"settings of plugin 'P': {message}"

@@ -7,16 +7,14 @@ Source: kubernetes ``plugin/pkg/admission/defaulttolerationseconds``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.taints import NO_EXECUTE, NOT_READY, UNREACHABLE
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many seconds a pod bears a lost node."""
 
     default_not_ready_toleration_seconds: int = 300

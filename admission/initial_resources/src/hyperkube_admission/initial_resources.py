@@ -10,7 +10,6 @@ Source: kubernetes ``plugin/pkg/admission/initialresources`` (1.2 to 1.8).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 from urllib.parse import quote, urlencode
@@ -25,6 +24,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError, UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import from_milli
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
 ANNOTATION = "kubernetes.io/initial-resources"
@@ -127,8 +127,7 @@ def questions(image: str, namespace: str, *, namespace_only: bool) -> Iterator[t
     yield name, "", MONTH, False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """Where samples come from, and what becomes of them."""
 
     ir_data_source: str = "influxdb"

@@ -7,7 +7,6 @@ of the object. Source: kubernetes apiserver ``pkg/admission/plugin/webhook/mutat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import orjson
 from hyperkube_lib.dynamic_admission.deadlocks import Deadlocks
@@ -20,6 +19,7 @@ from hyperkube.machinery.errors import ApiError, InternalError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.patch.json_patch import apply_json_patch
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
 CONFIGURATIONS = GroupVersionResource("admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations")
@@ -28,8 +28,7 @@ PATCH = "patch.webhook.admission.k8s.io/"
 FAILED_OPEN = "failed-open.mutation.webhook.admission.k8s.io/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """Whether what the pods of a webhook that is down need is let through."""
 
     break_webhook_deadlocks: bool = False

@@ -8,7 +8,6 @@ Source: kubernetes ``plugin/pkg/admission/podtolerationrestriction``, ``pkg/util
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -22,6 +21,7 @@ from hyperkube.kinds.resources import NAMESPACES
 from hyperkube.kinds.taints import NO_EXECUTE, NO_SCHEDULE
 from hyperkube.machinery.errors import Forbidden, NotFound
 from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
 DEFAULTS = "scheduler.alpha.kubernetes.io/defaultTolerations"
@@ -29,8 +29,7 @@ WHITELIST = "scheduler.alpha.kubernetes.io/tolerationsWhitelist"
 _SHORT_OF_MEMORY = {"key": "node.kubernetes.io/memory-pressure", "operator": "Exists", "effect": NO_SCHEDULE}
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The settings, as in Kubernetes' ``Configuration`` of ``podtolerationrestriction.admission.k8s.io``.
 
     Attributes:
@@ -38,8 +37,8 @@ class Settings:
         whitelist: tolerations that pods of namespaces without a list may have; empty means any.
     """
 
-    default: Sequence[Any] = field(default_factory=tuple)
-    whitelist: Sequence[Any] = field(default_factory=tuple)
+    default: Sequence[Any] = ()
+    whitelist: Sequence[Any] = ()
 
 
 def covers(wide: Object, narrow: Object) -> bool:

@@ -8,20 +8,18 @@ controller computes the nodes it wants. Whoever names the label or the node has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import containers, spec_of
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
 LABEL = "hyperkube.dev/hollow"
 """The label of simulated nodes; its value there is ``true``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The images that the real nodes run, without ``docker.io/library/`` and ``:latest``."""
 
     real_images: tuple[str, ...] = ("host",)

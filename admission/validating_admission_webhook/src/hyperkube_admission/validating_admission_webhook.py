@@ -7,7 +7,6 @@ configurations' names, is the answer. Source: kubernetes apiserver ``pkg/admissi
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 
 from hyperkube_lib.dynamic_admission.deadlocks import Deadlocks
@@ -18,14 +17,14 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
 CONFIGURATIONS = GroupVersionResource("admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations")
 FAILED_OPEN = "failed-open.validating.webhook.admission.k8s.io/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """Whether what the pods of a webhook that is down need is let through."""
 
     break_webhook_deadlocks: bool = False

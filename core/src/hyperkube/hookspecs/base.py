@@ -105,7 +105,7 @@ class Plugin:
         return self.context.informers
 
     def settings(self, shape: type[Settings]) -> Settings:
-        """Return the plugin's settings as the frozen dataclass `shape`.
+        """Return the plugin's settings as the frozen dataclass or `Record` that is `shape`.
 
         Raises:
             UsageError: a key that `shape` does not have, a missing one that has no default, or a value of another type.

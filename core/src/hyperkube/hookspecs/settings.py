@@ -1,7 +1,7 @@
-"""A plugin's settings as its own frozen dataclass: plain data, checked against the annotations.
+"""A plugin's settings as its own frozen dataclass, or record: plain data, checked against the annotations.
 
 The annotations may be ``bool``, ``int``, ``float``, ``str``, ``Any``, ``tuple[X, ...]``, ``Mapping[str, X]``, another
-dataclass, ``Literal[…]``, and unions of these; a value of any other annotation is taken as it is.
+dataclass or record, ``Literal[…]``, and unions of these; a value of any other annotation is taken as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 
 Shape = TypeVar("Shape")
 
@@ -41,15 +42,26 @@ def _hints(shape: type) -> Mapping[str, Any]:
     return typing.get_type_hints(shape)
 
 
+def defaults_of(shape: type) -> dict[str, Any]:
+    """Return the fields of a dataclass or record with their defaults, `dataclasses.MISSING` for one that has none."""
+    if issubclass(shape, Record):
+        return {name: getattr(shape, name, MISSING) for name in shape.field_names}
+    return {
+        one.name: one.default if one.default_factory is MISSING else one.default_factory()
+        for one in fields(shape)  # type: ignore[arg-type]  # a dataclass: see the callers
+        if one.init
+    }
+
+
 def _built(shape: type[Shape], values: Mapping[str, Any], path: str) -> Shape:
     hints = _hints(shape)  # type: ignore[arg-type]  # a class is hashable
-    known = {one.name: one for one in fields(shape) if one.init}  # type: ignore[arg-type]  # a dataclass: see the callers
+    known = defaults_of(shape)
     for key in values:
         if key not in known:
             names = ", ".join(sorted(known)) or "none"
             raise _Wrong(f"unknown key '{path}{key}' (known: {names})")
-    for name, one in known.items():
-        if name not in values and one.default is MISSING and one.default_factory is MISSING:
+    for name, default in known.items():
+        if name not in values and default is MISSING:
             raise _Wrong(f"missing key '{path}{name}'")
     return shape(**{key: _value(hints[key], value, f"{path}{key}") for key, value in values.items()})
 
@@ -75,7 +87,7 @@ def _value(hint: Any, value: Any, path: str) -> Any:
         return _items(typing.get_args(hint), value, path)
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _table(typing.get_args(hint), value, path)
-    if isinstance(hint, type) and is_dataclass(hint) and not isinstance(value, hint):
+    if isinstance(hint, type) and (is_dataclass(hint) or issubclass(hint, Record)) and not isinstance(value, hint):
         if not isinstance(value, Mapping):
             raise _wrong(path, value, "a table")
         return _built(hint, value, f"{path}.")

@@ -18,7 +18,7 @@ class Record:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        own = (name for name, kind in cls.__annotations__.items() if not kind.startswith("ClassVar"))
+        own = (name for name, kind in cls.__annotations__.items() if "ClassVar" not in str(kind))
         cls.field_names = (*cls.field_names, *own)
 
     def __init__(self, **values: Any) -> None:

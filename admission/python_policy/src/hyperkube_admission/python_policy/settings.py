@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.suggestions import known_names
 from hyperkube.plugin.configuration import check_keys
 from hyperkube.plugin.loader import installed
@@ -41,8 +42,7 @@ class Entry:
     failure_policy: FailurePolicy = "Fail"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The whole table.
 
     Attributes:

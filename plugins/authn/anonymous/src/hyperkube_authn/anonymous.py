@@ -14,6 +14,7 @@ from pathlib import Path
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import ANONYMOUS, UNAUTHENTICATED_GROUP, UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 from hyperkube.plugin.configuration import check_keys, read_configuration
@@ -56,8 +57,7 @@ def _stamp(path: str) -> tuple[int, int, int] | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """Whether requests may be anonymous; the file may say that only for some paths."""
 
     anonymous_auth: bool = True

@@ -7,16 +7,14 @@ Source: kubernetes 1.5 ``plugin/pkg/auth/authenticator/token/anytoken/anytoken.g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """Whether any token is believed."""
 
     insecure_allow_any_token: bool = False

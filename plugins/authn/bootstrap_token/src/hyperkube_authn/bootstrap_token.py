@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hmac
 import re
-from dataclasses import dataclass
 
 from hyperkube_lib.bootstrap_tokens import NAMESPACE, PREFIX, TYPE, data_of, has_expired
 
@@ -18,6 +17,7 @@ from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.kinds.resources import SECRETS
 from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
 from hyperkube.machinery.objects import Object, metadata
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -32,8 +32,7 @@ def extra_groups(text: str) -> list[str] | None:
     return groups if all(_EXTRA_GROUP.fullmatch(group) for group in groups) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """Whether bootstrap tokens are believed."""
 
     enable_bootstrap_token_auth: bool = False

@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import secrets
 import threading
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -20,6 +19,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -37,8 +37,7 @@ def login_body(name: str, password: str, *, version_2: bool) -> Object:
     return {"auth": {"identity": {"methods": ["password"], "password": {"user": user}}}}
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """Where keystone is, and who signed its certificate."""
 
     experimental_keystone_url: str = ""

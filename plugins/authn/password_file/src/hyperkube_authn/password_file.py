@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from hyperkube_lib.user_files import read_users
@@ -17,6 +16,7 @@ from hyperkube_lib.user_files import read_users
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -39,8 +39,7 @@ def read_passwords(path: str) -> dict[str, tuple[bytes, UserInfo]]:
     return {user.name: (_digest(password), user) for password, user in read_users(path, "password")}
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The file with the passwords."""
 
     basic_auth_file: str = ""

@@ -7,18 +7,16 @@ Source: kubernetes apiserver ``pkg/authentication/request/headerrequest``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_lib.client_certificates import CertificateRefused, FrontProxy
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginContext
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The front proxy's authority, the names its certificate may have, and its headers."""
 
     requestheader_client_ca_file: str = ""

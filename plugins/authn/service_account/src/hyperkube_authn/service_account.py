@@ -11,7 +11,6 @@ import hmac
 import re
 from base64 import b64decode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +33,7 @@ from hyperkube.machinery.errors import ApiError, NotFound, Unauthorized
 from hyperkube.machinery.field import quote
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, metadata, name_of, namespace_of, uid_of
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import parse_time
 from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo, service_account
 from hyperkube.plugin import Plugin, PluginContext
@@ -54,8 +54,7 @@ _GRACE = timedelta(seconds=60)
 _EXTRA = "authentication.kubernetes.io/"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The keys that verify tokens, who may have issued them and for whom, and whether accounts are looked up."""
 
     service_account_key_file: tuple[str, ...] = ()

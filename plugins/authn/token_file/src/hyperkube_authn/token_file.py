@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 
 from hyperkube_lib.user_files import read_users
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -37,8 +37,7 @@ def read_tokens(path: str) -> dict[bytes, UserInfo]:
     return users
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The file with the tokens."""
 
     token_auth_file: str = ""

@@ -12,7 +12,7 @@ import hmac
 import secrets
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
@@ -21,6 +21,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized, UsageError
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -38,8 +39,7 @@ def user_of(shown: Mapping[str, Any]) -> UserInfo:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The webhook's kubeconfig, the version of its reviews, and for how many seconds its answers are kept."""
 
     authentication_token_webhook_config_file: str = ""

@@ -8,7 +8,6 @@ Source: kubernetes apiserver ``pkg/authentication/request/x509/x509.go``.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, user_of
@@ -16,6 +15,7 @@ from hyperkube_lib.client_certificates import CertificateAuthorities, Certificat
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
 from hyperkube.machinery.errors import Unauthorized
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -26,8 +26,7 @@ _CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
 _CACHE_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The authorities of client certificates."""
 
     client_ca_file: str = ""

@@ -18,6 +18,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import Attributes, Decision, Rules
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -134,8 +135,7 @@ def read_policies(path: str) -> tuple[Policy, ...]:
     return tuple(policies)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The file with the policies."""
 
     authorization_policy_file: str = ""

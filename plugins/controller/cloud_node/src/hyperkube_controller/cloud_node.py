@@ -6,7 +6,6 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/node/node_con
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from hyperkube.client.actions import Action, Emit, Patch, perform
@@ -18,6 +17,7 @@ from hyperkube.hookspecs.cloud import Cloud, CloudHooks, InstanceMetadata, Insta
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginHost, load
 
 TAINT = "node.cloudprovider.kubernetes.io/uninitialized"
@@ -62,8 +62,7 @@ def decide(node: Object, known: InstanceMetadata) -> list[Action]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The cloud that nodes are in."""
 
     cloud_provider: str = ""

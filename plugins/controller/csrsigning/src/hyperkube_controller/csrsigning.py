@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hyperkube_lib import certificate_requests as requests
 
@@ -24,6 +24,7 @@ from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import format_time
 from hyperkube.plugin import Plugin
 from hyperkube.plugin.flags import setting_of
@@ -174,8 +175,7 @@ def _check(signer: str, request: x509.CertificateSigningRequest, usages: list[st
         requests.check_api_client(usages)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The files of the authorities, of all signers or of single ones; and how many seconds certificates may live."""
 
     cluster_signing_cert_file: str = ""
@@ -197,17 +197,16 @@ def authorities_of(settings: Settings) -> dict[str, Authority]:
     Raises:
         UsageError: only one of two files is given, or general and special ones are mixed.
     """
-    files = asdict(settings)
-    general = _pair(files, "cluster-signing")
-    special = {signer: _pair(files, f"cluster-signing-{part}") for signer, part in SIGNERS.items()}
+    general = _pair(settings, "cluster-signing")
+    special = {signer: _pair(settings, f"cluster-signing-{part}") for signer, part in SIGNERS.items()}
     if general and any(special.values()):
         raise UsageError("cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags")
     found = {signer: pair or general for signer, pair in special.items()}
     return {signer: pair for signer, pair in found.items() if pair is not None}
 
 
-def _pair(files: Mapping[str, Any], prefix: str) -> Authority | None:
-    cert, key = (files[setting_of(f"{prefix}-{part}-file")] for part in ("cert", "key"))
+def _pair(settings: Settings, prefix: str) -> Authority | None:
+    cert, key = (getattr(settings, setting_of(f"{prefix}-{part}-file")) for part in ("cert", "key"))
     if bool(cert) != bool(key):
         given, missing = ("cert", "key") if cert else ("key", "cert")
         raise UsageError(f"--{prefix}-{given}-file needs --{prefix}-{missing}-file")

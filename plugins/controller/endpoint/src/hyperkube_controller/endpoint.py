@@ -6,7 +6,6 @@ Older than slices and still read by many. Source: kubernetes ``pkg/controller/en
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_lib import endpoints
@@ -28,6 +27,7 @@ from hyperkube.machinery.objects import (
     namespace_of,
     split_key,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 MAX_ADDRESSES = 1000
@@ -152,8 +152,7 @@ def _entry(address: str, pod: Object, service: Object) -> Object:
     return {**entry, "targetRef": endpoints.target_of(pod)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many endpoints are synced at once, and how long changes of pods are gathered."""
 
     concurrent_endpoint_syncs: int = 5

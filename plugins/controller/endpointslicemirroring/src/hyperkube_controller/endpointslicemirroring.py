@@ -37,6 +37,7 @@ from hyperkube.machinery.objects import (
     namespace_of,
     split_key,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 CONTROLLER = "endpointslicemirroring-controller.k8s.io"
@@ -168,8 +169,7 @@ def _events(endpoints: Object, wanted: Wanted, limit: int) -> list[Action]:
     return events
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many endpoints are mirrored at once, how many addresses of a subset, how long changes of slices may wait."""
 
     mirroring_concurrent_service_endpoint_syncs: int = 5

@@ -10,7 +10,6 @@ Source: kubernetes ``pkg/controller/serviceaccount/legacy_serviceaccount_token_c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from hyperkube_lib.pod_references import pod_references
@@ -34,6 +33,7 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
@@ -97,8 +97,7 @@ def decide(secret: Object, now: datetime, period: timedelta, *, is_mounted: bool
     return [Delete.of(SECRETS, secret, {"preconditions": {"resourceVersion": resource_version_of(secret)}})]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """For how many seconds an unused token stays, and stays marked."""
 
     legacy_service_account_token_clean_up_period: float = _DEFAULT_SECONDS

@@ -24,6 +24,7 @@ from hyperkube.kinds.resources import NAMESPACES, PODS
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.errors import ApiError, MethodNotAllowed, NotFound
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
@@ -126,8 +127,7 @@ def _is_expected(left: Sequence[Object], seconds: float) -> bool:
     return seconds < max(graces, default=0) or any(metadata(obj).get("finalizers") for obj in left)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many namespaces are synced at once."""
 
     concurrent_namespace_syncs: int = 10

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube.client.actions import Action, Delete, Patch, perform
@@ -21,6 +20,7 @@ from hyperkube.kinds.pods import disruption_target, is_ready, is_terminal, statu
 from hyperkube.kinds.resources import NODES, PODS
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 QUARANTINE = 40.0
@@ -80,8 +80,7 @@ def _end(pod: Object, why: str, now: datetime) -> list[Action]:
     return [Patch(PODS, name_of(pod), patch, namespace_of(pod), "status"), Delete.of(PODS, pod, _NOW)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many ended pods are kept; 0 keeps all."""
 
     terminated_pod_gc_threshold: int = THRESHOLD

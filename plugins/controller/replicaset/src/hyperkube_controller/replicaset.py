@@ -5,19 +5,17 @@ How it counts is in `hyperkube_lib.replicas`, how it creates and deletes in `hyp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_lib.replicas import ReplicasController
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import REPLICA_SETS
 from hyperkube.kinds.workloads import label_selector_of
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many replica sets are synced at once."""
 
     concurrent_replicaset_syncs: int = 5

@@ -5,8 +5,6 @@ It differs from a replica set by its selector, a plain map of labels that defaul
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_lib.replicas import ReplicasController
 
 from hyperkube.hookspecs import hookimpl
@@ -14,6 +12,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import REPLICATION_CONTROLLERS
 from hyperkube.machinery.labels import NOTHING, Selector, selector_from_map
 from hyperkube.machinery.objects import Object, labels_of
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 
@@ -24,8 +23,7 @@ def selector_of(controller: Object) -> Selector:
     return selector_from_map(labels) if labels else NOTHING
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many replication controllers are synced at once."""
 
     concurrent_rc_syncs: int = 5

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
@@ -35,6 +34,7 @@ from hyperkube.kinds.resources import (
 from hyperkube.machinery.groups import GroupResource, GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, namespace_of, split_key
 from hyperkube.machinery.quantity import Quantity
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 _WHOLE = (PODS, SERVICES, PERSISTENT_VOLUME_CLAIMS, RESOURCE_CLAIMS)
@@ -90,8 +90,7 @@ def counted(hard: Iterable[str]) -> set[GroupResource]:
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many quotas are synced at once, and after how many seconds each is counted anew though nothing happened."""
 
     concurrent_resource_quota_syncs: int = 5

@@ -8,7 +8,6 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/service/contr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn
 
@@ -31,6 +30,7 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin, PluginHost, load
 
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
@@ -104,8 +104,7 @@ def _patch(service: Object, *, finalizers: list[str]) -> Patch:
     return Patch(SERVICES, name_of(service), patch, namespace_of(service), "status")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The cloud that makes balancers, the cluster's name in it, and how many services are synced at once."""
 
     cloud_provider: str = ""

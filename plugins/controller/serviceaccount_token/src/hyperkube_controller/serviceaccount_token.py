@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube_lib.service_account_tokens import LEGACY_ISSUER, TokenIssuer
@@ -21,6 +20,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import SECRETS, SERVICE_ACCOUNTS
 from hyperkube.machinery.errors import NotFound, UsageError
 from hyperkube.machinery.objects import Object, annotations_of, key_of, metadata, namespace_of, split_key, uid_of
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 TYPE = "kubernetes.io/service-account-token"
@@ -65,8 +65,7 @@ def _by_account(secret: Object) -> tuple[str, ...]:
     return (f"{namespace_of(secret)}/{name}",) if name else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """The key that signs tokens, the CA that is put beside them, and how many are made at once."""
 
     service_account_private_key_file: str = ""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ipaddress
 import json
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube_lib.loopback_slices import HeldSlice, hold_slice, slices_folder
@@ -18,6 +17,7 @@ from hyperkube_lib.loopback_slices import HeldSlice, hold_slice, slices_folder
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.network import Network, NetworkFailed, PodNetwork, PodNetworkRequest
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 __all__ = ["Loopback"]
@@ -109,8 +109,7 @@ def _parse(cidr: str) -> ipaddress.IPv4Network:
     return network
 
 
-@dataclass(frozen=True, slots=True)
-class LoopbackSettings:
+class LoopbackSettings(Record):
     """Settings of the loopback network.
 
     Attributes:

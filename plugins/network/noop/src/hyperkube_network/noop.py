@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.network import Network, PodNetwork, PodNetworkRequest
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 __all__ = ["Noop"]
@@ -32,8 +31,7 @@ class NodeAddress:
         """Do nothing: pods have no range."""
 
 
-@dataclass(frozen=True, slots=True)
-class NoopSettings:
+class NoopSettings(Record):
     """Settings of the noop network.
 
     Attributes:

@@ -31,6 +31,7 @@ from hyperkube.hookspecs.runtime import (
 )
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.durations import parse_duration
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 __all__ = ["Hollow", "HollowRuntime"]
@@ -324,8 +325,7 @@ class HollowRuntime:
         """Do nothing: everything is gone with the process."""
 
 
-@dataclass(frozen=True, slots=True)
-class HollowSettings:
+class HollowSettings(Record):
     """Settings of the hollow runtime.
 
     Attributes:

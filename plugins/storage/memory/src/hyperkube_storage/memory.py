@@ -5,17 +5,15 @@ For tests, demonstrations and throw-away clusters; nothing touches the disk, so 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube.hookspecs import hookimpl
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.retention import DEFAULT_SECONDS
 from hyperkube.storage.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class MemorySettings:
+class MemorySettings(Record):
     """Settings of this plugin.
 
     Attributes:

@@ -8,12 +8,12 @@ enforced. Source of the ``local`` kind: kubernetes ``pkg/volume/local/local.go``
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
 from hyperkube.machinery.objects import Object, annotations_of, name_of, uid_of
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -98,8 +98,7 @@ class LocalFolders:
         return self._base
 
 
-@dataclass(frozen=True, slots=True)
-class LocalPathSettings:
+class LocalPathSettings(Record):
     """Settings of the local volumes.
 
     Attributes:

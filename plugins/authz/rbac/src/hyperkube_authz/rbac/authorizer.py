@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from hyperkube_authz.rbac.bindings import BindingIndex, Grant
 from hyperkube_authz.rbac.plugin_roles import plugin_roles
@@ -16,6 +15,7 @@ from hyperkube.kinds.rbac import RBAC_GROUP, rule_allows, rule_allows_path
 from hyperkube.kinds.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import UserInfo
 from hyperkube.plugin import Plugin, PluginContext
 
@@ -26,8 +26,7 @@ class _RoleMissing(LookupError):
     """A binding names a role that is not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """The user who may do everything; none unless named."""
 
     authorization_rbac_super_user: str = ""

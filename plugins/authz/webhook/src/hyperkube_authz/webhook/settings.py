@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import ROOT, FieldError, invalid, not_supported, required
+from hyperkube.machinery.record import Record
 from hyperkube.plugin.configuration import WrongFields, check_keys
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ _POLICIES = ("NoOpinion", "Deny")
 _LONGEST = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How one webhook is asked; the times are seconds.
 
     Attributes:

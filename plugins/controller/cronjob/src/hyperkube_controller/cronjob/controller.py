@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_controller.cronjob.decision import Decision, decide, ending
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
@@ -26,14 +24,14 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import format_time, parse_time
 from hyperkube.plugin import Plugin
 
 _BACKGROUND = {"propagationPolicy": "Background"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many cron jobs are synced at once."""
 
     concurrent_cron_job_syncs: int = 5

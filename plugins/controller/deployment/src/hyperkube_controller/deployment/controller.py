@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hyperkube_controller.deployment.decision import decide
 from hyperkube_controller.deployment.facts import HASH_LABEL, Observed
@@ -28,13 +28,13 @@ from hyperkube.machinery.objects import (
     split_key,
     uid_of,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 TERMINATING_REPLICAS = "DeploymentReplicaSetTerminatingReplicas"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many deployments are synced at once."""
 
     concurrent_deployment_syncs: int = 5

@@ -6,7 +6,6 @@ Source: kubernetes ``pkg/controller/endpointslice/endpointslice_controller.go``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hyperkube_controller.endpointslice import trafficdist
 from hyperkube_controller.endpointslice.metrics import EndpointSliceMetrics
@@ -33,6 +32,7 @@ from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, name_of, namespace_of, split_key
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 BACKOFF = Backoff(initial=1.0, cap=1000.0)
@@ -41,8 +41,7 @@ _TOPOLOGY = ""
 """The key in the queue that stands for the nodes; no service has it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many services are synced at once, how many endpoints a slice holds, how long changes of pods are gathered."""
 
     concurrent_service_endpoint_syncs: int = 5

@@ -22,6 +22,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.groups import GroupKind, GroupResource, GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, uid_of
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 MONITORS = "@monitors"
@@ -331,8 +332,7 @@ def _pinned(latest: Object) -> Object:
     return {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many objects are looked at at once."""
 
     concurrent_gc_syncs: int = 20

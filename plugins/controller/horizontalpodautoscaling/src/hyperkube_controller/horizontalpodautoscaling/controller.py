@@ -7,7 +7,6 @@ servers offer; without one the autoscaler says so in its conditions and changes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from hyperkube_controller.horizontalpodautoscaling.decision import Decision, Moment, decide, set_condition
 from hyperkube_controller.horizontalpodautoscaling.metric_sources import (
@@ -32,6 +31,7 @@ from hyperkube.machinery import quantity
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, key_of, labels_of, namespace_of, split_key
+from hyperkube.machinery.record import Record
 from hyperkube.machinery.times import format_time
 from hyperkube.plugin import Plugin
 
@@ -46,8 +46,7 @@ _KNOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How often, how many at once, and how patiently targets are scaled; durations in seconds."""
 
     horizontal_pod_autoscaler_sync_period: float = 15.0

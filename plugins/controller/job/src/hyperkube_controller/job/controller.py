@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_controller.job.backoff import NO_FAILURES, BackoffRecord
 from hyperkube_controller.job.decision import Decision, NewPod, decide
 from hyperkube_controller.job.failed_indexes import failure_annotations, has_limit_per_index
@@ -34,13 +32,13 @@ from hyperkube.machinery.objects import (
     uid_of,
     without_finalizer,
 )
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 _GENERATE_NAME_MAX = 58
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many jobs are synced at once."""
 
     concurrent_job_syncs: int = 5

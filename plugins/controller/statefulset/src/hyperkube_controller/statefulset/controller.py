@@ -6,7 +6,6 @@ Sources: kubernetes ``pkg/controller/statefulset/stateful_set.go``, ``stateful_s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_controller.statefulset.decision import Decision, Step, decide
@@ -29,13 +28,13 @@ from hyperkube.kinds.resources import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CL
 from hyperkube.kinds.workloads import label_selector_of
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, name_of, namespace_of, split_key
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 MAX_UNAVAILABLE = "MaxUnavailableStatefulSet"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Record):
     """How many stateful sets are synced at once."""
 
     concurrent_statefulset_syncs: int = 5

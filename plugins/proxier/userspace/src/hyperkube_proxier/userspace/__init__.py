@@ -10,7 +10,6 @@ iptables, and the client's address is lost on the way; in exchange it runs anywh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
@@ -18,6 +17,7 @@ from hyperkube_proxier.userspace.node_addresses import NodeAddresses, remove_all
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.proxier import ServicePort, ServicePortName, UnservedPort
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 __all__ = ["Userspace", "UserspaceProxier"]
@@ -92,8 +92,7 @@ class UserspaceProxier:
         return balancer
 
 
-@dataclass(frozen=True, slots=True)
-class UserspaceSettings:
+class UserspaceSettings(Record):
     """Settings of the proxier.
 
     Attributes:

@@ -10,19 +10,18 @@ can be honoured is (see `confinement`); an event names the fields of a pod that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 __all__ = ["Process", "ProcessSettings"]
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessSettings:
+class ProcessSettings(Record):
     """Settings of the process runtime.
 
     Attributes:

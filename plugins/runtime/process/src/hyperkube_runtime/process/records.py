@@ -22,6 +22,7 @@ from hyperkube_runtime.process.shim.files import SPEC, SpecFile, StatusFile, rea
 from hyperkube_runtime.process.user import ProcessUser
 
 from hyperkube.hookspecs.runtime import ContainerSpec, ContainerState, ContainerStatus, SandboxSpec, SandboxStatus
+from hyperkube.machinery.record import Record
 
 if TYPE_CHECKING:
     from hyperkube_runtime.process.confinement import Confinement
@@ -185,8 +186,7 @@ class ContainerRecord:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessSettings:
+class ProcessSettings(Record):
     """What the runtime decides about a container, beside what the kubelet asks for.
 
     Attributes:

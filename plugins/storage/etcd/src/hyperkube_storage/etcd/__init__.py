@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_storage.etcd.endpoints import Access
 from hyperkube_storage.etcd.store import EtcdStore
 
 from hyperkube.hookspecs import hookimpl
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 from hyperkube.storage.retention import DEFAULT_SECONDS
 from hyperkube.storage.store import Store
@@ -15,8 +14,7 @@ from hyperkube.storage.store import Store
 __all__ = ["Access", "Etcd", "EtcdSettings", "EtcdStore"]
 
 
-@dataclass(frozen=True, slots=True)
-class EtcdSettings:
+class EtcdSettings(Record):
     """Settings of this plugin.
 
     Attributes:

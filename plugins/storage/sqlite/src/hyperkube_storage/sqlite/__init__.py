@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube_storage.sqlite.store import SqliteStore
@@ -11,6 +10,7 @@ from hyperkube_storage.sqlite.upkeep import FileUpkeep
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.storage import Upkeep
 from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 from hyperkube.storage.retention import DEFAULT_SECONDS
 from hyperkube.storage.store import Store
@@ -21,8 +21,7 @@ FILE_NAME = "storage.db"
 __all__ = ["FILE_NAME", "Sqlite", "SqliteSettings", "SqliteStore"]
 
 
-@dataclass(frozen=True, slots=True)
-class SqliteSettings:
+class SqliteSettings(Record):
     """Settings of this plugin.
 
     Attributes:
