@@ -44,10 +44,19 @@ def pace() -> float:
 
 def cpu_of(command: list[str]) -> float:
     """Run a command; return its CPU seconds."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    before = _used(resource.RUSAGE_CHILDREN)
     subprocess.run(command, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return _used(resource.RUSAGE_CHILDREN) - before
+
+
+def own_cpu() -> float:
+    """Return the CPU seconds of this process so far."""
+    return _used(resource.RUSAGE_SELF)
+
+
+def _used(whose: int) -> float:
+    usage = resource.getrusage(whose)
+    return usage.ru_utime + usage.ru_stime
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-import time
 import tomllib
 
 from hyperkube_testing.cluster.cluster import ControlPlane
-from servers_under_load import cpu_of, pace
+from servers_under_load import cpu_of, own_cpu, pace
 
 from hyperkube.plugin import loader
 
@@ -33,9 +32,9 @@ def test_a_later_cluster_costs_less_than_the_pace():
     paces, taken = [pace()], []
 
     for _ in range(5):
-        start = time.process_time()
+        start = own_cpu()
         with ControlPlane(hollow_nodes=1):
-            taken.append(time.process_time() - start)
+            taken.append(own_cpu() - start)
         paces.append(pace())
 
     print(f"\nstart until ready: {min(taken):.3f} s; pace {min(paces):.2f} s")
