@@ -82,6 +82,10 @@ class Job(Plugin):
 
     def _pod_added(self, pod: Object) -> None:
         self._metrics.seen(pod)
+        if is_being_deleted(pod):
+            # After a restart a pod may come up that is going already: that is no creation that was expected.
+            self._pod_gone(pod)
+            return
         key = self._job_key(pod)
         if key:
             self._expectations.creation_observed(key)
