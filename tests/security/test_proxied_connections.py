@@ -1,9 +1,12 @@
 """What a proxied server answers cannot open a tunnel, move the client elsewhere, or fill the memory."""
 
+import gzip
 import socket
 import threading
+import zlib
 
 import pytest
+from hyperkube_host.apiserver.connect.proxied import Prefix
 from hyperkube_lib.serving.edge import Edge
 from hyperkube_lib.serving.exchange import RelayUpgrade
 
@@ -29,8 +32,8 @@ class Backend:
             with connection:
                 connection.settimeout(5)
                 self.got = b""
-                while b"\r\n\r\n" not in self.got:
-                    self.got += connection.recv(65536)
+                while b"\r\n\r\n" not in self.got and (data := connection.recv(65536)):
+                    self.got += data
                 try:
                     pieces = (self.answer,) if isinstance(self.answer, bytes) else self.answer
                     for piece in pieces:
@@ -192,3 +195,29 @@ def test_a_name_that_no_header_can_hold_is_refused(ask):
     status, got = ask(b"", headers=[("X-Remote-User", "a\0b")])
 
     assert (status, b'invalid header field value for \\"X-Remote-User\\"' in got) == (503, True)
+
+
+def test_a_compressed_page_does_not_grow_without_bound(ask):
+    packed = gzip.compress(b"<p>" + bytes(50 << 20))
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(
+        packed
+    )
+    links = Prefix("/proxy", frozenset({"x"}))
+
+    _, got = ask(head + packed, "Connection: close", answered=links.answered)
+
+    assert len(zlib.decompressobj(31).decompress(body_of(got))) < 20 << 20
+    small = gzip.compress(b'<a href="/x">' + bytes(1000))
+    _, got = ask(
+        head.replace(b"%d" % len(packed), b"%d" % len(small)) + small, "Connection: close", answered=links.answered
+    )
+    assert gzip.decompress(body_of(got)).startswith(b'<a href="/proxy/x">')
+
+
+def body_of(got):
+    """Return the body of a chunked answer, as far as it has come."""
+    rest, body = got.partition(b"\r\n\r\n")[2], b""
+    while size := int(rest.partition(b"\r\n")[0] or b"0", 16):
+        rest = rest.partition(b"\r\n")[2]
+        body, rest = body + rest[:size], rest[size + 2 :]
+    return body

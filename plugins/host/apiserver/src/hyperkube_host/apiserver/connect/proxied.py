@@ -31,6 +31,8 @@ _RAW_TEXT = frozenset({"script", "style", "textarea", "title", "xmp", "iframe", 
 _CORS = frozenset(f"access-control-allow-{name}" for name in ("credentials", "headers", "methods", "origin"))
 _TAG = re.compile(r"""<([A-Za-z][^\s/>]*+)((?:[^>"']++|"[^"]*+"|'[^']*+')*+)>""")
 _ATTRIBUTE = re.compile(r"""([^\s=/>"'][^\s=/>]*+)(\s*=\s*)("[^"]*+"|'[^']*+'|[^\s>"']++)""")
+_EXPANDED_MAX = 8 << 20
+"""Bytes that one piece of a compressed page may become: what is made of it is made on the edge's thread."""
 _PENDING_MAX = 1 << 20
 """Characters of a tag or comment without an end that are held back; more are passed on as they are."""
 
@@ -156,7 +158,9 @@ class _Compressed:
         self._to = zlib.compressobj(wbits=bits)
 
     def __call__(self, piece: bytes) -> bytes:
-        text = self._from.decompress(piece) if piece else self._from.flush()
+        text = self._from.decompress(piece, _EXPANDED_MAX) if piece else self._from.flush()
+        if self._from.unconsumed_tail:
+            raise ValueError("a compressed page grows beyond all pages")  # the relay ends it as broken
         shown = self._links(text) if text else b""
         if piece:
             return self._to.compress(shown)
