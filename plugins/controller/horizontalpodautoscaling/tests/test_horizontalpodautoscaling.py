@@ -4,6 +4,7 @@ import orjson
 import pytest
 from hyperkube_controller.horizontalpodautoscaling import Horizontalpodautoscaling
 from hyperkube_controller.horizontalpodautoscaling.controller import AUTOSCALERS, POD_METRICS
+from prometheus_client import CollectorRegistry
 
 from hyperkube.client.client import RawResponse
 from hyperkube.kinds.resources import DEPLOYMENTS, PODS
@@ -480,3 +481,21 @@ def test_a_refused_change_of_the_target_is_told():
     assert (status["currentReplicas"], status["desiredReplicas"]) == (2, 0)
     world.advance(1)
     assert world.replicas() == 4
+
+
+def measured(world, name, **labels):
+    registry = CollectorRegistry()
+    registry.register(world.plugins[0]._measures)
+    return registry.get_sample_value(f"horizontal_pod_autoscaler_controller_{name}", labels)
+
+
+def test_reconciliations_and_computations_are_counted():
+    world, failing = World("100m", "100m"), World("", "")
+
+    assert measured(world, "reconciliations_total", action="scale_up", error="none") == 1
+    assert measured(world, "reconciliation_duration_seconds_count", action="scale_up", error="none") == 1
+    computed = {"action": "scale_up", "error": "none", "metric_type": "Resource"}
+    assert measured(world, "metric_computation_total", **computed) == 1
+    assert measured(failing, "reconciliations_total", action="none", error="internal") == 1
+    computed = {"action": "none", "error": "internal", "metric_type": "Resource"}
+    assert measured(failing, "metric_computation_total", **computed) == 1

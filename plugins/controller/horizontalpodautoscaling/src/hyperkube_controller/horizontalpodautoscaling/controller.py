@@ -16,6 +16,7 @@ from hyperkube_controller.horizontalpodautoscaling.metric_sources import (
     Proposal,
     Target,
 )
+from hyperkube_controller.horizontalpodautoscaling.metrics import AutoscalerMetrics, Outcome
 from hyperkube_controller.horizontalpodautoscaling.metrics_client import POD_METRICS, MetricsClient
 from hyperkube_controller.horizontalpodautoscaling.normalize import LONGEST, History
 from hyperkube_controller.horizontalpodautoscaling.replica_calculator import ReplicaCalculator, Tolerances
@@ -66,6 +67,8 @@ class Horizontalpodautoscaling(Plugin):
         self._settings = self.settings(Settings)
         self._period = self._settings.horizontal_pod_autoscaler_sync_period
         self._recorder = EventRecorder(self.client, self.context.clock, "horizontal-pod-autoscaler")
+        self._measures = AutoscalerMetrics(self.context.clock)
+        self._measures.register(self.context)
         self._histories: dict[str, History] = {}
         self._selectors = Selectors()
         self._resources: dict[tuple[str, str], GroupVersionResource] = dict(_KNOWN)
@@ -93,13 +96,23 @@ class Horizontalpodautoscaling(Plugin):
             self._histories.pop(key, None)
             self._selectors.forget(key)
             return None
+        with self._measures.reconciliation() as outcome:
+            self._reconcile(key, autoscaler, outcome)
+        return self._period
+
+    def _reconcile(self, key: str, autoscaler: Object, outcome: Outcome) -> None:
+        """Look at the target once.
+
+        Raises:
+            ApiError: a change of the target or of the status was refused.
+        """
         reference = autoscaler["spec"]["scaleTargetRef"]
         try:
             resource = self._resource(reference.get("apiVersion", "v1").rpartition("/")[0], reference["kind"])
             scale = self.client.get(resource, reference["name"], namespace_of(autoscaler), subresource="scale")
         except ApiError as error:
             self._no_scale(autoscaler, error)
-            return self._period
+            return
         history = self._histories.setdefault(key, History())
         moment = Moment(
             self.context.clock.now(),
@@ -111,11 +124,11 @@ class Horizontalpodautoscaling(Plugin):
         decision = decide(autoscaler, current, self._proposals(autoscaler, scale, current), history, moment)
         for event in decision.events:
             self._recorder.event(autoscaler, *event)
+        outcome.decided(decision.replicas, current, failed=bool(decision.events))
         try:
             self._rescale(autoscaler, resource, scale, decision, history)
         finally:
             self._write(autoscaler, decision.status)
-        return self._period
 
     def _resource(self, group: str, kind: str) -> GroupVersionResource:
         """Return the resource of a kind.
@@ -163,7 +176,14 @@ class Horizontalpodautoscaling(Plugin):
         )
         target = Target(namespace, selector, current, int(status.get("replicas", 0)))
         sources = MetricSources(self._metrics, calculator, target)
-        return [sources.proposal(metric) for metric in spec.get("metrics") or []]
+        return [self._computed(sources, metric, current) for metric in spec.get("metrics") or []]
+
+    def _computed(self, sources: MetricSources, metric: Object, current: int) -> Proposal | Failure:
+        with self._measures.computation(metric["type"]) as outcome:
+            found = sources.proposal(metric)
+            if isinstance(found, Proposal):
+                outcome.decided(found.replicas, current)
+        return found
 
     def _tolerances(self, spec: Object) -> Tolerances:
         """Return the tolerances of the autoscaler's behavior, for what it leaves open those of the flag."""
