@@ -6,7 +6,7 @@ Source: controller-runtime ``pkg/internal/testing/controlplane/{apiserver,auth}.
 from __future__ import annotations
 
 import json
-import os
+import re
 import ssl
 import subprocess
 import sys
@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from client_objects import GROUP, custom, definition, pod
 from hyperkube_testing.peers.ports import free_port
-from server_processes import BIN, Etcd, Process, eventually, need_etcd, running
+from server_processes import BIN, Process, eventually, need_etcd, running
 
 pytestmark = [pytest.mark.slow, pytest.mark.etcd]
 
@@ -48,12 +48,41 @@ def signed(folder, name, by, subject, names=""):
             "-CAcreateserial", "-extfile", extensions, "-in", folder / f"{name}.csr", "-out", folder / f"{name}.crt")  # fmt: skip
 
 
+def offered(assets, program, flag):
+    """Tell whether a program's help has a flag, as the test environment looks it up."""
+    done = subprocess.run([assets / program, "--help"], capture_output=True, text=True, check=True, timeout=60)
+    return re.search(rf"^\s*--{flag}\b", done.stdout + done.stderr, re.MULTILINE) is not None
+
+
+class AssetsEtcd(Process):
+    """The store of the folder, with the flags that the test environment passes."""
+
+    def __init__(self, folder, assets):
+        super().__init__(folder, "etcd")
+        self.assets, self.data = assets, folder / "etcd-data"
+        self.url, self.peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+
+    def command(self):
+        flags = [f"--advertise-client-urls={self.url}", f"--data-dir={self.data}",
+                 f"--listen-client-urls={self.url}", f"--listen-peer-urls={self.peer}"]  # fmt: skip
+        if offered(self.assets, "etcd", "unsafe-no-fsync"):
+            flags.append("--unsafe-no-fsync=true")
+        return [str(self.assets / "etcd"), *flags]
+
+    def answers(self):
+        try:
+            with urllib.request.urlopen(f"{self.url}/health", timeout=2) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+
 class KubeApiserver(Process):
     """The program under the name that the test environment looks for, with the flags that it passes."""
 
-    def __init__(self, folder, etcd):
+    def __init__(self, folder, etcd, assets):
         super().__init__(folder, "kube-apiserver")
-        self.folder, self.etcd, self.port = folder, etcd, free_port()
+        self.folder, self.etcd, self.port, self.assets = folder, etcd, free_port(), assets
         self.url = f"https://127.0.0.1:{self.port}"
         for name in ("serving-ca", "client-cert-auth-ca", "sa-signer"):
             authority(folder, name)
@@ -64,7 +93,7 @@ class KubeApiserver(Process):
     def command(self):
         pki = self.folder
         return [
-            str(BIN / "kube-apiserver"), "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true",
+            str(self.assets / "kube-apiserver"), "--service-cluster-ip-range=10.0.0.0/24", "--allow-privileged=true",
             "--disable-admission-plugins=ServiceAccount", f"--cert-dir={pki}", "--authorization-mode=RBAC",
             f"--secure-port={self.port}", "--bind-address=127.0.0.1", f"--service-account-issuer={self.url}/",
             f"--service-account-key-file={pki / 'sa-signer.crt'}",
@@ -95,22 +124,25 @@ class KubeApiserver(Process):
             return False
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    need_etcd()
+@pytest.fixture(scope="module", params=["etcd", "in memory"])
+def server(request, tmp_path_factory):
+    """The programs of the folder that `hyperkube assets` makes."""
+    if request.param == "etcd":
+        need_etcd()
     folder = tmp_path_factory.mktemp("envtest")
-    etcd = Etcd(folder)
-    with running(etcd, KubeApiserver(folder, etcd)) as (_, server):
+    assets = folder / "assets"
+    words = ["--in-memory"] if request.param == "in memory" else []
+    done = subprocess.run([BIN / "hyperkube", "assets", assets, *words], capture_output=True, text=True, check=True)
+    assert done.stdout == f"export KUBEBUILDER_ASSETS={assets}\n"
+    etcd = AssetsEtcd(folder, assets)
+    with running(etcd, KubeApiserver(folder, etcd, assets)) as (_, server):
         yield server
 
 
-def test_its_flags_are_looked_up_in_the_help():
-    text = subprocess.run(
-        [BIN / "kube-apiserver", "--help"], capture_output=True, text=True, check=True, timeout=60, env=os.environ
-    ).stdout
-
-    assert "--etcd-servers" in text
-    assert "--service-account-signing-key-file" in text
+def test_its_flags_are_looked_up_in_the_help(server):
+    for flag in ("etcd-servers", "service-account-signing-key-file", "authorization-mode"):
+        assert offered(server.assets, "kube-apiserver", flag)
+    assert not offered(server.assets, "kube-apiserver", "nosuch-flag")
 
 
 def test_the_provisioned_administrator_may_do_everything_and_others_nothing(server):

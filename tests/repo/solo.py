@@ -3,6 +3,8 @@
 An environment is not installed but composed: an empty one, and an import path with links to the declared distributions,
 and those that they declare, as they are installed in the workspace. The entry points are loaded without any test tool.
 
+Then each server is started from its host alone and from the smallest set of plugins that it works with.
+
 Those that are named are tried; else those that the last commits or the working tree touched (at most ten); with
 ``--all`` every one, or with ``--part 2/5`` the second fifth of all, so that a nightly run can go round.
 """
@@ -24,6 +26,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from small_servers import SERVERS, Start
 from workspace import ROOT, Distribution, distributions
 
 TOOLS = ("pytest", "pytest-timeout", "hypothesis", "httpx")
@@ -149,6 +152,29 @@ def attempt(chosen: list[Distribution], members: list[Distribution], *, with_tes
     return failed
 
 
+def small_servers(members: list[Distribution]) -> list[str]:
+    """Start each server from its smallest set, two at a time; print how each went and return those that failed."""
+    by_name = {canonicalize_name(member.name): member for member in members}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(AT_ONCE) as pool:
+        venv.create(f"{folder}/venv", symlinks=True)
+        starts = [
+            Start(server, name, f"{folder}/venv/bin/python", Path(folder) / f"{server.word}-{name}", path)
+            for server in SERVERS
+            for name, plugins in (("alone", ()), ("small", server.plugins))
+            if (path := compose(Path(folder) / f"{server.word}-{name}-site", _closure(server.host, *plugins), by_name))
+        ]
+        failed = []
+        for start, failure in zip(starts, pool.map(Start.failure, starts), strict=True):
+            print(f"{start}: {failure or 'ok'}", flush=True)
+            if failure:
+                failed.append(str(start))
+    return failed
+
+
+def _closure(*names: str) -> frozenset[str]:
+    return frozenset().union(*(requirements(name) for name in names))
+
+
 def main() -> int:
     """Try the chosen distributions; return 1 if one failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -171,6 +197,8 @@ def main() -> int:
     else:
         chosen = touched(plugins)[: arguments.at_most]
     failed = attempt(chosen, members, with_tests=not arguments.load_only)
+    if not arguments.names and not arguments.load_only:
+        failed += small_servers(members)
     print(f"{len(chosen) - len(failed)} passed, {len(failed)} failed{': ' if failed else ''}{', '.join(failed)}")
     return 1 if failed else 0
 

@@ -35,7 +35,11 @@ def test_a_default_is_the_bundles_or_the_only_one(bundle, installed, enabled, ch
 
 @pytest.mark.parametrize(
     ("installed", "enabled", "listed"),
-    [(["cri", "process"], None, "cri, process"), ([], None, "none"), (["cri"], ["process"], "cri")],
+    [
+        (["cri", "process"], None, "cri, process"),
+        ([], None, "none; they come with distributions 'hyperkube-runtime-NAME', all of them with 'hyperkube'"),
+        (["cri"], ["process"], "cri"),
+    ],
     ids=["several and no bundle", "none", "not the bundle's"],
 )
 def test_without_a_default_the_installed_ones_are_listed(bundle, installed, enabled, listed):

@@ -101,7 +101,10 @@ def test_a_missing_plugin_names_the_installed_ones():
     with pytest.raises(PluginNotFound) as error:
         load("no-such-family", ["Missing"], specs, lambda name: PluginContext(name=name))
 
-    assert str(error.value) == "no-such-family plugin 'Missing' is not installed (installed: none)"
+    assert str(error.value) == (
+        "no-such-family plugin 'Missing' is not installed (installed: none; they come with distributions"
+        " 'hyperkube-no-such-family-NAME', all of them with 'hyperkube')"
+    )
 
 
 def test_a_name_given_twice_is_a_conflict():

@@ -13,7 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.plugin.loader import installed
+from hyperkube.plugin.loader import brought_by, installed
 
 
 @cache
@@ -80,5 +80,5 @@ def default_plugin(family: str, flag: str) -> str:
     names = default_names(family) if default is None else [default] if default in installed(family) else []
     if len(names) == 1 or (names and enabled_by_default(family)):
         return names[0]
-    known = ", ".join(sorted(installed(family))) or "none"
+    known = ", ".join(sorted(installed(family))) or f"none; {brought_by(family)}"
     raise UsageError(f"--{flag} must name a {family} plugin (installed: {known})")

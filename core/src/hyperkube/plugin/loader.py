@@ -41,11 +41,18 @@ SeenPath: TypeAlias = tuple[tuple[str, int], ...]
 _seen_path: ContextVar[SeenPath | None] = ContextVar("seen_path", default=None)
 
 
+def brought_by(family: str) -> str:
+    """Return which distributions bring plugins of a family, for a message where none is installed."""
+    return f"they come with distributions 'hyperkube-{family}-NAME', all of them with 'hyperkube'"
+
+
 class PluginNotFound(UsageError):
     """No installed distribution offers a plugin of that family and name."""
 
     def __init__(self, family: str, name: str, installed: Iterable[str]) -> None:
-        super().__init__(f"{family} plugin {name!r} is not installed ({known_names(name, installed)})")
+        known = [*installed]
+        where = "" if known else f"; {brought_by(family)}"
+        super().__init__(f"{family} plugin {name!r} is not installed ({known_names(name, known)}{where})")
 
 
 class PluginConflict(UsageError):

@@ -7,7 +7,7 @@ NAMESPACE = "kube-system"
 
 @validates("pods", operations=["CREATE", "UPDATE"], exclude_namespaces=["kube-*"])
 def listed_registries(review: Review, cluster: Cluster) -> str | None:
-    """Refuse images from elsewhere; without the ConfigMap nothing is refused, but everybody is warned."""
+    """Refuse images from elsewhere; without the ConfigMap nothing is refused, but every client is warned."""
     name = review.params.get("configMap", "registries")
     listed = cluster.get("ConfigMap", NAMESPACE, name)
     if listed is None:

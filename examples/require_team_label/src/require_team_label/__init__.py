@@ -1,4 +1,4 @@
-"""RequireTeamLabel: a pod that nobody answers for does not get in."""
+"""RequireTeamLabel: a pod for which no team answers does not get in."""
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest

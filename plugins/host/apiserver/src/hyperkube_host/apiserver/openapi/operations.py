@@ -119,7 +119,9 @@ class Operations:
                 whole = self._connect(spec, sub, f"{scope}{kind}{suffix}WithPath", [*shared, parameters.rest_of_path()])
                 paths[f"{named}/{sub.name}/{{path}}"] = whole
             return
-        ref = item_ref if sub.kind == spec.kind and not sub.schema else self._refer(sub.schema, sub.kind)
+        ref = item_ref if sub.kind == spec.kind and not sub.schema else self._kind_of_group(sub)
+        if ref is None:
+            return
         item: Object = {}
         for verb in ("get", "update", "patch", "create"):
             if verb in sub.verbs:
@@ -132,6 +134,15 @@ class Operations:
             plain_text = {"text/plain": {"schema": {"type": "string"}}, **_content(self._types, {"type": "string"})}
             item["get"]["responses"]["200"]["content"] = plain_text
         paths[f"{named}/{sub.name}"] = item | {"parameters": shared}
+
+    def _kind_of_group(self, sub: Subresource) -> Object | None:
+        """Refer to a subresource's kind, which may be another group's; None where that group is not installed."""
+        try:
+            return self._refer(sub.schema, sub.kind)
+        except LookupError as error:
+            if isinstance(error.__cause__, ModuleNotFoundError):
+                return None
+            raise
 
     def _verb(self, verb: str, kind: GroupVersionKind, name: str, ref: Object, *, about: str) -> Object:
         """Return the operation of a verb on one object or one of its parts."""

@@ -20,6 +20,15 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 
 
+class NotServed(UsageError, LookupError):
+    """A resource that the server needs and does not serve; the message names the distribution of its API group."""
+
+    def __init__(self, resource: GroupVersionResource) -> None:
+        name = ".".join(filter(None, reversed(resource)))
+        distribution = f"hyperkube-api-{resource.group.partition('.')[0] or 'core'}"
+        super().__init__(f"resource {name!r} is not served: its API group comes with distribution {distribution!r}")
+
+
 @dataclass(slots=True)
 class ServedVersion:
     """One version of a group with what it serves, by plural name."""
@@ -87,11 +96,11 @@ class Registry:
         """Return a served resource.
 
         Raises:
-            LookupError: it is not served.
+            NotServed: it is not.
         """
         found = self.find(resource)
         if found is None:
-            raise LookupError(f"resource {'.'.join(filter(None, reversed(resource)))!r} is not served")
+            raise NotServed(resource)
         return found
 
     def by_kind(self, kind: GroupVersionKind) -> ServedResource | None:

@@ -113,7 +113,7 @@ def to_object(configuration: Configuration) -> Object:
         plugins: Object = {}
         for point, (attribute, _) in POINTS.items():
             value = getattr(provider, attribute)
-            names = (value,) if isinstance(value, str) else value
+            names = [name for name in ((value,) if isinstance(value, str) else value) if name]
             enabled = [
                 {"name": each, "weight": value[each]} if isinstance(value, Mapping) else {"name": each}
                 for each in names

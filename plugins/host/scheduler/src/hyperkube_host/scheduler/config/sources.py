@@ -60,9 +60,8 @@ class Source:
             UsageError: it cannot be read, or is wrong; the message names the file.
         """
         self._seen = {path: _stamp_of(path) for path in self.files}
-        name = self._options.algorithm_provider or default_plugin(FAMILY, "algorithm-provider")
         scheduler_name = self._options.scheduler_name
-        default = self._provider(name)
+        default = self._provider()
         if self._config:
             return _about(self._config, partial(from_object, _parsed(self._config), default, plugin_class))
         weight = self._options.hard_pod_affinity_weight
@@ -82,7 +81,15 @@ class Source:
         self._seen = stamps
         return True
 
-    def _provider(self, name: str) -> AlgorithmProvider:
+    def _provider(self) -> AlgorithmProvider:
+        """Return the set that a file changes; where no usual one is installed, the file names all of the plugins."""
+        name = self._options.algorithm_provider
+        try:
+            name = name or default_plugin(FAMILY, "algorithm-provider")
+        except UsageError:
+            if not self._config:
+                raise
+            return AlgorithmProvider(name="", queue_sort="", binds=())
         return provider_named(name, PluginContext(name=name, gates=self._options.gates))
 
     def _policy_of_configmap(self) -> Object:

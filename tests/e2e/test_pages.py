@@ -1,0 +1,98 @@
+"""README, tutorial and how-to pages, typed as they stand there into a fresh clone on a fresh machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from own_network import NOBODY, missing
+from page_scripts import Rules, script_of
+
+ROOT = Path(__file__).resolve().parents[2]
+FRESH = "plugins/runtime/process/tests/fresh_machine.py"
+SECONDS = 400
+FIRST = [ROOT / "README.md", ROOT / "docs/tutorial/first-admission-plugin.md"]
+HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+RULES = Rules(
+    skipped={
+        "./dev test": "it is what runs this",
+        "pip install 'hyperkube-api-descriptions": "110 MB, from an index",
+    },
+    results={"hyperkube snapshot diff": 1},
+)
+TYPED_ELSEWHERE = {"run-the-servers-as-processes.md": "tests/e2e/test_server_processes_page.py"}
+ENTER = """
+ip link set lo up
+mount -t proc proc /proc
+mount -t tmpfs -o mode=1777 tmpfs /tmp
+exec {clone}/.venv/bin/python {clone}/{fresh} {folder} {user} bash -e {folder}/script.sh
+"""
+
+
+@pytest.fixture(scope="module")
+def clone():
+    """A clone of the working tree, set up as its first command does it; not below ``/tmp``, which is the pages' own."""
+    if missing():
+        pytest.skip(missing())
+    folder = Path(tempfile.mkdtemp(prefix="hkpages-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    place = folder / "hyperkube"
+    place.mkdir()
+    files = subprocess.run(
+        ["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, check=True
+    )
+    archive = ["tar", "--null", "--ignore-failed-read", "-T", "-", "-cf", "-"]
+    packed = subprocess.run(archive, cwd=ROOT, input=files.stdout, capture_output=True, check=True).stdout
+    subprocess.run(["tar", "-xf", "-"], cwd=place, input=packed, check=True)
+    done = subprocess.run(
+        ["./dev", "setup"], cwd=place, capture_output=True, text=True, check=False, env=_environment(Path.home())
+    )
+    assert done.returncode == 0, done.stderr
+    yield place
+    shutil.rmtree(folder)
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    plain = {name: value for name, value in os.environ.items() if not name.startswith(("KUBE", "HYPERKUBE", "VIRTUAL"))}
+    return {**plain, "HOME": str(folder)}
+
+
+def type_pages(clone, name, user, pages):
+    """Type the commands of pages on a fresh machine; return what the terminals showed."""
+    folder = clone.parent / name
+    folder.mkdir()
+    (folder / "script.sh").write_text(script_of(pages, RULES))
+    (folder / "enter.sh").write_text(ENTER.format(clone=clone, fresh=FRESH, folder=folder, user=user))
+    for path in (folder, clone):
+        subprocess.run(["chown", "-R", f"{user}:{user}", path], check=True)
+    environment = {**_environment(folder), "UV_OFFLINE": "1"}  # whatever comes from an index was installed before
+    environment["PATH"] = f"{clone / '.venv' / 'bin'}:{environment['PATH']}"
+    words = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "bash", "-e", str(folder / "enter.sh")]
+    output = folder / "output.txt"
+    with output.open("wb") as log:
+        subprocess.run(
+            words, cwd=clone, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+            timeout=SECONDS, check=False,
+        )  # fmt: skip
+    text = output.read_text()
+    assert "== end" in text, text[-6000:]
+    return text
+
+
+@pytest.mark.parametrize("user", ["0", NOBODY], ids=["root", "user"])
+def test_readme_and_tutorial(clone, user):
+    text = type_pages(clone, f"first-{user}", user, FIRST)
+
+    assert "hello from hello-" in text
+    assert "is unknown (" in text, "the tutorial's last step names what is installed"
+    assert "9 passed" in text or "11 passed" in text, "the tutorial's tests"
+
+
+def test_every_how_to(clone):
+    text = type_pages(clone, "how-to", NOBODY, [page for page in HOW_TO if page.name not in TYPED_ELSEWHERE])
+
+    assert "scheduler_schedule_attempts_total" in text
