@@ -64,10 +64,43 @@ def test_a_deleted_claim_waits_for_its_pod():
     assert rig.client.objects(PERSISTENT_VOLUME_CLAIMS) == []
 
 
-def test_a_pods_own_claim_waits_too():
-    rig = run(pod(volume={"name": "v", "ephemeral": {}}), name="p-v")
-
+def own_claim(rig, uid):
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
+    meta = {"name": "p-v", "namespace": "d", "ownerReferences": [owner]}
+    rig.client.seed(PERSISTENT_VOLUME_CLAIMS, {"kind": "PersistentVolumeClaim", "metadata": meta, "spec": {}})
+    rig.settle()
     rig.client.delete(PERSISTENT_VOLUME_CLAIMS, "p-v", "d")
     rig.settle()
 
-    assert rig.client.objects(PERSISTENT_VOLUME_CLAIMS)
+
+def claims(rig):
+    return [each["metadata"]["name"] for each in rig.client.objects(PERSISTENT_VOLUME_CLAIMS)]
+
+
+EPHEMERAL = {"name": "v", "ephemeral": {}}
+
+
+@pytest.mark.parametrize(("uid", "left"), [("the pod's", ["data", "p-v"]), ("another's", ["data"])])
+def test_a_claim_made_for_a_pod_waits_for_this_one(uid, left):
+    made = pod(volume=EPHEMERAL)
+    made["metadata"]["uid"] = "the pod's"
+    rig = run(made)
+
+    own_claim(rig, uid)
+
+    assert claims(rig) == left
+
+
+@pytest.mark.parametrize(("volume", "left"), [(EPHEMERAL, ["data"]), (None, ["data", "p-v"])], ids=["own", "named"])
+def test_a_claim_made_for_a_pod_does_not_wait_for_its_finalizers(volume, left):
+    made = pod(volume=volume or {"name": "v", "persistentVolumeClaim": {"claimName": "p-v"}})
+    made["metadata"] |= {"uid": "the pod's", "finalizers": ["example.com/wait"]}
+    rig = run(made)
+    own_claim(rig, "the pod's")
+    waiting = claims(rig)
+
+    rig.client.delete(PODS, "p", "d", options={"gracePeriodSeconds": 0})
+    rig.settle()
+
+    assert waiting == ["data", "p-v"]
+    assert claims(rig) == left

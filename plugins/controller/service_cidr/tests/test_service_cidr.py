@@ -18,10 +18,11 @@ class TestContract(ControllerContract):
         rig.client.seed(SERVICE_CIDRS, service_cidr())
 
 
-def run(*ranges):
+def run(*ranges, manager="ipallocator.k8s.io"):
     rig = ControllerRig(ServiceCidr)
     rig.client.seed(SERVICE_CIDRS, *ranges)
-    rig.client.seed(IP_ADDRESSES, {"kind": "IPAddress", "metadata": {"name": "10.9.0.7"}})
+    labels = {"ipaddress.kubernetes.io/managed-by": manager}
+    rig.client.seed(IP_ADDRESSES, {"kind": "IPAddress", "metadata": {"name": "10.9.0.7", "labels": labels}})
     rig.settle()
     return rig
 
@@ -48,6 +49,7 @@ def test_a_range_waits_for_its_addresses():
 
     rig.client.delete(IP_ADDRESSES, "10.9.0.7")
     rig.settle()
+    rig.advance(10)
 
     assert waiting == ("False", "Terminating")
     assert rig.client.objects(SERVICE_CIDRS) == []
@@ -58,5 +60,29 @@ def test_an_address_may_be_in_another_range_too():
 
     rig.client.delete(SERVICE_CIDRS, "more")
     rig.settle()
+    rig.advance(10)
 
     assert [each["metadata"]["name"] for each in rig.client.objects(SERVICE_CIDRS)] == ["wide"]
+
+
+def test_a_range_without_addresses_stays_until_all_servers_know():
+    rig = run(service_cidr("more", "10.10.0.0/24"))
+    rig.client.delete(SERVICE_CIDRS, "more")
+    rig.settle()
+    rig.advance(8)
+    staying = ready(rig)
+
+    rig.advance(3)
+
+    assert staying == ("True", "")
+    assert rig.client.objects(SERVICE_CIDRS) == []
+
+
+def test_an_address_that_no_allocator_gave_holds_nothing():
+    rig = run(service_cidr(), manager="someone")
+
+    rig.client.delete(SERVICE_CIDRS, "more")
+    rig.settle()
+    rig.advance(11)
+
+    assert rig.client.objects(SERVICE_CIDRS) == []

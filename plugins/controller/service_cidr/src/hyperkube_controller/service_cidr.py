@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/controller/servicecidrs/servicecidrs_controller.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from hyperkube.client.actions import Action, Patch, perform
@@ -15,10 +15,13 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICE_CIDRS
-from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, uid_of
+from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, metadata, name_of, uid_of
+from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
 
 FINALIZER = "networking.k8s.io/service-cidr-finalizer"
+DELETION_GRACE_PERIOD = timedelta(seconds=10)
+MANAGED_BY = ("ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io")
 READY = {"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes Service CIDR is ready"}
 IN_USE = {
     "type": "Ready",
@@ -101,8 +104,20 @@ class ServiceCidr(Plugin):
         service_cidr = self._ranges.get("", name)
         if service_cidr is None:
             return
+        now = self.context.clock.now()
         used = False
         if is_being_deleted(service_cidr):
-            others = [other for other in self._ranges.list() if name_of(other) != name]
-            used = in_use(service_cidr, others, [name_of(address) for address in self._addresses.list()])
-        perform(self.client, None, decide(service_cidr, used=used, now=self.context.clock.now()))
+            used = self._in_use(service_cidr)
+            # That none is in use is not enough: an API server that has not seen the deletion may still give one.
+            left = parse_time(metadata(service_cidr)["deletionTimestamp"]) + DELETION_GRACE_PERIOD - now
+            if not used and left > timedelta():
+                self._loop.queue.add_after(name, left.total_seconds())
+                return
+        perform(self.client, None, decide(service_cidr, used=used, now=now))
+
+    def _in_use(self, service_cidr: Object) -> bool:
+        """Tell whether an API server gave an address that this range alone has; addresses of others do not count."""
+        others = [other for other in self._ranges.list() if name_of(other) != name_of(service_cidr)]
+        label, allocator = MANAGED_BY
+        given = [name_of(each) for each in self._addresses.list() if labels_of(each).get(label) == allocator]
+        return in_use(service_cidr, others, given)
