@@ -361,13 +361,13 @@ class Connection(RequestReader):
         if self._transport is not None:
             self._transport.abort()
 
-    def _hold(self, data: bytes) -> None:
+    def _hold(self, data: bytes | memoryview) -> None:
         """Keep what the client sends ahead of the answer to its upgrade request."""
         self._early += data
         if len(self._early) > _EARLY:
             self._pause_reading()
 
-    def _upgraded(self, rest: bytes) -> bool:
+    def _upgraded(self, rest: memoryview) -> bool:
         """Hold what follows an upgrade request, unless the upgrade is passed over; tells which."""
         current = self._waiting[-1] if self._waiting else self._current
         if current is None or not current.upgrade:

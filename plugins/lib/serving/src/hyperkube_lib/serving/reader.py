@@ -92,7 +92,7 @@ class RequestReader(asyncio.Protocol):
         """The client waits for a word before it sends the body."""
         raise NotImplementedError
 
-    def _upgraded(self, rest: bytes) -> bool:
+    def _upgraded(self, rest: memoryview) -> bool:
         """The parser stops after an upgrade request that `rest` follows; tells whether the connection leaves HTTP."""
         raise NotImplementedError
 
@@ -109,37 +109,40 @@ class RequestReader(asyncio.Protocol):
             self._framing_left -= len(data)
         self._begun = 0
         try:
-            self._feed(data, in_head=in_head)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            self._misread()
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as why:
+            self._go_on(data, why, in_head=in_head)
         if self._incoming is None:
             if self._head_bytes > self.service.limits.max_head:
                 self._refuse(plain(431, "431 Request Header Fields Too Large"))
         elif self._framing_left < 0:
             self._misread()
 
-    def _feed(self, data: bytes, *, in_head: bool) -> None:
-        """Have the parser read on, also behind an upgrade request that is passed over.
-
-        Raises:
-            HttpParserError: what came is no request.
-        """
+    def _go_on(self, data: bytes, why: Exception, *, in_head: bool) -> None:
+        """Read on behind upgrade requests that are passed over, or an unknown method; refuse everything else."""
         rest = memoryview(data)  # so that a read full of upgrade requests is not copied once for each
-        while rest and not self._deaf:
-            try:
-                self._parser.feed_data(rest)
-            except httptools.HttpParserUpgrade as upgrade:
-                rest = rest[upgrade.args[0] :]
-                if self._upgraded(bytes(rest)):
+        try:
+            while isinstance(why, httptools.HttpParserUpgrade):
+                rest = rest[why.args[0] :]
+                if self._upgraded(rest):
                     return
                 self._parser = httptools.HttpRequestParser(self)
-            except httptools.HttpParserInvalidMethodError:
-                # Only what stands first can be read once more: what came before has been answered.
-                if not in_head or self._begun > 1 or not self._feed_unknown_method(data):
-                    raise
+                if not rest or self._deaf:
+                    return
+                try:
+                    self._parser.feed_data(rest)
+                except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+                    why = error
+                else:
+                    return
+            # Only what stands first can be read once more: what came before it has been answered.
+            is_first = isinstance(why, httptools.HttpParserInvalidMethodError) and in_head and self._begun == 1
+            if is_first and self._feed_unknown_method(data):
                 return
-            else:
-                return
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            self._misread()
+            return
+        self._misread()
 
     # what the parser tells us
 
@@ -239,7 +242,6 @@ class RequestReader(asyncio.Protocol):
             incoming.upgrade = token if token in UPGRADES else ""
         self._incoming = incoming
         self._head_bytes = 0
-        self._framing_left = _FRAMING
         if method not in BODYLESS or "content-length" in headers or "transfer-encoding" in headers:
             self._expect_body(incoming)
 
@@ -291,6 +293,7 @@ class RequestReader(asyncio.Protocol):
         return True
 
     def _expect_body(self, incoming: Incoming) -> None:
+        self._framing_left = _FRAMING
         headers = self._headers
         try:
             length = int(headers.get("content-length", "0"))
