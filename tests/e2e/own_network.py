@@ -19,9 +19,13 @@ AS_USER = (
 OWN = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child")
 ENTER = """
 ip link set lo up
-exec {user} bash -e {script}
+{user} bash -e {script}
 """
-"""The servers have the usual ports; whatever happens, they end with the script."""
+"""The servers have the usual ports; whatever happens, they end with the script.
+
+The shell stays, as the first process of the namespace: it dies with its parent, and takes all others along. A process that
+changes its user would not, since the kernel then forgets that it was to die.
+"""
 
 
 def missing() -> str:

@@ -29,8 +29,9 @@ ENTER = """
 ip link set lo up
 mount -t proc proc /proc
 mount -t tmpfs -o mode=1777 tmpfs /tmp
-exec {clone}/.venv/bin/python {clone}/{fresh} {folder} {user} bash -e {folder}/script.sh
+{clone}/.venv/bin/python {clone}/{fresh} {folder} {user} bash -e {folder}/script.sh
 """
+"""As in `own_network`, the shell stays, so that all processes end with it."""
 
 
 @pytest.fixture(scope="module")
