@@ -57,7 +57,8 @@ def _types(module: ModuleType, text: str) -> list[type]:
 
 def _described(each: type) -> str:
     """Return a type with its attributes and methods, as a reader of its source finds them."""
-    members = [f"{name}: {annotation}" for name, annotation in vars(each).get("__annotations__", {}).items()]
+    annotations = vars(each).get("__annotations__", {})
+    members = [f"{name}: {annotation}".replace("'", '"') for name, annotation in annotations.items()]
     for name, member in vars(each).items():
         if name.startswith("_"):
             continue
