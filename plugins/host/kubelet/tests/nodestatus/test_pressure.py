@@ -6,20 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from hyperkube_host.kubelet.flags import FLAGS
-from hyperkube_host.kubelet.nodestatus.pressure import (
-    DISK,
-    MEMORY,
-    PID,
-    TRANSITION_SECONDS,
-    Pressure,
-    Supply,
-    Threshold,
-    measure,
-    read_thresholds,
-)
+from hyperkube_host.kubelet.nodestatus.pressure import TRANSITION_SECONDS, Pressure, Supply, measure
 from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.thresholds import DISK, MEMORY, PID, read_thresholds
 
-from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -29,14 +19,6 @@ PLENTY = {"memory.available": Supply(1 << 30, 8 << 30), "nodefs.available": Supp
 def default_thresholds():
     values = FlagValues.of(FLAGS, {"container-runtime": "hollow"})
     return KubeletOptions.of(values).node.thresholds
-
-
-def test_the_defaults_are_those_of_kubernetes():
-    assert default_thresholds() == (
-        Threshold("memory.available", 100 << 20, 0.0),
-        Threshold("nodefs.available", 0, 0.1),
-        Threshold("nodefs.inodesFree", 0, 0.05),
-    )
 
 
 @pytest.mark.parametrize(
@@ -69,19 +51,6 @@ def test_it_holds_for_a_while_after_the_last_measurement():
     late = pressure.holding(NOW + timedelta(seconds=TRANSITION_SECONDS))
 
     assert (soon, late) == ({DISK}, set())
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("memory.available", "is not SIGNAL<AMOUNT or SIGNAL<SHARE%"),
-        ("cpu.available<1", r"signals: memory.available"),
-        ("memory.available<much", "'memory.available<much'"),
-    ],
-)
-def test_a_threshold_that_cannot_be_is_one_line(text, says):
-    with pytest.raises(UsageError, match=says):
-        read_thresholds({text: ""})
 
 
 def test_this_machine_is_measured(tmp_path):

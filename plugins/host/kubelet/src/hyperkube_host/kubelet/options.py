@@ -6,7 +6,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-from hyperkube_host.kubelet.nodestatus.pressure import Threshold, read_thresholds
+from hyperkube_host.kubelet.thresholds import Threshold, read_thresholds
 
 from hyperkube.machinery import quantity
 from hyperkube.machinery.errors import UsageError

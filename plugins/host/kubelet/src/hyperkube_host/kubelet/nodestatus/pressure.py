@@ -3,8 +3,7 @@
 The thresholds are those of ``--eviction-hard``; a condition stays for a while after the last measurement under its
 threshold, so that it does not flap.
 
-Sources: kubernetes ``pkg/kubelet/eviction/{defaults_linux.go,helpers.go}``,
-``pkg/kubelet/apis/config/v1beta1/defaults.go`` (EvictionPressureTransitionPeriod).
+Source: kubernetes ``pkg/kubelet/apis/config/v1beta1/defaults.go`` (EvictionPressureTransitionPeriod).
 """
 
 from __future__ import annotations
@@ -16,34 +15,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from hyperkube.machinery import quantity
-from hyperkube.machinery.errors import UsageError
+from hyperkube_host.kubelet.thresholds import CONDITION_OF, Threshold
 
-MEMORY, DISK, PID = "MemoryPressure", "DiskPressure", "PIDPressure"
-CONDITION_OF = {
-    "memory.available": MEMORY,
-    "nodefs.available": DISK,
-    "nodefs.inodesFree": DISK,
-    "imagefs.available": DISK,
-    "imagefs.inodesFree": DISK,
-    "pid.available": PID,
-}
-"""Signal → the condition of the node that it belongs to."""
-DEFAULT_THRESHOLDS = "memory.available<100Mi,nodefs.available<10%,nodefs.inodesFree<5%"
 TRANSITION_SECONDS = 300.0
 _PROC = Path("/proc")
-
-
-class Threshold(NamedTuple):
-    """How little of something is too little: an amount, or a share of all there is."""
-
-    signal: str
-    amount: int
-    share: float
-
-    def is_met(self, available: int, capacity: int) -> bool:
-        """Tell whether there is too little."""
-        return available < (self.share * capacity if self.share else self.amount)
 
 
 class Supply(NamedTuple):
@@ -51,28 +26,6 @@ class Supply(NamedTuple):
 
     available: int
     capacity: int
-
-
-def read_thresholds(given: Mapping[str, str]) -> tuple[Threshold, ...]:
-    """Return the thresholds of ``--eviction-hard``, which are keys without values: ``memory.available<100Mi``.
-
-    Raises:
-        UsageError: one cannot be read.
-    """
-    return tuple(_threshold(text) for text in given)
-
-
-def _threshold(text: str) -> Threshold:
-    signal, sign, value = text.partition("<")
-    if not sign or signal not in CONDITION_OF:
-        known = ", ".join(CONDITION_OF)
-        raise UsageError(f"--eviction-hard: {text!r} is not SIGNAL<AMOUNT or SIGNAL<SHARE% (signals: {known})")
-    try:
-        if value.endswith("%"):
-            return Threshold(signal, 0, float(value[:-1]) / 100)
-        return Threshold(signal, quantity.parse(value).value(), 0.0)
-    except (ValueError, quantity.QuantityError) as error:
-        raise UsageError(f"--eviction-hard: {text!r}: {error}") from error
 
 
 def measure(root: Path, proc: Path = _PROC) -> Mapping[str, Supply]:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
-from hyperkube_host.kubelet.nodestatus.pressure import DISK, MEMORY, PID
 from hyperkube_host.kubelet.options import NodeOptions
+from hyperkube_host.kubelet.thresholds import DISK, MEMORY, PID
 
 from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.kinds.conditions import with_condition
