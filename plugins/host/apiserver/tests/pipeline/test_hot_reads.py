@@ -122,3 +122,32 @@ def test_what_was_allowed_ends_with_its_binding(server):
     client.request("DELETE", f"{group}/alice")
 
     assert eventually(lambda: server.handler.hot(request) is None)
+
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+
+
+def test_the_first_table_of_a_resource_is_not_made_on_the_loop(server):
+    request = ask(f"{BASE}/a", accept=TABLE)
+    server.handler.handle(ask(f"{BASE}/a"))
+
+    before = server.handler.hot(request)
+    whole = server.handler.handle(request)
+
+    assert before is None
+    assert comparable(server.handler.hot(request)) == comparable(whole)
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/vnd.kubernetes.protobuf, */*",
+        "application/json, */*",
+        "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
+    ],
+)
+def test_other_formats_are_the_same_answer(server, accept):
+    request = ask(f"{BASE}/a", accept=accept)
+    whole = server.handler.handle(request)
+
+    assert comparable(server.handler.hot(request)) == comparable(whole)

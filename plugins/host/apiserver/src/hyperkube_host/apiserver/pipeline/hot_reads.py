@@ -183,6 +183,8 @@ class HotReads:
             return None
         if is_list and storage.cache.lost:
             return None  # the answer has warnings
+        if wanted.kind == "Table" and not self._encoder.columns.knows(place.target.served):
+            return None
         api = ApiRequest(method="GET", path=request.path, info=place.info, headers=request.headers, user=user)
         try:
             result = (read.list_objects if is_list else read.get)(self._services, api, place.target)

@@ -240,6 +240,8 @@ class Encoder:
         include = request.param("includeObject")
         if wanted.kind == "PartialObjectMetadataList":
             return _unwritable(watching)
+        if wanted.kind == "Table":
+            self.columns.json_of(watching.served)  # here, and not on the loop that sends the first event
         frames, content_type = frames_for(
             watching.served, wanted, include, self.clock, self.protobuf, self.columns, self.objects
         )

@@ -77,6 +77,10 @@ class ColumnDefinitions:
             made = self._made[served] = self._make(served)
         return made
 
+    def knows(self, served: ServedResource) -> bool:
+        """Tell whether the column definitions of a resource are made: the first time may read many texts."""
+        return served in self._written
+
     def json_of(self, served: ServedResource) -> bytes:
         """Return the same as JSON."""
         written = self._written.get(served)
