@@ -51,10 +51,11 @@ def started(programs: Path, stack: ExitStack) -> tuple[Path, Served]:
 
 def measured(row: Row, servers: dict[str, tuple[Path, Served]]) -> dict[str, tuple[float, float]]:
     """Ask each server, then bare uvicorn; return CPU in microseconds and the share of uvicorn's rate."""
-    loads: dict[str, Measured] = {name: server.load(row.ask) for name, (_, server) in servers.items()}
-    folder, server = next(iter(servers.values()))
     answered = row.ask.path if row.ask.method == "GET" else f"{ROOT}/pods/seed-000"
-    with bare(folder, server.send("GET", answered, accept=row.ask.accept)[1]) as alone:
+    answers = [server.send("GET", answered, accept=row.ask.accept)[1] for _, server in servers.values()]
+    loads: dict[str, Measured] = {name: server.load(row.ask) for name, (_, server) in servers.items()}
+    folder, _ = next(iter(servers.values()))
+    with bare(folder, answers[0]) as alone:
         base = alone.load(row.ask)
     return {name: (load.cpu, load.rate / base.rate) for name, load in loads.items()}
 

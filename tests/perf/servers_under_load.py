@@ -146,7 +146,7 @@ class Served:
             raise RuntimeError("this needs wrk: apt-get install wrk")
         told = {"METHOD": ask.method, "PATH": ask.path, "MEDIA": ask.media, "ACCEPT": ask.accept, "TOKEN": TOKEN}
         url = f"https://127.0.0.1:{self.port}"
-        command = [wrk, "-t2", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "-s", str(LOAD), url]
+        command = [wrk, "-t2", f"-c{CONNECTIONS}", f"-d{seconds:.0f}s", "--timeout", "30s", "-s", str(LOAD), url]
         with tempfile.NamedTemporaryFile() as body:
             if ask.body:
                 Path(body.name).write_bytes(ask.body)

@@ -5,6 +5,7 @@ Source: kubernetes apiserver ``pkg/registry/rest/table.go``, ``pkg/endpoints/han
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -69,12 +70,15 @@ class ColumnDefinitions:
         self._made: WeakKeyDictionary[ServedResource, list[Object]] = WeakKeyDictionary()
         self._written: WeakKeyDictionary[ServedResource, bytes] = WeakKeyDictionary()
         self._texts: dict[tuple[str, str], str] = {}
+        self._making = threading.Lock()
 
     def of(self, served: ServedResource) -> list[Object]:
         """Return the column definitions of a resource's tables; they are shared, so leave them as they are."""
         made = self._made.get(served)
         if made is None:
-            made = self._made[served] = self._make(served)
+            with self._making:  # a crowd that asks for the first table reads the texts once
+                made = self._made.get(served) or self._make(served)
+                self._made[served] = made
         return made
 
     def knows(self, served: ServedResource) -> bool:
