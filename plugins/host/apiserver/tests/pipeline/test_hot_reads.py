@@ -1,5 +1,7 @@
 """A hot read is the same answer as the pipeline's, or none."""
 
+import json
+
 import pytest
 from hyperkube_host.apiserver.server import ApiServer
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -135,7 +137,10 @@ def test_the_first_table_of_a_resource_is_not_made_on_the_loop(server):
     whole = server.handler.handle(request)
 
     assert before is None
-    assert comparable(server.handler.hot(request)) == comparable(whole)
+    tables = [json.loads(answer.body) for answer in (server.handler.hot(request), whole)]
+    for table in tables:
+        table["rows"][0]["cells"].pop()  # the age, which may have changed between the two
+    assert tables[0] == tables[1]
 
 
 @pytest.mark.parametrize(
