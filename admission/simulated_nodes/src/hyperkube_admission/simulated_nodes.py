@@ -3,7 +3,7 @@
 A real node of a local cluster runs one image only, the machine itself; a simulated one pretends to run any. Without a
 rule the scheduler mixes them, and a rollout hangs at the pod whose image the real node refuses. So pods of that one
 image keep away from simulated nodes, and all others ask for one. A DaemonSet is told in its template, from which its
-controller computes the nodes it wants. Whoever names the label or the node has decided already.
+controller computes the nodes it wants. A pod that names the label or the node is left as it is.
 """
 
 from __future__ import annotations

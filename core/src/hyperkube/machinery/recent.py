@@ -8,6 +8,9 @@ from typing import Generic, TypeVar
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
+TEMPLATES, TEMPLATE_MAX = 256, 16 * 1024
+"""How many templates are remembered at a place, and up to which size of their JSON or message in bytes."""
+
 
 class Recent(Generic[Key, Value]):
     """A bounded map that forgets its oldest entry; for results that cost more than hashing what they depend on.

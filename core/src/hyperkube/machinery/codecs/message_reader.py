@@ -10,8 +10,8 @@ import orjson
 from hyperkube.machinery.codecs.wire import BYTES, WireError, read_length, read_varint, skip
 from hyperkube.machinery.codecs.wire_scalars import NUMBERS, READERS, read_number, text
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import Recent
-from hyperkube.machinery.schema.base import TEMPLATE_MAX, TEMPLATES, KubeSchema
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
+from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 
 Handler = Callable[[Object, bytes, int, int], int]

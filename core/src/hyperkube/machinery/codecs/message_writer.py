@@ -14,8 +14,8 @@ import orjson
 from hyperkube.machinery.codecs.wire import BYTES, delimited, tag, varint
 from hyperkube.machinery.codecs.wire_scalars import NUMBERS, WRITERS, write_number
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.recent import Recent
-from hyperkube.machinery.schema.base import TEMPLATE_MAX, TEMPLATES, KubeSchema
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
+from hyperkube.machinery.schema.base import KubeSchema
 from hyperkube.machinery.schema.fields import Inline, KubeField, List, Map, Struct
 
 Writer = Callable[[Any], bytes]

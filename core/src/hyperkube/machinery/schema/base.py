@@ -18,9 +18,6 @@ from hyperkube.machinery.schema.traits import Package, Union
 
 _NO_PACKAGE = Package("", "", "", "")
 
-TEMPLATES, TEMPLATE_MAX = 256, 16 * 1024
-"""How many values of a templated type are remembered, and up to which size in bytes."""
-
 
 class KubeSchemaMeta(SchemaMeta):
     """Reads the class arguments and settles the fields; skips marshmallow's registry and search for hooks."""

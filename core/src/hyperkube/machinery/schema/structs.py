@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from hyperkube.machinery.recent import Recent
-from hyperkube.machinery.schema.base import TEMPLATE_MAX, TEMPLATES
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.convert import DROP, Absent, absence, slot
 from hyperkube.machinery.schema.fields import Inline, KubeField
 from hyperkube.machinery.schema.mismatch import TypeMismatch, shown

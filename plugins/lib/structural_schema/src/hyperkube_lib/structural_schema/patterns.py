@@ -1,6 +1,6 @@
 """Patterns of schemas, which are Go's: RE2 reads them, in time that grows with the text and not with what it tries.
 
-Whoever may define a resource writes patterns, and whoever may create one writes texts: an engine that backtracks would
+Users who may define a resource write patterns, users who may create one write texts: an engine that backtracks would
 let the two of them stop a server.
 Source: Go ``regexp/syntax`` (https://github.com/google/re2/wiki/Syntax).
 """

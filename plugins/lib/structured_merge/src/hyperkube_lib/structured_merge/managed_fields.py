@@ -20,15 +20,13 @@ from hyperkube_lib.structured_merge.items import NoElement
 from hyperkube_lib.structured_merge.typed import Comparison, compare
 
 from hyperkube.machinery.objects import Object, metadata
-from hyperkube.machinery.recent import Recent
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo
 from hyperkube.machinery.times import TimeError, format_time, parse_time
 
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATE_MANAGERS = 10
 _ANCIENT = "ancient-changes"
-_TEMPLATES = 256
-_TEMPLATE_MAX = 16 * 1024
 
 _NEVER_OWNED = (
     "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
@@ -37,7 +35,7 @@ _NEVER_OWNED = (
 _STRIPPED = field_sets.from_paths(
     [("apiVersion",), ("kind",), ("metadata",), *(("metadata", name) for name in _NEVER_OWNED)]
 )
-_created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Owned] = Recent(_TEMPLATES)
+_created: Recent[tuple[TypeInfo | None, str, str, str, bytes], Owned] = Recent(TEMPLATES)
 
 
 class ManagedFieldsError(ValueError):
@@ -258,7 +256,7 @@ def _of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) ->
     """
     meta = {name: value for name, value in metadata(new).items() if name not in _NEVER_OWNED}
     text = orjson.dumps({**new, "metadata": meta})
-    if len(text) > _TEMPLATE_MAX:
+    if len(text) > TEMPLATE_MAX:
         return updated(scope, scope.zero(), new, {}, manager, now)
     key = (scope.info, scope.api_version, scope.subresource, repr(scope.ignored), text)
     owned = _created.get(key)

@@ -33,7 +33,7 @@ def api_server_options(folder: Path, *, is_mixed: bool) -> Options:
 
 
 def kubelet_options(folder: Path, host: str) -> Options:
-    """Return the kubelet's: whoever asks it for something shows a token, and the API server says what it may.
+    """Return the kubelet's: a client that asks it for something shows a token, and the API server says what it may.
 
     Args:
         folder: the node's own.

@@ -11,10 +11,9 @@ from hyperkube_api.core.pod_specs.warnings.pod_spec import pod_spec_warnings
 
 from hyperkube.machinery.field import ROOT
 from hyperkube.machinery.objects import Object, annotations_of
-from hyperkube.machinery.recent import Recent
+from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 
-_spec_warnings: Recent[bytes, tuple[str, ...]] = Recent(256)
-_TEMPLATE_MAX = 16 * 1024
+_spec_warnings: Recent[bytes, tuple[str, ...]] = Recent(TEMPLATES)
 
 
 def pod_warnings(pod: Object, old: Object | None) -> list[str]:
@@ -29,6 +28,6 @@ def _spec_warnings_once(pod: Object) -> list[str]:
     if known is not None:
         return list(known)
     found = pod_spec_warnings(ROOT, pod)
-    if len(key) <= _TEMPLATE_MAX:
+    if len(key) <= TEMPLATE_MAX:
         _spec_warnings.keep(key, tuple(found))
     return found
