@@ -38,7 +38,6 @@ TYPES = {"NodeName"}
 """Types of core's own: the name of a node, in the API the field ``nodeName``."""
 
 PLAIN_WORDS = {
-    "Node": ("the kind", {"testing/contracts/cloud.py"}),
     "apps": ("the API group", {"kinds/resources.py", "kinds/templates.py"}),
     "batch": ("the API group", {"kinds/resources.py", "kinds/templates.py"}),
     "default": (
@@ -48,13 +47,11 @@ PLAIN_WORDS = {
             "client/kubeconfig.py",
             "plugin/defaults.py",
             "plugin/flags/files.py",
-            "testing/contracts/cloud.py",
-            "testing/contracts/proxier.py",
         },
     ),
     "events": ("the resource", {"kinds/resources.py", "testing/contracts/controller.py"}),
     "kubeconfig": ("the flag", {"command/common_flags.py", "command/remote.py"}),
-    "memory": ("the compute resource", {"kinds/pods.py", "kinds/qos.py", "testing/contracts/volume.py"}),
+    "memory": ("the compute resource", {"kinds/pods.py", "kinds/qos.py"}),
     "namespace": (
         "the field of every object",
         {
@@ -68,9 +65,7 @@ PLAIN_WORDS = {
             "machinery/objects.py",
             "testing/admission_rig.py",
             "testing/contracts/admission.py",
-            "testing/contracts/cloud.py",
             "testing/contracts/controller.py",
-            "testing/contracts/volume.py",
         },
     ),
     "node": ("the word for a node", {"hookspecs/scheduling.py", "machinery/labels.py"}),
@@ -91,8 +86,6 @@ PLAIN_WORDS = {
             "machinery/errors.py",
             "testing/contracts/admission.py",
             "testing/contracts/api.py",
-            "testing/contracts/cloud.py",
-            "testing/contracts/volume.py",
         },
     ),
 }

@@ -18,7 +18,11 @@ HOOKS = [
 ]
 CONTRACTS = {family: f"hyperkube.testing.contracts.{family}" for family in SPECIFICATIONS} | {
     "scheduler": "hyperkube_testing.scheduling.scheduler",  # it needs numpy and a node table, which core does not have
+    "storage": "hyperkube_testing.storage.store",
+    "cloud": "hyperkube_testing.cloud",
+    **{family: f"hyperkube_testing.node_contracts.{family}" for family in ("runtime", "network", "volume", "proxier")},
 }
+"""Kits of their own where a family's contract is long or of a few plugins' interest: core is for what all need."""
 
 
 @pytest.mark.parametrize(("family", "name", "function"), HOOKS)

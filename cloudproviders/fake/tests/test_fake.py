@@ -2,9 +2,9 @@
 
 import pytest
 from hyperkube_cloud.fake import GONE_LABEL, OFF_LABEL, Fake, FakeInstances
+from hyperkube_testing.cloud import CloudContract
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.cloud import CloudContract
 
 
 def node(**labels):

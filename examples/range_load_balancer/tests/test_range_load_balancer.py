@@ -1,11 +1,11 @@
 import pytest
+from hyperkube_testing.cloud import CLUSTER, CloudContract, service
 from range_load_balancer import RangeExhausted, RangeLoadBalancer
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.cloud import CLUSTER, CloudContract, service
 
 
 def provider(tmp_path, text="[LoadBalancer]\nrange = 192.0.2.0/30\n", client=None):

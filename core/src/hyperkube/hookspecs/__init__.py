@@ -2,7 +2,7 @@
 
 Every hook's docstring has one frame: what it does in one imperative line; ``Called:`` when, how often, by whom and on
 which thread; ``Order:`` if it matters; ``Returns:`` and ``Raises:``; ``Must:`` the promises, each one of them a test
-in the family's contract class under `hyperkube.testing.contracts`.
+in the family's contract class under `hyperkube.testing.contracts` or in a kit, `hyperkube_testing`.
 """
 
 import pluggy

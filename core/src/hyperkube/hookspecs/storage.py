@@ -98,9 +98,9 @@ def storage_open() -> Store:
 
     Called: once per API server, before anything else; the host closes the store at the end.
     Raises: `UsageError` in one line if the place is taken by another process, unreadable, or of a newer format.
-    Must: pass `hyperkube.testing.contracts.storage.StoreContract`: linearizable compare-and-swap, snapshot reads,
+    Must: pass `hyperkube_testing.storage.store.StoreContract`: linearizable compare-and-swap, snapshot reads,
         complete ordered watches, durability before the answer. A store that can also be forked
-        (`hyperkube.storage.store.Forkable`) passes `hyperkube.testing.contracts.storage_forks.ForkPromises` as well.
+        (`hyperkube.storage.store.Forkable`) passes `hyperkube_testing.storage.forks.ForkPromises` as well.
     """
 
 

@@ -2,7 +2,7 @@
 
 Keys are text, one global revision counts every committed transaction, every key keeps its history until compaction.
 A write is durable before it is answered. The promises are checked by
-`hyperkube.testing.contracts.storage.StoreContract`; the twin for tests is `hyperkube.storage.memory.MemoryStore`.
+`hyperkube_testing.storage.store.StoreContract`; the twin for tests is `hyperkube.storage.memory.MemoryStore`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@ import pytest
 from hyperkube_lib.transformed_store import Transformers, transformed
 from hyperkube_lib.watch_cache.cached_object import read_object
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
+from hyperkube_testing.storage.store import StoreContract
 
 from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import FakeClock
@@ -9,7 +10,6 @@ from hyperkube.machinery.errors import StorageReadError
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Compare, Delete, Put
 from hyperkube.storage.subscriptions import Subscribable
-from hyperkube.testing.contracts.storage import StoreContract
 
 
 class Reversed:

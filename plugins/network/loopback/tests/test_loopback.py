@@ -4,10 +4,10 @@ import json
 
 import pytest
 from hyperkube_network.loopback import LoopbackNetwork
+from hyperkube_testing.node_contracts.network import NetworkContract
 
 from hyperkube.hookspecs.network import NetworkFailed
 from hyperkube.machinery.errors import UsageError
-from hyperkube.testing.contracts.network import NetworkContract
 
 pod = NetworkContract.pod
 

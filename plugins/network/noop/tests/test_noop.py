@@ -1,9 +1,9 @@
 """The noop network."""
 
 from hyperkube_network.noop import Noop
+from hyperkube_testing.node_contracts.network import NetworkContract
 
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.network import NetworkContract
 
 
 class TestContract(NetworkContract):

@@ -8,9 +8,9 @@ import socket
 import pytest
 from hyperkube_proxier.userspace import UserspaceProxier
 from hyperkube_proxier.userspace.node_addresses import LABEL, NodeAddresses, remove_all
+from hyperkube_testing.node_contracts.proxier import answering, read
 
 from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName, UnservedPort
-from hyperkube.testing.contracts.proxier import answering, read
 
 IP = "198.51.100.77"
 """Of the range for documentation (RFC 5737)."""

@@ -8,9 +8,9 @@ import threading
 import pytest
 from hyperkube_proxier.userspace import UserspaceProxier, listeners
 from hyperkube_proxier.userspace.balancer import Balancer
+from hyperkube_testing.node_contracts.proxier import ProxierContract
 
 from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName, UnservedPort
-from hyperkube.testing.contracts.proxier import ProxierContract
 
 
 @pytest.fixture

@@ -3,11 +3,11 @@
 import os
 
 from hyperkube_runtime.hollow import Hollow, HollowRuntime
+from hyperkube_testing.node_contracts.runtime import RuntimeContract
 
 from hyperkube.hookspecs.runtime import ContainerSpec, SandboxSpec
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.runtime import RuntimeContract
 
 
 class TestContract(RuntimeContract):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hyperkube_runtime.process import Process
 from hyperkube_runtime.process.runtime import ProcessRuntime
+from hyperkube_testing.node_contracts.runtime import RuntimeContract
 
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
@@ -20,7 +21,6 @@ from hyperkube.hookspecs.runtime import (
 )
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.runtime import RuntimeContract
 from hyperkube.testing.waiting import eventually as until
 
 

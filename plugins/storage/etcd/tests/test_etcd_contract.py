@@ -1,8 +1,8 @@
 import pytest
 from hyperkube_storage.etcd import Access, EtcdStore
+from hyperkube_testing.storage.store import DurableStoreContract
 
 from hyperkube.storage.store import Delete
-from hyperkube.testing.contracts.storage import DurableStoreContract
 
 pytestmark = [pytest.mark.etcd, pytest.mark.slow]
 

@@ -1,9 +1,9 @@
 import pytest
 from hyperkube_storage.sqlite import SqliteStore
+from hyperkube_testing.storage.forks import ForkPromises
+from hyperkube_testing.storage.store import DurableStoreContract
 
 from hyperkube.machinery.clock import FakeClock, SystemClock
-from hyperkube.testing.contracts.storage import DurableStoreContract
-from hyperkube.testing.contracts.storage_forks import ForkPromises
 
 
 class TestSqliteStore(ForkPromises, DurableStoreContract):

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from hyperkube_testing.node_contracts.volume import VolumeContract
 from hyperkube_volume.config_map import ConfigMapFolders
 
 from hyperkube.hookspecs.volume import VolumeFailed
 from hyperkube.machinery.errors import NotFound
-from hyperkube.testing.contracts.volume import VolumeContract
 
 
 class TestContract(VolumeContract):

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from hyperkube_testing.node_contracts.volume import VolumeContract
 from hyperkube_volume.downward_api import DownwardFolders
 
 from hyperkube.hookspecs.volume import VolumeFailed
-from hyperkube.testing.contracts.volume import VolumeContract
 
 ITEMS = [
     {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},

@@ -3,9 +3,8 @@
 from pathlib import Path
 from typing import ClassVar
 
+from hyperkube_testing.node_contracts.volume import VolumeContract
 from hyperkube_volume.empty_dir import EmptyFolders
-
-from hyperkube.testing.contracts.volume import VolumeContract
 
 
 class TestContract(VolumeContract):

@@ -3,10 +3,10 @@
 from typing import ClassVar
 
 import pytest
+from hyperkube_testing.node_contracts.volume import VolumeContract
 from hyperkube_volume.host_path import HostPaths
 
 from hyperkube.hookspecs.volume import VolumeFailed
-from hyperkube.testing.contracts.volume import VolumeContract
 
 
 class TestContract(VolumeContract):

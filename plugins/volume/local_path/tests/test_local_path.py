@@ -3,11 +3,11 @@
 from typing import ClassVar
 
 import pytest
+from hyperkube_testing.node_contracts.volume import VolumeContract
 from hyperkube_volume.local_path import LocalFolders, LocalPath
 
 from hyperkube.hookspecs.volume import Provisions, VolumeFailed
 from hyperkube.plugin import PluginContext
-from hyperkube.testing.contracts.volume import VolumeContract
 
 
 def claim(**spec):

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from hyperkube_testing.node_contracts.volume import VolumeContract
 from hyperkube_volume.projected import ProjectedFolders
 
 from hyperkube.hookspecs.volume import VolumeFailed
-from hyperkube.testing.contracts.volume import VolumeContract
 
 SOURCES = [
     {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},

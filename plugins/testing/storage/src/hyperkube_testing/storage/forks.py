@@ -13,9 +13,10 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from hyperkube_testing.storage.steps import END, PREFIX, StoreFixtures, collect, names, put, remove
+
 from hyperkube.machinery.clock import Clock, FakeClock
 from hyperkube.storage.store import Compacted, Forkable, Put, Store, StoreEvent
-from hyperkube.testing.contracts.storage_steps import END, PREFIX, StoreFixtures, collect, names, put, remove
 from hyperkube.testing.harness import fixture, raises
 
 

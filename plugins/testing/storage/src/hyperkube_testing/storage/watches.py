@@ -1,5 +1,5 @@
 # ruff: noqa: D102 - tests, whose names are their docstrings
-"""What a Store promises about watches and leases; a part of `hyperkube.testing.contracts.storage.StoreContract`."""
+"""What a Store promises about watches and leases; a part of `hyperkube_testing.storage.store.StoreContract`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from hyperkube.storage.store import (
-    Compacted,
-    LeaseNotFound,
-    Put,
-    Store,
-    StoreEvent,
-    StoreUnavailable,
-)
-from hyperkube.testing.contracts.storage_steps import (
+from hyperkube_testing.storage.steps import (
     END,
     PREFIX,
     UNKNOWN_LEASE,
@@ -26,6 +18,15 @@ from hyperkube.testing.contracts.storage_steps import (
     names,
     put,
     remove,
+)
+
+from hyperkube.storage.store import (
+    Compacted,
+    LeaseNotFound,
+    Put,
+    Store,
+    StoreEvent,
+    StoreUnavailable,
 )
 from hyperkube.testing.harness import raises
 

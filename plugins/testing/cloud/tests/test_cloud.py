@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 
 import pytest
+from hyperkube_testing.cloud import CloudContract
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.cloud import Cloud
 from hyperkube.machinery.errors import Conflict
 from hyperkube.machinery.objects import Object, key_of
 from hyperkube.plugin import Plugin, PluginContext
-from hyperkube.testing.contracts.cloud import CloudContract
 
 NODE = {
     "apiVersion": "v1",

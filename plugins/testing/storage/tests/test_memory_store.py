@@ -1,10 +1,10 @@
 import pytest
+from hyperkube_testing.storage.forks import ForkPromises
+from hyperkube_testing.storage.store import StoreContract
 
 from hyperkube.machinery.clock import FakeClock
 from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Put
-from hyperkube.testing.contracts.storage import StoreContract
-from hyperkube.testing.contracts.storage_forks import ForkPromises
 
 
 class TestMemoryStore(ForkPromises, StoreContract):

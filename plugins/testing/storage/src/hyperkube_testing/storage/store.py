@@ -14,6 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from hyperkube_testing.storage.steps import (
+    END,
+    PREFIX,
+    StoreFactory,
+    collect,
+    names,
+    put,
+    remove,
+)
+from hyperkube_testing.storage.watches import WatchPromises
+
 from hyperkube.storage.store import (
     Compacted,
     Compare,
@@ -23,16 +34,6 @@ from hyperkube.storage.store import (
     Store,
     TxnResult,
 )
-from hyperkube.testing.contracts.storage_steps import (
-    END,
-    PREFIX,
-    StoreFactory,
-    collect,
-    names,
-    put,
-    remove,
-)
-from hyperkube.testing.contracts.storage_watches import WatchPromises
 from hyperkube.testing.harness import raises
 
 
