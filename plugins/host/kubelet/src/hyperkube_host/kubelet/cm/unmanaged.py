@@ -1,0 +1,121 @@
+"""The container manager of a node whose runtime has no cgroups to put pods into: all that is asked for is granted.
+
+Source: kubernetes ``pkg/kubelet/cm/container_manager_stub.go``, ``pod_container_manager_stub.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from hyperkube_host.kubelet.cm.cgroup_name import CgroupName
+from hyperkube_host.kubelet.cm.interface import (
+    NO_OPTIONS,
+    ActivePods,
+    ContainerId,
+    CriMessage,
+    RunContainerOptions,
+    UpdateContainer,
+)
+
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.quantity import Quantity
+
+
+class UnmanagedPods:
+    """Pods have no cgroups of their own; used without ``--cgroups-per-qos``, too."""
+
+    def __init__(self, cgroup_parent: str = "") -> None:
+        """Take what the runtime is told to put every sandbox into."""
+        self._cgroup_parent = cgroup_parent
+
+    def exists(self, pod: Object) -> bool:
+        """Every pod has what it needs."""
+        del pod
+        return True
+
+    def ensure_exists(self, pod: Object) -> None:
+        """Nothing is to be made."""
+
+    def cgroup_parent(self, pod: Object) -> str:
+        """Return the same for all pods."""
+        del pod
+        return self._cgroup_parent
+
+    def update(self, pod: Object) -> None:
+        """There is nothing to set."""
+
+    def memory_usage(self, pod: Object) -> int:
+        """Nothing measures it."""
+        del pod
+        return 0
+
+    def all_pods(self) -> Mapping[str, CgroupName]:
+        """No pod has a cgroup."""
+        return {}
+
+    def reduce_cpu_limits(self, name: CgroupName) -> None:
+        """No pod has a cgroup."""
+
+    def destroy(self, name: CgroupName) -> None:
+        """No pod has a cgroup."""
+
+
+class UnmanagedContainerManager:
+    """Manages nothing: simulated nodes, and processes of a user without rights."""
+
+    def __init__(self) -> None:
+        self.pods = UnmanagedPods()
+
+    def start(self, active_pods: ActivePods, container_id: ContainerId, update_container: UpdateContainer) -> None:
+        """Nothing runs in the background."""
+
+    def close(self) -> None:
+        """Nothing runs in the background."""
+
+    def admit(self, pod: Object) -> None:
+        """Admit every pod."""
+        del pod
+
+    def update_qos_cgroups(self) -> None:
+        """There are none."""
+
+    def prepare_dynamic_resources(self, pod: Object) -> None:
+        """No driver is known."""
+
+    def unprepare_dynamic_resources(self, pod: Object) -> None:
+        """No driver is known."""
+
+    def run_options(self, pod: Object, container: Object) -> RunContainerOptions:
+        """Add nothing."""
+        del pod, container
+        return NO_OPTIONS
+
+    def pre_create_container(self, pod: Object, container: Object) -> CriMessage:
+        """Decide nothing."""
+        del pod, container
+        return {}
+
+    def pre_start_container(self, pod: Object, container: Object, container_id: str) -> None:
+        """Note nothing."""
+
+    def post_stop_container(self, container_id: str) -> None:
+        """Forget nothing."""
+
+    def capacity(self) -> Mapping[str, Quantity]:
+        """Return nothing beside what the machine has."""
+        return {}
+
+    def allocatable(self, capacity: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+        """Keep nothing back."""
+        return capacity
+
+    def removed_resources(self) -> Iterable[str]:
+        """No device plugin has ever been here."""
+        return ()
+
+    def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
+        """Know of no device."""
+
+    def status(self) -> str:
+        """Nothing can be wrong."""
+        return ""

@@ -1,0 +1,1 @@
+"""What a pod's quality of service means to the kernel."""
