@@ -1,0 +1,77 @@
+"""The server's side: functions on mappings behind a socket."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from hyperkube_lib.grpc_messages.errors import RpcFailed
+from hyperkube_lib.grpc_messages.schema import Method, Service, from_mapping, to_mapping
+
+if TYPE_CHECKING:
+    import grpc
+
+Handler = Callable[[dict[str, Any]], Any]
+"""Request → response as mappings; of a streaming method, an iterable of responses. Refuses with `RpcFailed`."""
+
+_log = logging.getLogger("hyperkube.grpc")
+
+
+class GrpcServer:
+    """Serves handlers on sockets."""
+
+    def __init__(self, threads: int = 16) -> None:
+        """Serve at most `threads` calls at a time; an open stream is one of them."""
+        import grpc
+
+        self._server = grpc.server(ThreadPoolExecutor(threads, thread_name_prefix="grpc"))
+
+    def add_service(self, service: Service, handlers: Mapping[str, Handler]) -> None:
+        """Serve the methods of a service by name; a method without a handler answers ``UNIMPLEMENTED``.
+
+        Raises:
+            KeyError: a handler of no method.
+        """
+        import grpc
+
+        made = {name: _method_handler(service.methods[name], handler) for name, handler in handlers.items()}
+        self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service.name, made),))
+
+    def listen(self, path: str) -> None:
+        """Serve on a unix socket; a file at its path must have been removed before."""
+        self._server.add_insecure_port(f"unix:{path}")
+
+    def start(self) -> None:
+        """Begin to serve."""
+        self._server.start()
+
+    def stop(self, grace_seconds: float = 0.0) -> None:
+        """End: running calls get `grace_seconds`."""
+        self._server.stop(grace_seconds).wait()
+
+
+def _method_handler(method: Method, handler: Handler) -> Any:
+    import grpc
+
+    def answer(request: Any, context: grpc.ServicerContext) -> Any:
+        try:
+            return from_mapping(method.response, handler(to_mapping(request)) or {})
+        except RpcFailed as error:
+            context.abort(grpc.StatusCode[error.code], error.details)
+        except Exception as error:  # noqa: BLE001 - the boundary of the server: logged, and told to the caller
+            _log.exception("%s failed", method.path)
+            context.abort(grpc.StatusCode.UNKNOWN, str(error))
+
+    def stream(request: Any, context: grpc.ServicerContext) -> Iterable[Any]:
+        try:
+            for response in handler(to_mapping(request)):
+                yield from_mapping(method.response, response)
+        except RpcFailed as error:
+            context.abort(grpc.StatusCode[error.code], error.details)
+
+    make = grpc.unary_stream_rpc_method_handler if method.server_streaming else grpc.unary_unary_rpc_method_handler
+    return make(
+        stream if method.server_streaming else answer, method.request.FromString, lambda m: m.SerializeToString()
+    )
