@@ -96,6 +96,11 @@ def parse_driver_path(path: str, driver: str) -> CgroupName:
     return parse_systemd(path) if driver == SYSTEMD else parse_cgroupfs(path)
 
 
+def show_cgroup_name(name: CgroupName) -> str:
+    """Return a name as it stands in messages: ``["kubepods" "burstable"]``."""
+    return "[" + " ".join(f'"{part}"' for part in name) + "]"
+
+
 def pod_cgroup_part(uid: str) -> str:
     """Return the last part of a pod's cgroup name."""
     return f"{POD_PREFIX}{uid}"

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName
 from hyperkube_host.kubelet.types.pod_status import Failure
 
+from hyperkube.kinds.resource_lists import ResourceList
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity
@@ -148,14 +149,14 @@ class ContainerManager(Protocol):
     def post_stop_container(self, container_id: str) -> None:
         """Forget a container that has ended."""
 
-    def capacity(self) -> Mapping[str, Quantity]:
-        """Return the resources that the node has beside the machine's own: those of devices, huge pages."""
+    def node_resources(self, machine: Mapping[str, Quantity]) -> tuple[ResourceList, ResourceList]:
+        """Return the node's capacity and what pods may use of it.
 
-    def allocatable(self, capacity: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
-        """Return what pods may use of the node's capacity."""
+        Args:
+            machine: what the machine has: ``cpu``, ``memory``, ``ephemeral-storage``, huge pages, ``pods``.
 
-    def removed_resources(self) -> Iterable[str]:
-        """Return extended resources of the node whose device plugin is gone: their capacity is 0."""
+        Returns: both with the resources of device plugins too; those of plugins that are gone are zero.
+        """
 
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Write the health of devices into the ``allocatedResourcesStatus`` of container statuses."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hyperkube.kinds.pods import container_resources, pod_limits, pod_requests, spec_of
-from hyperkube.kinds.qos import BURSTABLE, GUARANTEED, qos_class
+from hyperkube.kinds.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, qos_class
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, ResourceList
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, parse
@@ -52,6 +52,10 @@ class ResourceConfig:
     pids_limit: int | None = None
     unified: Mapping[str, str] = field(default_factory=dict)
     cpuset_cpus: str | None = None
+
+    def with_memory(self, memory: int) -> ResourceConfig:
+        """Return the same with another limit of memory."""
+        return replace(self, memory=memory)
 
 
 def milli_cpu_to_shares(milli_cpu: int) -> int:
@@ -118,30 +122,27 @@ def container_huge_page_limits(container: Object, sizes: Sequence[int]) -> dict[
 
 
 def resource_config_for_pod(
-    pod: Object, *, enforce_cpu_limits: bool = True, cpu_period: int = QUOTA_PERIOD, enforce_memory_qos: bool = False
+    pod: Object,
+    *,
+    enforce_cpu_limits: bool = True,
+    cpu_period: int = QUOTA_PERIOD,
+    enforce_memory_qos: bool = False,
+    pids_limit: int | None = None,
 ) -> ResourceConfig:
     """Return what the cgroup of a pod is told."""
     requests, limits = pod_requests(pod), pod_limits(pod)
     quality = qos_class(pod)
-    cpu_shares = milli_cpu_to_shares(_milli(requests))
+    cpu_limited, memory_limited = (
+        quality == GUARANTEED or (quality == BURSTABLE and _all_limited(pod, name)) for name in ("cpu", "memory")
+    )
     quota = milli_cpu_to_quota(_milli(limits), cpu_period) if enforce_cpu_limits else -1
-    config = ResourceConfig(cpu_shares=MIN_SHARES)
-    if quality == GUARANTEED:
-        config = ResourceConfig(cpu_shares=cpu_shares, cpu_quota=quota, cpu_period=cpu_period, memory=_bytes(limits))
-    elif quality == BURSTABLE:
-        cpu_limited, memory_limited = (_all_limited(pod, name) for name in ("cpu", "memory"))
-        config = ResourceConfig(
-            cpu_shares=cpu_shares,
-            cpu_quota=quota if cpu_limited else None,
-            cpu_period=cpu_period if cpu_limited else None,
-            memory=_bytes(limits) if memory_limited else None,
-        )
     return ResourceConfig(
-        memory=config.memory,
-        cpu_shares=config.cpu_shares,
-        cpu_quota=config.cpu_quota,
-        cpu_period=config.cpu_period,
+        memory=_bytes(limits) if memory_limited else None,
+        cpu_shares=milli_cpu_to_shares(_milli(requests)) if quality != BEST_EFFORT else MIN_SHARES,
+        cpu_quota=quota if cpu_limited else None,
+        cpu_period=cpu_period if cpu_limited else None,
         huge_page_limit=huge_page_limits(requests),
+        pids_limit=pids_limit,
         unified=_memory_min(requests) if enforce_memory_qos else {},
     )
 

@@ -17,6 +17,7 @@ from hyperkube_host.kubelet.cm.interface import (
     UpdateContainer,
 )
 
+from hyperkube.kinds.resource_lists import ResourceList
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity
 
@@ -101,17 +102,9 @@ class UnmanagedContainerManager:
     def post_stop_container(self, container_id: str) -> None:
         """Forget nothing."""
 
-    def capacity(self) -> Mapping[str, Quantity]:
-        """Return nothing beside what the machine has."""
-        return {}
-
-    def allocatable(self, capacity: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
-        """Keep nothing back."""
-        return capacity
-
-    def removed_resources(self) -> Iterable[str]:
-        """No device plugin has ever been here."""
-        return ()
+    def node_resources(self, machine: Mapping[str, Quantity]) -> tuple[ResourceList, ResourceList]:
+        """Let pods use all that the machine has."""
+        return dict(machine), dict(machine)
 
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Know of no device."""
