@@ -13,6 +13,8 @@ from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 
+pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
+
 OPEN = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
 OBJECTS = 8
 

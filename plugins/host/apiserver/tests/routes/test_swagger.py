@@ -10,6 +10,8 @@ from hyperkube_host.apiserver.server import ApiServer
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 
+pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
+
 OPEN = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["AlwaysAllow"]}
 PATHS = ("/swagger.json", "/swaggerapi", "/swaggerapi/api/v1", "/swagger-ui/", "/ui")
 

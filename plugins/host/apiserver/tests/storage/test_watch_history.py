@@ -10,6 +10,8 @@ from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
 
+pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
+
 CHANGES = 20
 
 

@@ -35,7 +35,7 @@ class Api:
 
 
 def access(api, **options):
-    wanted = {"hostname-override": "n1", "authorization-mode": "Webhook", **options}
+    wanted = {"hostname-override": "n1", "container-runtime": "hollow", "authorization-mode": "Webhook", **options}
     return KubeletAuth(KubeletOptions.of(FlagValues.of(FLAGS, wanted)), api, FakeClock())
 
 
