@@ -103,10 +103,10 @@ def _link(site: Path, origin: Path, file: Path) -> None:
 
 
 def kits(member: Distribution) -> set[str]:
-    """Return the testing kits that the tests of a distribution import: they come with what they declare themselves."""
+    """Return the testing kits and libraries that the tests of a distribution import, beside what it declares."""
     texts = "".join(path.read_text() for path in (member.folder / "tests").rglob("*.py"))
-    kinds = re.findall(r"\bhyperkube_testing\.(\w+)", texts)
-    return {f"hyperkube-testing-{kind.replace('_', '-')}" for kind in kinds}
+    found = re.findall(r"\bhyperkube_(testing)\.(\w+)|^from hyperkube_(lib)\.(\w+)", texts, re.MULTILINE)
+    return {f"hyperkube-{kit or lib}-{(kind or name).replace('_', '-')}" for kit, kind, lib, name in found}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import subprocess
 import venv
 
 import pytest
-from solo import attempt, compose, requirements
+from solo import attempt, compose, kits, requirements
 from workspace import distributions
 
 MEMBERS = distributions()
@@ -25,6 +25,12 @@ def test_what_is_needed_is_what_is_declared_and_what_that_declares():
 
     assert {"hyperkube-authz-rbac", "hyperkube-core", "orjson", "pluggy"} <= needed
     assert not needed & {"pytest", "numpy", "hyperkube-host-apiserver", "hyperkube-authz-node"}
+
+
+def test_tests_bring_the_kits_and_libraries_that_they_import():
+    [member] = [member for member in MEMBERS if member.name == "hyperkube-storage-sqlite"]
+
+    assert "hyperkube-lib-watch-cache" in kits(member)
 
 
 def test_nothing_else_is_on_the_composed_path(tmp_path):

@@ -10,6 +10,7 @@ from hyperkube_testing.peers.webhook_server import WebhookServer
 
 from hyperkube.machinery.users import LOOPBACK
 from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
 
 MAPS, SPACES = "/api/v1/namespaces/a/configmaps", "/api/v1/namespaces"
 ELSEWHERE = "the namespace of the provided object does not match the namespace sent on the request"
@@ -34,6 +35,9 @@ class World:
         path = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
         assert self.ask("POST", path, {"metadata": {"name": "evil"}, "webhooks": [hook]})[0] == 201
         self.make(MAPS, "old")
+        eventually(
+            self.is_asked, why="the server watches configurations, and writes without the webhook until it sees it"
+        )
 
     def respond(self, review):
         if not self.patch:
@@ -41,12 +45,20 @@ class World:
         patch = b64encode(json.dumps(self.patch).encode()).decode()
         return {"allowed": True, "patchType": "JSONPatch", "patch": patch}
 
+    def is_asked(self):
+        change = ("/data", {"seen": "yes"})
+        return "data" in self.mutated("POST", f"{MAPS}?dryRun=All", {"metadata": {"name": "probe"}}, change)[1]
+
     def make(self, path, name):
         assert self.ask("POST", path, {"metadata": {"name": name}})[0] == 201
 
     def ask(self, method, path, body=None, kind="application/json"):
         text = b"" if body is None else json.dumps(body).encode()
-        request = HttpRequest(method=method, path=path, body=text, headers={"content-type": kind}, user=LOOPBACK)
+        path, _, query = path.partition("?")
+        headers = {"content-type": kind}
+        request = HttpRequest(
+            method=method, path=path, query_string=query, body=text, headers=headers, user=LOOPBACK
+        )  # fmt: skip
         answer = self.server.handler.handle(request)
         return answer.status, json.loads(answer.body)
 

@@ -4,7 +4,6 @@ import os
 import stat
 
 import pytest
-from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_lib.local_cluster.layout import Layout
 
 from hyperkube.machinery.errors import UsageError
@@ -35,12 +34,3 @@ def test_the_holder_is_known_while_it_holds(tmp_path):
 
     assert held == os.getpid()
     assert layout.holder() is None
-
-
-def test_two_clusters_get_two_slices_and_each_remembers_its_own(tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    with locked_slice(first) as one, locked_slice(second) as two:
-        assert one.number != two.number
-    with locked_slice(second) as again:
-        assert again.number == two.number
-    assert one.pods.startswith(f"127.{one.number}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from queue import SimpleQueue
 
 import pytest
 from hyperkube_lib.serving.workers import WorkerPool
@@ -14,6 +15,8 @@ def pool():
     made = WorkerPool(2, queue=3, name="test", logger=logging.getLogger("test"))
     yield made
     made.close()
+    for thread in made._threads:
+        thread.join(30)  # the next test counts threads by their names
 
 
 def test_calls_run_on_threads_of_the_pool(pool):
@@ -49,6 +52,32 @@ def test_no_more_threads_than_the_size_and_no_more_waiting_than_the_queue(pool):
         accepted += pool.submit(hold)
 
     assert accepted == 5
+    gate.set()
+
+
+def test_a_call_does_not_wait_for_a_thread_that_has_just_taken_another(pool):
+    taken, gate, done = threading.Event(), threading.Event(), threading.Event()
+
+    class Interrupted(SimpleQueue):
+        """Stops a thread between taking `gate.wait` and making the call."""
+
+        def get(self, *args):
+            call = super().get(*args)
+            if call == gate.wait:
+                taken.set()
+                gate.wait(30)
+            return call
+
+    pool._calls = Interrupted()
+    first = threading.Event()
+    pool.submit(first.set)
+    assert first.wait(30)
+    threading.Event().wait(0.05)  # until the thread has come for the next call
+    pool.submit(gate.wait)
+    assert taken.wait(30)
+    pool.submit(done.set)
+
+    assert done.wait(10)
     gate.set()
 
 

@@ -27,7 +27,8 @@ class WorkerPool:
         self._calls: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._threads: list[threading.Thread] = []
-        self._idle = 0
+        self._submitted = 0  # written by the loop's thread alone
+        self._asked = 0  # how often a thread came for a call: each begins one of those submitted, or waits for one
         self._done = 0
         self._done_before = 0
         self._closed = False
@@ -39,8 +40,11 @@ class WorkerPool:
         """
         if self._closed or (self._calls.qsize() >= self._limit and not begun):
             return False
+        self._submitted += 1
         self._calls.put(call)
-        if self._calls.qsize() > self._idle and len(self._threads) < self._size:
+        # Not the queue's length against the number of idle threads: a thread that has just taken a call would count as
+        # idle still, and the next call would wait behind one that perhaps waits for it.
+        if self._submitted > self._asked and len(self._threads) < self._size:
             self._start()
         return True
 
@@ -50,7 +54,7 @@ class WorkerPool:
         count = len(self._threads)
         if self._closed or count < self._size or done >= count:
             return
-        for _ in range(min(self._calls.qsize() - self._idle, self._size, self._size * MOST_TIMES - count)):
+        for _ in range(min(self._submitted - self._asked, self._size, self._size * MOST_TIMES - count)):
             self._start()
 
     def _start(self) -> None:
@@ -75,10 +79,8 @@ class WorkerPool:
                 if len(self._threads) > self._size and calls.empty() and not self._closed:
                     self._threads.remove(threading.current_thread())
                     return
-                self._idle += 1
+                self._asked += 1
             call = calls.get()
-            with lock:
-                self._idle -= 1
             if call is None:
                 return
             try:
