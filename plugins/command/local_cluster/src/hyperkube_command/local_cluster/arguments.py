@@ -80,6 +80,8 @@ def arguments(cluster: ClusterOptions) -> dict[str, list[str]]:
             f"--client-ca-file={pki / 'client-ca.crt'}",
             f"--requestheader-client-ca-file={pki / 'request-header-ca.crt'}",
             "--requestheader-allowed-names=system:auth-proxy",
+            f"--proxy-client-cert-file={pki / 'auth-proxy.crt'}",
+            f"--proxy-client-key-file={pki / 'auth-proxy.key'}",
             f"--service-account-signing-key-file={pki / 'service-account.key'}",
             f"--service-account-key-file={pki / 'service-account.key'}",
             "--authorization-mode=Node,RBAC",

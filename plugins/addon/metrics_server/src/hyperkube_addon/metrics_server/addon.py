@@ -1,0 +1,176 @@
+"""The addon: a scraper, and a server of the resource metrics API behind the aggregator.
+
+It begins a moment after the cluster, so that no start is slower for it, and takes its APIService away when it ends: a
+group version without a server would spoil discovery for everything that needs all of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import tempfile
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from hyperkube_addon.metrics_server.objects import (
+    GROUP,
+    NAME,
+    READER_ROLE,
+    SERVER_NAME,
+    VERSION,
+    routing,
+)
+
+from hyperkube.client.client import MERGE_PATCH, Client
+from hyperkube.hookspecs import hookimpl
+from hyperkube.kinds.resources import API_SERVICES, CONFIG_MAPS, ENDPOINT_SLICES, SERVICES
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import AlreadyExists, ApiError
+from hyperkube.machinery.objects import Object, name_of, namespace_of
+from hyperkube.machinery.record import Record
+from hyperkube.plugin import Plugin, PluginContext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hyperkube_lib.client_certificates import FrontProxy
+    from hyperkube_lib.serving.edge import Edge
+
+START_SECONDS = 1.0
+FIRST_SECONDS = 2.0
+"""From the first scrape to the second, which is the first to tell something."""
+RETRY_SECONDS = 5.0
+ADDRESS = "127.0.0.1"
+_RESOURCES = {"Service": SERVICES, "EndpointSlice": ENDPOINT_SLICES, "APIService": API_SERVICES}
+
+
+class Settings(Record):
+    """How often kubelets are asked, in seconds."""
+
+    metric_resolution: float = 15.0
+
+
+class MetricsServer(Plugin):
+    """Serves metrics.k8s.io from within the cluster's process."""
+
+    def __init__(self, context: PluginContext) -> None:
+        super().__init__(context)
+        self._resolution = self.settings(Settings).metric_resolution
+        self._stopped = threading.Event()
+
+    @hookimpl
+    def addon_objects(self) -> Sequence[Object]:
+        """Return the role of readers."""
+        return [READER_ROLE]
+
+    @hookimpl
+    def addon_start(self) -> None:
+        """Serve until `close`."""
+        client, clock = self.context.client, self.context.clock
+        if client is None or clock.wait(self._stopped, START_SECONDS):
+            return
+        while not self._stopped.is_set():
+            try:
+                with tempfile.TemporaryDirectory(prefix="metrics-server-") as folder:
+                    self._serve(client, clock, Path(folder))
+            except (ApiError, OSError) as error:
+                self.context.logger.warning("the resource metrics API cannot be served yet: %s", error)
+                clock.wait(self._stopped, RETRY_SECONDS)
+
+    def close(self) -> None:
+        """Serve no more."""
+        self._stopped.set()
+
+    def _serve(self, client: Client, clock: Clock, folder: Path) -> None:
+        from hyperkube_addon.metrics_server.scraper import Scraper
+        from hyperkube_addon.metrics_server.storage import MetricsStorage
+
+        storage = MetricsStorage(self._resolution)
+        edge, authority = _edge(storage, client, clock, folder)
+        edge.start()
+        try:
+            for obj in routing(edge.port, ADDRESS, authority):
+                _put(client, obj)
+            scraper = Scraper(client, clock, self.context.logger)
+            while not self._stopped.is_set():
+                try:
+                    storage.store(scraper.scrape())
+                except (ApiError, OSError) as error:
+                    self.context.logger.warning("cannot list the nodes to scrape: %s", error)
+                clock.wait(self._stopped, self._resolution if storage.is_ready else FIRST_SECONDS)
+            client.delete(API_SERVICES, f"{VERSION}.{GROUP}")
+        finally:
+            edge.close()
+
+
+def _put(client: Client, obj: Object) -> None:
+    """Create an object, or bring the one that an earlier run has left behind up to date."""
+    resource, namespace = _RESOURCES[obj["kind"]], namespace_of(obj)
+    try:
+        client.create(resource, obj, namespace, field_manager=NAME)
+    except AlreadyExists:
+        client.patch(resource, name_of(obj), obj, namespace, patch_type=MERGE_PATCH, field_manager=NAME)
+
+
+def _edge(storage: Any, client: Client, clock: Clock, folder: Path) -> tuple[Edge, str]:
+    """Return what serves, not started, and its authority in base64.
+
+    Raises:
+        ApiError, OSError: the API server does not tell whom to believe.
+    """
+    from hyperkube_addon.metrics_server.handler import MetricsHandler
+    from hyperkube_lib.serving.certificates import issue, make_ca
+    from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
+    from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
+    from hyperkube_lib.serving.edge import Edge
+    from hyperkube_lib.serving.published_authority import CLIENT_CA, PUBLISHED
+    from hyperkube_lib.serving.tls import TlsFiles
+
+    namespace, name = PUBLISHED
+    published = client.get(CONFIG_MAPS, name, namespace).get("data") or {}
+    authority = make_ca(f"{NAME}-ca", clock=clock)
+    pair = issue(authority, NAME, dns=[SERVER_NAME, "localhost"], ips=[ADDRESS], server=True, clock=clock)
+    certificate, key = folder / "tls.crt", folder / "tls.key"
+    pair.write(certificate, key)
+    client_ca = _written(folder / "client-ca.crt", published.get(CLIENT_CA, ""))
+    proxy_ca = _written(folder / "request-header-ca.crt", published.get("requestheader-client-ca-file", ""))
+    authentication = DelegatedAuthentication(
+        clock, client, client_ca_file=client_ca, front_proxy=_front_proxy(proxy_ca, published)
+    )
+    handler = MetricsHandler(storage, client, clock, authentication, DelegatedAuthorization(clock, client))
+    tls = TlsFiles(
+        cert_file=str(certificate),
+        key_file=str(key),
+        client_ca_file=client_ca,
+        request_header_ca_file=proxy_ca,
+    )
+    edge = Edge(handler, host=ADDRESS, port=0, tls=tls, name=NAME)
+    return edge, base64.b64encode(authority.certificate).decode()
+
+
+def _written(path: Path, text: str) -> str:
+    """Write a file of authorities and return its name; empty when there is nothing to write."""
+    if not text:
+        return ""
+    path.write_text(text)
+    return str(path)
+
+
+def _front_proxy(authority_file: str, published: Object) -> FrontProxy | None:
+    from hyperkube_lib.client_certificates import FrontProxy
+
+    if not authority_file:
+        return None
+
+    def listed(name: str) -> tuple[str, ...]:
+        return tuple(orjson.loads(published.get(f"requestheader-{name}") or "[]"))
+
+    return FrontProxy(
+        authority_file,
+        allowed_names=listed("allowed-names"),
+        username_headers=listed("username-headers"),
+        uid_headers=listed("uid-headers"),
+        group_headers=listed("group-headers"),
+        extra_headers_prefix=listed("extra-headers-prefix"),
+    )
