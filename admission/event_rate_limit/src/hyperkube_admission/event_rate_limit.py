@@ -10,13 +10,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import TooManyRequests, UsageError
 from hyperkube.plugin import Plugin, PluginContext
 from hyperkube.plugin.configuration import check_keys

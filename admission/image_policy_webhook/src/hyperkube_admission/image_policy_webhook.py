@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import orjson
@@ -17,6 +17,7 @@ from hyperkube_lib.webhooks.review import ReviewClient, WebhookFailed
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Forbidden, UsageError
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.plugin import Plugin, PluginContext

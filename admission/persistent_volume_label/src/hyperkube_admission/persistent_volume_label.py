@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.cloud import Cloud, CloudHooks, Volumes
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Forbidden, HyperkubeError, UsageError
 from hyperkube.machinery.objects import Object, annotations_of, labels_of
 from hyperkube.plugin import Plugin, PluginContext, PluginHost, load

@@ -8,13 +8,14 @@ Source: kubernetes ``plugin/pkg/admission/podnodeselector``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube.client.informer import cached_or_live
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import NAMESPACES
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Forbidden, NotFound, UsageError
 from hyperkube.machinery.objects import metadata
 from hyperkube.plugin import Plugin, PluginContext

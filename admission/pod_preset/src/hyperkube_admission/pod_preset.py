@@ -9,11 +9,12 @@ Source: kubernetes ``plugin/pkg/admission/podpreset/admission.go`` (1.6 to 1.19)
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.pods import is_mirror, spec_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.labels import from_label_selector

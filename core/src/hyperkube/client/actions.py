@@ -7,10 +7,10 @@ controller's client. So decisions are tested as plain data, and I/O stays at the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of

@@ -10,9 +10,9 @@ Every method raises `hyperkube.machinery.errors.ApiError` for a refusal and `Con
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object
 

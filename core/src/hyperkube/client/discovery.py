@@ -6,12 +6,12 @@ Two requests suffice where the server has aggregated discovery; the older docume
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from hyperkube.client.client import Client
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ServiceUnavailable
 from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object

@@ -12,13 +12,14 @@ import logging
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import cycle
 from typing import TypeVar
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import EVENTS
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import Object, metadata, name_of, namespace_of, uid_of
 from hyperkube.machinery.times import format_time

@@ -11,11 +11,11 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube.command.lifecycle import end_with_parent
 from hyperkube.machinery.collector_pause import collector_paused
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.release import GIT_VERSION
 from hyperkube.plugin.failures import RepeatedFailures

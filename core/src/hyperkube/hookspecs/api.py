@@ -8,7 +8,7 @@ produce the same records at run time, so the pipeline knows one kind of resource
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
@@ -17,6 +17,7 @@ from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.descriptions import Descriptions
 from hyperkube.hookspecs.stored_objects import Items, Objects
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo

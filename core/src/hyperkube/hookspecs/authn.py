@@ -8,10 +8,10 @@ asked, and only when none succeeds the request is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.users import UserInfo
 
 

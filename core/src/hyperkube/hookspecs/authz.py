@@ -6,10 +6,11 @@ Members of ``system:masters`` are allowed before any plugin is asked.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.fields import FieldRequirement
 from hyperkube.machinery.labels import Requirement
 from hyperkube.machinery.objects import Object

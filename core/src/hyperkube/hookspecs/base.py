@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from hyperkube.hookspecs.settings import parse_settings
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,10 +6,11 @@ Each capability is a small protocol of its own; a provider offers those it has.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import NodeName, Object
 

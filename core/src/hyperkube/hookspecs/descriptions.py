@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Protocol
+
+from hyperkube.machinery.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

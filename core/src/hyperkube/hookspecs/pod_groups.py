@@ -9,10 +9,10 @@ With generators of placements this is done in several parts of the cluster, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from hyperkube.hookspecs.scheduling import MAX_SCORE, PostFilterResult, SchedulingPlugin
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object, namespace_of
 

@@ -6,10 +6,10 @@ The proxy keeps the maps of services and endpoints and hands a complete desired 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.dataclass import dataclass
 
 
 class ServicePortName(NamedTuple):

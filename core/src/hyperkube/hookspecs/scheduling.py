@@ -8,7 +8,7 @@ The hook only collects the plugins once; the loop then calls them directly. Scor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -16,6 +16,7 @@ from hyperkube.hookspecs import hookimpl, hookspec
 from hyperkube.hookspecs.algorithm_provider import AlgorithmProvider
 from hyperkube.hookspecs.base import Plugin
 from hyperkube.hookspecs.node_table import NodeTable, PodCounts, PodInfo
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import NodeName, Object
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from hyperkube.hookspecs import hookspec
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.storage.store import Store
 
 

@@ -6,11 +6,11 @@ Source: kubernetes apimachinery ``pkg/util/validation/field``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import orjson
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from hyperkube.machinery import field as fields
 from hyperkube.machinery import names
 from hyperkube.machinery.aggregate import aggregate
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.field import ROOT, FieldError, Path
 from hyperkube.machinery.objects import Object

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from hyperkube.machinery.dataclass import dataclass
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from urllib.parse import unquote
+
+from hyperkube.machinery.dataclass import dataclass
 
 ANONYMOUS = "system:anonymous"
 AUTHENTICATED_GROUP = "system:authenticated"

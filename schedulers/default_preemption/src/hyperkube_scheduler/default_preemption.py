@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from random import Random
 
 from hyperkube_lib.scheduling import group_victims
@@ -25,6 +25,7 @@ from hyperkube.hookspecs.scheduling import (
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.pods import DISRUPTION_TARGET, disruption_target, priority_of
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Conflict, NotFound
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import (

@@ -11,7 +11,6 @@ import socket
 import ssl
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from http.client import OK
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +31,7 @@ from hyperkube.hookspecs.scheduling import (
     VictimReview,
     Victims,
 )
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import InternalError, UsageError
 from hyperkube.machinery.objects import NodeName, Object, name_of, namespace_of, uid_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube.client.informer import Informer
 from hyperkube.hookspecs.base import PluginContext
@@ -24,6 +24,7 @@ from hyperkube.hookspecs.scheduling import (
 )
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import POD_GROUPS, PODS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import NodeName, Object, is_being_deleted, key_of
 
 CHANGE = "pod group"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from hyperkube.hookspecs.scheduling import (
     ScorePlugin,
 )
 from hyperkube.kinds.resources import NAMESPACES
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.labels import IN, NOT_IN, Requirement, Selector, SelectorError, from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, namespace_of

@@ -9,7 +9,6 @@ Source: kubernetes 1.12 ``pkg/scheduler/algorithm/predicates/predicates.go`` and
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from hyperkube.hookspecs.scheduling import Filtered, FilterPlugin, NodeTable, PodInfo
 from hyperkube.kinds import taints
 from hyperkube.kinds.qos import BEST_EFFORT, computed_qos_class
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 NOT_READY = "node(s) were not ready"

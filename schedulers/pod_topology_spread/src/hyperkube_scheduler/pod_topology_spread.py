@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +13,7 @@ from hyperkube_lib.scheduling.pod_counts import per_domain, per_node
 
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.scheduling import MAX_SCORE, Filtered, FilterPlugin, NodeTable, PodInfo, ScorePlugin
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.labels import IN, Requirement, Selector, from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, namespace_of

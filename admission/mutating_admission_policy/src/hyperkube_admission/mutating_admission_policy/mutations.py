@@ -6,7 +6,6 @@ Source: kubernetes apiserver ``pkg/admission/plugin/policy/mutating/{compilation
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_admission.mutating_admission_policy.json_values import Mismatch, check_names, to_json
@@ -15,6 +14,7 @@ from hyperkube_lib.cel.admission import OBJECT, PATCHES_TYPE, compile_variables,
 from hyperkube_lib.dynamic_admission.evaluation import Compiled, Conditions, compiled
 
 from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.patch.json_patch import apply_json_patch

@@ -7,7 +7,7 @@ Source: kubernetes ``staging/src/k8s.io/pod-security-admission/admission``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_admission.pod_security.baseline import SECCOMP_CONTAINER_ANNOTATION, SECCOMP_POD_ANNOTATION
@@ -21,6 +21,7 @@ from hyperkube.kinds.pods import spec_of
 from hyperkube.kinds.resources import NAMESPACES, PODS
 from hyperkube.kinds.templates import TEMPLATE_RESOURCES, template_of
 from hyperkube.machinery.aggregate import aggregate
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Forbidden, InternalError, Invalid, NotFound, UsageError
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupKind

@@ -6,10 +6,10 @@ Source of all texts: kubernetes ``staging/src/k8s.io/pod-security-admission/poli
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube.kinds.pods import containers, spec_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError, Path, invalid
 
 PREFIX = "pod-security.kubernetes.io/"

@@ -9,7 +9,7 @@ Source: kubernetes 1.20 ``plugin/pkg/admission/security/podsecuritypolicy/admiss
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_admission.pod_security_policy.checks import check
 from hyperkube_admission.pod_security_policy.defaults import fill_in
@@ -18,6 +18,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.kinds.pods import spec_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Forbidden, UsageError
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupVersionResource

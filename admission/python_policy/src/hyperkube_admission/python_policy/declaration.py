@@ -6,8 +6,9 @@ The decorators only note it on the function, which stays callable as it is: a po
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
+
+from hyperkube.machinery.dataclass import dataclass
 
 Policy = TypeVar("Policy", bound=Callable[..., Any])
 

@@ -8,13 +8,15 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from hyperkube_admission.python_policy.declaration import ATTRIBUTE, Declaration
+
+from hyperkube.machinery.dataclass import dataclass
 
 
 class NotLoaded(Exception):

@@ -9,13 +9,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 from hyperkube_admission.python_policy.channel import Channel, Closed
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.machinery.objects import Object
 

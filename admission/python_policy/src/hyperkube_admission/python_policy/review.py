@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
+
+from hyperkube.machinery.dataclass import dataclass
 
 Object: TypeAlias = dict[str, Any]
 """A Kubernetes object, or a part of one, as JSON shapes it."""

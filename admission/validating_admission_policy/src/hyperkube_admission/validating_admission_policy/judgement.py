@@ -6,13 +6,14 @@ Source: kubernetes apiserver ``pkg/admission/plugin/policy/validating/validator.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_lib.cel.admission import QUESTION, TEXT, TEXT_OR_NULL, compile_variables, environment
 from hyperkube_lib.dynamic_admission.evaluation import Compiled, Conditions, Evaluation, Failed, OutOfBudget, compiled
 from hyperkube_lib.dynamic_admission.policies import Invocation, fails_closed
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 _MAX_MESSAGE = 5 * 1024

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from functools import lru_cache
 from typing import Any
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import quote
 
 _BOOLS = {

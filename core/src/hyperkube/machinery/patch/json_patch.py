@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import RequestEntityTooLarge
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.patch.refusal import PatchRejected, undecodable

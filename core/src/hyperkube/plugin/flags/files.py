@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.plugin.data_files import data_file
 from hyperkube.plugin.flags.flag import Flag
 from hyperkube.plugin.flags.kinds import KINDS

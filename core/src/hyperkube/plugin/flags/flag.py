@@ -7,9 +7,10 @@ not built is refused with one error line (`refused=True`): silently ignoring it 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.plugin.flags.kinds import DURATION, Kind
 
 

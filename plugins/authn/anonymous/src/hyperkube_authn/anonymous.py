@@ -8,11 +8,12 @@ Source: kubernetes apiserver ``pkg/authentication/request/anonymous/anonymous.go
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authn import Authenticated, Credentials
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.record import Record
 from hyperkube.machinery.users import ANONYMOUS, UNAUTHENTICATED_GROUP, UserInfo

@@ -8,7 +8,7 @@ Source: kubernetes ``pkg/auth/authorizer/abac/abac.go``, ``pkg/apis/abac/{v0,v1b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import orjson
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.authz import Attributes, Decision, Rules
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record

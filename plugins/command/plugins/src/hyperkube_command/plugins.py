@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import EntryPoint, entry_points
 
 import click
 import orjson
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.plugin.defaults import enabled_by_default
 from hyperkube.plugin.loader import PROJECT, PluginLoadFailed, load_entry
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import CERTIFICATE_SIGNING_REQUESTS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record

@@ -7,7 +7,7 @@ Source: kubernetes ``pkg/controller/endpointslicemirroring``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import ip_address
 
 from hyperkube_lib.endpoints import (
@@ -27,6 +27,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import ENDPOINT_SLICES, ENDPOINTS, SERVICES
 from hyperkube.kinds.workloads import controller_reference
 from hyperkube.machinery.backoff import Backoff
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,

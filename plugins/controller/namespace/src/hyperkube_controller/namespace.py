@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from hyperkube.client.actions import Action, Update, perform
@@ -22,6 +22,7 @@ from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.kinds.resources import NAMESPACES, PODS
 from hyperkube.machinery.backoff import Backoff
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, MethodNotAllowed, NotFound
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
 from hyperkube.machinery.record import Record

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from hyperkube.client.actions import Emit, Patch, perform
@@ -18,6 +17,7 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
 from hyperkube.plugin import Plugin

@@ -9,7 +9,6 @@ Source: kubernetes ``pkg/controller/volume/selinuxwarning``, ``pkg/volume/util/s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
@@ -18,6 +17,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.pods import containers, is_terminal, spec_of
 from hyperkube.kinds.resources import CSI_DRIVERS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from hyperkube.kinds.volumes import claim_keys, claim_name
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, key_of, name_of, namespace_of, split_key
 from hyperkube.plugin import Plugin
 

@@ -6,9 +6,10 @@ Pure: roles and bindings come in, sentences come out; `hyperkube why forbidden` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube.kinds.rbac import rule_allows, rule_allows_path, show_rule, subject_is
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 from hyperkube.machinery.users import AUTHENTICATED_GROUP, SERVICE_ACCOUNT_PREFIX, UserInfo, service_account
 

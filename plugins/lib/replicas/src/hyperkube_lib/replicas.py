@@ -7,7 +7,6 @@ deletes. Source: kubernetes ``pkg/controller/replicaset``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
@@ -21,6 +20,7 @@ from hyperkube.kinds import workloads
 from hyperkube.kinds.conditions import condition, with_condition, without_condition
 from hyperkube.kinds.pods import is_active, is_ready, is_terminal
 from hyperkube.kinds.resources import PODS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.labels import Selector
 from hyperkube.machinery.objects import (

@@ -7,13 +7,13 @@ Sources: kubernetes ``pkg/controller/history``, ``pkg/controller/statefulset/sta
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube.client.actions import Action, Delete
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS
 from hyperkube.kinds.workloads import controller_reference, same_template, template_hash
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import AlreadyExists
 from hyperkube.machinery.objects import Object, annotations_of, copy_object, labels_of, metadata, name_of, namespace_of
 

@@ -8,10 +8,10 @@ Source: kubernetes ``cmd/kube-controller-manager/app/certificates.go`` (getKubeA
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube.client.kubeconfig import read, resolve
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 
 

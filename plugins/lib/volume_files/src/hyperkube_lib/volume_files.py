@@ -12,12 +12,12 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
 
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 

@@ -12,7 +12,7 @@ import secrets
 import threading
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.runtime import (
@@ -30,6 +30,7 @@ from hyperkube.hookspecs.runtime import (
     SandboxStatus,
 )
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin

@@ -6,7 +6,7 @@ Source: kubernetes dynamic-resource-allocation ``structured/internal/incubating/
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_scheduler.dynamic_resources.features import Features
 from hyperkube_scheduler.dynamic_resources.pools import Counters, Device, Pool, View
@@ -22,6 +22,7 @@ from hyperkube_scheduler.dynamic_resources.selectors import Selectors
 from hyperkube_scheduler.dynamic_resources.slices import Reach
 from hyperkube_scheduler.dynamic_resources.usage import Usage
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, key_of
 
 

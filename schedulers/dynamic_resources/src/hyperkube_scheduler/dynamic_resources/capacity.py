@@ -8,8 +8,8 @@ Source: kubernetes dynamic-resource-allocation ``structured/internal/incubating/
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, parse
 

@@ -6,11 +6,12 @@ Both are monotonic: once one is broken, more devices do not mend it, so that a s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_scheduler.dynamic_resources.pools import Device
 from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, key_of
 
 KINDS = ("int", "bool", "string", "version")

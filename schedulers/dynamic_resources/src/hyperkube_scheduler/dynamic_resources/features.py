@@ -7,9 +7,9 @@ Source of the defaults: kubernetes ``pkg/features/kube_features.go`` (1.36), kub
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import DurationError, parse_duration
 from hyperkube.machinery.errors import UsageError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from hyperkube_scheduler.dynamic_resources.binding import failure_of, is_late, i
 from hyperkube_scheduler.dynamic_resources.extended import requests_and_mappings, with_requests
 
 from hyperkube.hookspecs.scheduling import Filtered, NodeTable
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import NodeName, Object
 
 if TYPE_CHECKING:

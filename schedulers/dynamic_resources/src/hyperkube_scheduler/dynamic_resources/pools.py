@@ -7,11 +7,12 @@ A pool is read once per change of its slices, whichever node asks. Source: kuber
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from hyperkube_scheduler.dynamic_resources.capacity import Capacity
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.quantity import Quantity, parse
 

@@ -7,11 +7,11 @@ Source of the texts: kubernetes ``structured/internal/incubating/allocator_incub
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from hyperkube_scheduler.dynamic_resources.features import Features
 from hyperkube_scheduler.dynamic_resources.reasons import CannotAllocate, NoClaim
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, key_of
 from hyperkube.machinery.quantity import Quantity, parse
 

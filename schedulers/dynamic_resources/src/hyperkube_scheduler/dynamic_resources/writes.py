@@ -7,7 +7,6 @@ Source of the order and texts: kubernetes ``pkg/scheduler/framework/plugins/dyna
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from hyperkube_scheduler.dynamic_resources.claims import MOST_USERS
 from hyperkube_scheduler.dynamic_resources.reasons import IN_USE
@@ -15,6 +14,7 @@ from hyperkube_scheduler.dynamic_resources.reasons import IN_USE
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import PODS, RESOURCE_CLAIMS
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Conflict, HyperkubeError, NotFound
 from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, key_of, name_of, namespace_of, uid_of
 from hyperkube.machinery.times import format_time

@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/scheduler/framework/plugins/volumebinding/binder.go`` (
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +16,7 @@ from hyperkube_scheduler.volume_binding.matching import candidates, reachable, s
 
 from hyperkube.hookspecs.scheduling import NodeTable
 from hyperkube.kinds.volumes import class_name
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import NodeName, Object, annotations_of, labels_of, name_of
 from hyperkube.machinery.quantity import parse

@@ -8,7 +8,7 @@ always the newer version. Only defaults differ: an older version keeps those tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -25,6 +25,7 @@ from hyperkube.hookspecs.api import (
     Strategy,
     Subresource,
 )
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object

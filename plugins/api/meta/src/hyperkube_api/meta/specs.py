@@ -7,7 +7,6 @@ have in common (verbs, where the schema is, where they are stored) is filled in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypedDict, Unpack
 
 from hyperkube.hookspecs.api import (
@@ -19,6 +18,7 @@ from hyperkube.hookspecs.api import (
     SubresourceHandler,
 )
 from hyperkube.hookspecs.api_services import ApiServices
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object
 

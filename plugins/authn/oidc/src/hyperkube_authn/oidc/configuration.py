@@ -6,11 +6,12 @@ Source: kubernetes ``pkg/kubeapiserver/options/authentication.go``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:

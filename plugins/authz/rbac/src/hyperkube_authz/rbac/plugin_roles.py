@@ -14,12 +14,12 @@ other account is named: ``service_account`` (in ``kube-system``), ``user`` or ``
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import EntryPoint
 from typing import Any
 
 from hyperkube.kinds.rbac import RBAC_GROUP
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.suggestions import known_names

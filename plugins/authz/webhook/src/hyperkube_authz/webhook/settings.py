@@ -6,10 +6,10 @@ Source: kubernetes apiserver ``pkg/apis/apiserver/validation/validation.go``, ``
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Any
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import ROOT, FieldError, invalid, not_supported, required

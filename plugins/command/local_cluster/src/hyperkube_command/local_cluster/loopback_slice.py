@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from hyperkube_lib.loopback_slices import hold_slice, slices_folder
+
+from hyperkube.machinery.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

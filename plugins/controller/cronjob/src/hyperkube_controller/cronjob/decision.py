@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/controller/cronjob/cronjob_controllerv2.go`` and ``util
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +14,7 @@ from hyperkube_controller.cronjob.schedule import BadSchedule, Schedule, parse, 
 
 from hyperkube.kinds.conditions import is_true
 from hyperkube.kinds.workloads import controller_reference
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import (
     Object,
     annotations_of,

@@ -6,10 +6,10 @@ The grammar and the meaning are those of github.com/robfig/cron v3 (``parser.go`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import DurationError, parse_duration
 from hyperkube.machinery.errors import HyperkubeError
 

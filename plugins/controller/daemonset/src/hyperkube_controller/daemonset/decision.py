@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/controller/daemon/daemon_controller.go`` (manage, podsS
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_controller.daemonset.observed import Observed
 from hyperkube_controller.daemonset.pods import by_age, node_should_run_daemon_pod
@@ -14,6 +14,7 @@ from hyperkube_controller.daemonset.rolling_update import max_surge
 from hyperkube_lib.revisions import HASH_LABEL
 
 from hyperkube.kinds.pods import is_ready, phase, spec_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, name_of, namespace_of
 
 

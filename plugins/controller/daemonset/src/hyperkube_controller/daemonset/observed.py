@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube_controller.daemonset.pods import PodsByNode
 
 from hyperkube.kinds.workloads import is_available
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 

@@ -6,11 +6,12 @@ Source: kubernetes ``pkg/controller/daemon/update.go`` (rollingUpdate).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_controller.daemonset.observed import Observed
 from hyperkube_controller.daemonset.pods import is_updated, node_should_run_daemon_pod
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.intstr import scaled_or
 from hyperkube.machinery.objects import Object, is_being_deleted, name_of
 

@@ -6,10 +6,10 @@ Source: kubernetes ``pkg/controller/deployment/util/deployment_util.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube.kinds.workloads import same_template
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.intstr import scaled_or
 from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of
 

@@ -6,7 +6,6 @@ Source: kubernetes ``pkg/controller/disruption/disruption.go`` (trySync, failSaf
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hyperkube_lib.go_strings import label_selector_string
@@ -15,6 +14,7 @@ from hyperkube.client.actions import Action, Again, Emit, Update
 from hyperkube.kinds.conditions import condition, with_condition
 from hyperkube.kinds.pods import DISRUPTION_TARGET, is_ready, is_terminal
 from hyperkube.kinds.resources import POD_DISRUPTION_BUDGETS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.intstr import is_percent, scaled
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of
 from hyperkube.machinery.times import parse_time

@@ -9,7 +9,7 @@ Source: kubernetes ``staging/src/k8s.io/endpointslice/reconciler.go``, ``utils.g
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_lib import endpoints
@@ -18,6 +18,7 @@ from hyperkube.client.actions import Action, Create, Delete, Update
 from hyperkube.kinds.pods import is_ready, spec_of
 from hyperkube.kinds.resources import ENDPOINT_SLICES
 from hyperkube.kinds.workloads import controller_reference
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import (
     Object,
     copy_object,

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from hyperkube_controller.endpointslice.reconciler import ZONE, SlicePlan
 from hyperkube_controller.endpointslice.trafficdist import is_ready, remove_hints
 
 from hyperkube.client.actions import Emit
 from hyperkube.kinds.conditions import is_true
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, annotations_of, labels_of
 from hyperkube.machinery.quantity import parse
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_controller.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Node
 
@@ -19,6 +19,7 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.groups import GroupKind, GroupResource, GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object, metadata, uid_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import dataclass
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of, namespace_of, uid_of
 

@@ -6,13 +6,14 @@ Source: kubernetes ``pkg/controller/podautoscaler/horizontal.go`` (reconcileAuto
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from hyperkube_controller.horizontalpodautoscaling.metric_sources import BadSelector, Failure, Proposal
 from hyperkube_controller.horizontalpodautoscaling.normalize import History, normalize_desired_replicas
 
 from hyperkube.kinds.conditions import with_condition
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 GOT_SCALE = ("SucceededGetScale", "the HPA controller was able to get the target's current scale")

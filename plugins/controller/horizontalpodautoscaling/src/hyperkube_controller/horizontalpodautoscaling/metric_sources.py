@@ -5,13 +5,12 @@ Source: kubernetes ``pkg/controller/podautoscaler/horizontal.go`` (computeReplic
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_controller.horizontalpodautoscaling.metrics_client import MetricsClient, NoMetric
 from hyperkube_controller.horizontalpodautoscaling.replica_calculator import ReplicaCalculator, Result
 from hyperkube_lib.go_strings import label_selector_string
 
 from hyperkube.machinery import quantity
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.labels import Selector, from_label_selector
 from hyperkube.machinery.objects import Object
 

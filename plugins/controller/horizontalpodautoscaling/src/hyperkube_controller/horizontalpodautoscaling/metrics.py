@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.metric_families import Counter, Histogram, growing
 
 _PREFIX = "horizontal_pod_autoscaler_controller_"

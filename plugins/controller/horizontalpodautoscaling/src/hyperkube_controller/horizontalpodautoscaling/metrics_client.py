@@ -8,7 +8,6 @@ Sources: kubernetes ``pkg/controller/podautoscaler/metrics/client.go``, ``stagin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 import orjson
@@ -16,6 +15,7 @@ import orjson
 from hyperkube.client.client import Client
 from hyperkube.client.wire import error_of
 from hyperkube.machinery import quantity
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import parse_duration
 from hyperkube.machinery.errors import ApiError, HyperkubeError, NotFound
 from hyperkube.machinery.groups import GroupVersionResource

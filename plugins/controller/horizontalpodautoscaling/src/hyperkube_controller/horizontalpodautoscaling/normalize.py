@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 UP: Object = {

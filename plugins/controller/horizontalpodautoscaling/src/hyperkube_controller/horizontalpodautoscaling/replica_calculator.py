@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hyperkube_controller.horizontalpodautoscaling.metrics_client import NoMetric, PodMetric, PodMetrics
@@ -16,6 +15,7 @@ from hyperkube_controller.horizontalpodautoscaling.metrics_client import NoMetri
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import is_pod_level_resource, is_ready, is_sidecar, phase, pod_requests, spec_of, status_of
 from hyperkube.machinery import quantity
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, is_being_deleted, name_of
 from hyperkube.machinery.times import parse_time
 

@@ -6,12 +6,12 @@ Source: kubernetes ``pkg/controller/job/backoff_utils.go``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube_controller.job.pods import finished_at
 
 from hyperkube.machinery.backoff import Backoff
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, uid_of
 
 BACKOFF = Backoff(initial=10.0, cap=600.0)

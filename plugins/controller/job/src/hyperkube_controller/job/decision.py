@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/controller/job/job_controller.go``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,6 +19,7 @@ from hyperkube_controller.job.sync_context import SyncContext, sync_context_of, 
 
 from hyperkube.kinds.conditions import condition, is_true
 from hyperkube.kinds.pods import is_ready
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, is_being_deleted, uid_of
 from hyperkube.machinery.times import format_time, parse_time
 

@@ -7,7 +7,6 @@ Source: kubernetes ``pkg/controller/job/job_controller.go``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from hyperkube_controller.job.pod_failure_policy import fail_job_message
@@ -16,6 +15,7 @@ from hyperkube_controller.job.success_policy import match_success_policy
 from hyperkube_controller.job.sync_context import SyncContext
 
 from hyperkube.kinds.conditions import condition
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import parse_time
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from hyperkube_controller.job.decision import Decision, NewPod
 from hyperkube_controller.job.failed_indexes import has_limit_per_index
@@ -18,6 +17,7 @@ from hyperkube_lib.controller_metrics import ControllerMetrics
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import is_terminal
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.metric_families import Counter, Histogram, growing
 from hyperkube.machinery.objects import Object, has_finalizer
 

@@ -6,9 +6,9 @@ Source: kubernetes ``pkg/controller/job/pod_failure_policy.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from hyperkube.kinds.pods import status_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 
 

@@ -9,7 +9,7 @@ Source: kubernetes ``pkg/controller/job/tracking_utils.go`` and ``job_controller
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_controller.job.failed_indexes import delayed_pods, failed_indexes, has_limit_per_index
 from hyperkube_controller.job.indexes import read_indexes
@@ -26,6 +26,7 @@ from hyperkube_controller.job.pods import (
 )
 
 from hyperkube.kinds.pods import is_active
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, uid_of
 
 MAX_UNCOUNTED = 500

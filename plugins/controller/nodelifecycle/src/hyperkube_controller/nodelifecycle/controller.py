@@ -6,8 +6,6 @@ that off. What counts is this process's clock at the moment of seeing it, not th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_controller.nodelifecycle.health import (
     is_evicting,
     silenced,
@@ -24,6 +22,7 @@ from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import is_ready
 from hyperkube.kinds.resources import LEASES, NODES, PODS
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import (
     Object,
     is_being_deleted,

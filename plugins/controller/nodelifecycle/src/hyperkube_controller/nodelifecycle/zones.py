@@ -7,9 +7,10 @@ Source: kubernetes ``pkg/controller/nodelifecycle/node_lifecycle_controller.go``
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, labels_of
 
 REGIONS = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")

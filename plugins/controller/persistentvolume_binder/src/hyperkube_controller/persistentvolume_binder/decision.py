@@ -6,7 +6,6 @@ Source: kubernetes ``pkg/controller/volume/persistentvolume/pv_controller.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_controller.persistentvolume_binder.matching import find, is_for, misfit, mode_mismatches
@@ -14,6 +13,7 @@ from hyperkube_controller.persistentvolume_binder.matching import find, is_for, 
 from hyperkube.client.actions import Action, Emit, Update
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from hyperkube.kinds.volumes import class_name, leaves_class_open
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of, namespace_of, uid_of
 
 COMPLETED = "pv.kubernetes.io/bind-completed"

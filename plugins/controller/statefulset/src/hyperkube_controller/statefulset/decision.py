@@ -7,7 +7,7 @@ updates. Source: kubernetes ``pkg/controller/statefulset/stateful_set_control.go
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_controller.statefulset.claims import (
     claim_names,
@@ -20,6 +20,7 @@ from hyperkube_controller.statefulset.pods import conformed, ordinal_of, ordinal
 from hyperkube_controller.statefulset.rolling_update import outdated
 
 from hyperkube.kinds.pods import is_ready, is_terminal, phase
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, is_being_deleted
 
 

@@ -15,11 +15,12 @@ and the RBAC bootstrap policy.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, get_origin, get_type_hints
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.suggestions import known_names
 from hyperkube.plugin.data_files import read_data

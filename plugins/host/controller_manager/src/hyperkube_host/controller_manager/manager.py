@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors, gated
@@ -24,6 +23,7 @@ from hyperkube.client.queue_metrics import QueueMeters, measuring
 from hyperkube.hookspecs import controller as specs
 from hyperkube.hookspecs.controller import Controller, ControllerHooks, RestingController
 from hyperkube.machinery.clock import Clock, SystemClock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.users import UserInfo, component, service_account
 from hyperkube.plugin import PluginContext, PluginHost, load
 from hyperkube.plugin.loader import installed

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -56,6 +55,7 @@ from hyperkube.hookspecs.runtime import DnsConfig, Runtime, RuntimeHooks, Simula
 from hyperkube.hookspecs.volume import VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record
 from hyperkube.plugin.loader import PluginHost, installed, load

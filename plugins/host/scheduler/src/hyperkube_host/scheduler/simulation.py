@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -42,6 +41,7 @@ from hyperkube.kinds.resources import (
     STORAGE_CLASSES,
 )
 from hyperkube.machinery.clock import Clock, FakeClock, SystemClock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, annotations_of, key_of, name_of, namespace_of, uid_of

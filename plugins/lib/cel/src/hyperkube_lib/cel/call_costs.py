@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hyperkube_lib.cel.functions import Overload
 from hyperkube_lib.cel.ranges import LIMIT, ONE, UNKNOWN, Range, exactly
 from hyperkube_lib.cel.syntax import Literal, Node
 from hyperkube_lib.cel.types import Type
+
+from hyperkube.machinery.dataclass import dataclass
 
 TRAVERSAL = 0.1
 """The cost of a character that a function goes through."""

@@ -6,7 +6,7 @@ Source: cel-go ``checker/checker.go``, ``checker/errors.go``; ``cel/validator.go
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from hyperkube_lib.cel.errors import CompilationFailed, Issue
@@ -39,6 +39,8 @@ from hyperkube_lib.cel.types import (
 )
 from hyperkube_lib.cel.values import kind_of
 from hyperkube_lib.cel.walk import Visitor, qualified
+
+from hyperkube.machinery.dataclass import dataclass
 
 StructTypes: TypeAlias = Callable[[str], Type | None]
 _TYPE_NAMES = {

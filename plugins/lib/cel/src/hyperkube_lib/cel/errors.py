@@ -15,7 +15,8 @@ The texts are cel-go's, which Kubernetes hands on to its clients.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from hyperkube.machinery.dataclass import dataclass
 
 
 class CelError(Exception):

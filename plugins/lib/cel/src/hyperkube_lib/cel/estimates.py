@@ -8,7 +8,6 @@ loop makes has the size of its range. Source: cel-go ``checker/cost.go``, ``pars
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from hyperkube_lib.cel.call_costs import TRAVERSAL, Argument, Estimate, call_cost
@@ -29,6 +28,8 @@ from hyperkube_lib.cel.syntax import (
 )
 from hyperkube_lib.cel.types import Type
 from hyperkube_lib.cel.walk import Visitor
+
+from hyperkube.machinery.dataclass import dataclass
 
 Path: TypeAlias = tuple[str, ...]
 _LIST_COST, _MAP_COST, _STRUCT_COST = exactly(10), exactly(30), exactly(40)

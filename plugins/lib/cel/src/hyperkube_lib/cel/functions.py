@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hyperkube_lib.cel.errors import NoSuchOverload
 from hyperkube_lib.cel.types import Type, struct
 from hyperkube_lib.cel.values import kind_of
+
+from hyperkube.machinery.dataclass import dataclass
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _TOKEN = re.compile(r"\s*([A-Za-z_][\w.]*|[(),]|->)")

@@ -6,7 +6,8 @@ Source: cel-go ``checker/cost.go`` (SizeEstimate, CostEstimate).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from hyperkube.machinery.dataclass import dataclass
 
 LIMIT = 2**64 - 1
 

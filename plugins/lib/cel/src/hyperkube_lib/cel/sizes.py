@@ -7,9 +7,11 @@ apiextensions-apiserver ``pkg/apiserver/schema/cel/{compilation,model/schemas}.g
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_lib.cel.structural import JsonSchema, escape
+
+from hyperkube.machinery.dataclass import dataclass
 
 MAX_REQUEST = 3 * 1024 * 1024
 """Bytes of the largest request that estimates reckon with."""

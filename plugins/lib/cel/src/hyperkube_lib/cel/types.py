@@ -6,7 +6,9 @@ Source: cel-spec ``doc/langdef.md`` and cel-go ``common/types/types.go``, ``chec
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from hyperkube.machinery.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from hyperkube_lib.dynamic_admission.namespaces import Namespaces
 from hyperkube_lib.dynamic_admission.needs import Backend, Need, pod_labels
@@ -19,6 +18,7 @@ from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.kinds.resources import ENDPOINTS, PODS, SERVICES
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of, name_of

@@ -6,10 +6,10 @@ Source: kubernetes apiserver ``pkg/admission/plugin/webhook/predicates``, ``pkg/
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube.hookspecs.admission import AdmissionRequest, Equivalent
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, InternalError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.labels import SelectorError, from_label_selector

@@ -6,7 +6,7 @@ A webhook that is asked about one of these, fails closed, and has its backend in
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from hyperkube_lib.dynamic_admission.matching import MatchFailed, NamespaceOf, rule_matches, selectors_match
@@ -26,6 +26,7 @@ from hyperkube.kinds.resources import (
     SERVICE_ACCOUNTS,
     STATEFUL_SETS,
 )
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.groups import GroupVersionKind, GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of

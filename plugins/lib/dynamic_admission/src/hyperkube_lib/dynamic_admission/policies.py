@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import orjson
@@ -23,6 +22,7 @@ from hyperkube_lib.dynamic_admission.matching import (
 from hyperkube.client.client import Client
 from hyperkube.client.informer import Informer, InformerFactory
 from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.groups import GroupVersion, GroupVersionResource
 from hyperkube.machinery.labels import from_label_selector

@@ -8,9 +8,10 @@ what it saw. Source: kubernetes apiserver ``pkg/admission/reinvocation.go``,
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, copy_object
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import orjson
 from hyperkube_lib.dynamic_admission.request_values import request_identity, user_value
 
 from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, from_status
 from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object

@@ -7,7 +7,7 @@ Source: kubernetes apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -36,6 +36,7 @@ from hyperkube.client.informer import Informer, InformerFactory
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Authorizer
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, BadRequest, Forbidden, InternalError
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object, name_of, resource_version_of

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from hyperkube.kinds.conditions import condition
 from hyperkube.kinds.pods import status_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, annotations_of, metadata, name_of
 from hyperkube.machinery.times import parse_time
 

@@ -6,11 +6,11 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 
 

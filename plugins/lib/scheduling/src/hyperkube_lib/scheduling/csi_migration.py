@@ -7,8 +7,8 @@ Source: kubernetes ``staging/src/k8s.io/csi-translation-lib/plugins/`` (names an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, annotations_of, labels_of
 
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"

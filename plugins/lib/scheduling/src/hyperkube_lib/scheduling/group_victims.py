@@ -9,11 +9,11 @@ Source: kubernetes ``pkg/scheduler/framework/preemption/podgrouppreemption.go`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from hyperkube.hookspecs.pod_groups import GroupKey, PodGroupDryRun, group_of
 from hyperkube.hookspecs.scheduling import NodeTable
 from hyperkube.kinds.pods import priority_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 NO_VICTIMS = "No preemption victims found for incoming preemptor"

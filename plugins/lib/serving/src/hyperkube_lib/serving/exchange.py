@@ -8,10 +8,11 @@ thousands of open watches cost no thread each. An `UpgradeResponse` takes the co
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 from urllib.parse import parse_qsl
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import logging
 import os
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -27,6 +26,7 @@ from hyperkube_lib.serving.tls import client_context
 from hyperkube_lib.serving.wire import compressed, late, plain, refusal
 from hyperkube_lib.serving.workers import WorkerPool
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import InternalError
 
 Refuse = Callable[[HttpRequest], Response | None]

@@ -8,8 +8,9 @@ Source: kubernetes apiserver ``pkg/cel/common/equality.go``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from hyperkube.machinery.dataclass import dataclass
 
 JsonSchema = Mapping[str, Any]
 _KIND, _KEYS = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"

@@ -8,7 +8,7 @@ Source: kubernetes apimachinery ``pkg/util/managedfields/internal``, structured-
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from hyperkube_lib.structured_merge.field_sets import FieldSet, FieldSetError
 from hyperkube_lib.structured_merge.items import NoElement
 from hyperkube_lib.structured_merge.typed import Comparison, compare
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, metadata
 from hyperkube.machinery.recent import TEMPLATE_MAX, TEMPLATES, Recent
 from hyperkube.machinery.schema.lookup import TypeInfo

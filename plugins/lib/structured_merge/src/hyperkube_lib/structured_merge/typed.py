@@ -8,13 +8,14 @@ Source: structured-merge-diff ``typed/tofieldset.go``, ``compare.go``, ``merge.g
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_lib.structured_merge import field_sets
 from hyperkube_lib.structured_merge.field_sets import FieldSet
 from hyperkube_lib.structured_merge.items import element_of
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.schema.lookup import TypeInfo
 
 MISSING: Any = object()

@@ -11,13 +11,13 @@ import socket
 import ssl
 from base64 import b64decode
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import ENDPOINTS, SERVICES
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import Object
 

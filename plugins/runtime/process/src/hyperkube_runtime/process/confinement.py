@@ -5,10 +5,9 @@ The numbers are those of linux ``include/uapi/linux/capability.h``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube.hookspecs.runtime import ContainerSpec
 from hyperkube.machinery import quantity
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 CAPABILITIES = (

@@ -13,7 +13,7 @@ import json
 import os
 import posixpath
 import shutil
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from hyperkube_runtime.process.shim.files import SPEC, SpecFile, StatusFile, rea
 from hyperkube_runtime.process.user import ProcessUser
 
 from hyperkube.hookspecs.runtime import ContainerSpec, ContainerState, ContainerStatus, SandboxSpec, SandboxStatus
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.record import Record
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hyperkube.kinds.pods import containers_with_paths, spec_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 _PROFILES = ("seccompProfile", "appArmorProfile")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import pwd
-from dataclasses import dataclass
 
 from hyperkube.hookspecs.runtime import RuntimeFailed
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 

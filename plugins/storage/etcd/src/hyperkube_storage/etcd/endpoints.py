@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -13,6 +12,7 @@ from hyperkube_storage.etcd.answers import elsewhere, logged_out, never_sent, tr
 from hyperkube_storage.etcd.pulse import Pulse
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.storage.store import StoreError, StoreUnavailable
 

@@ -12,13 +12,14 @@ import logging
 import os
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hyperkube_storage.kms.service import KeyService
 
 from hyperkube.hookspecs.storage import Unreadable
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.names import dns1123_subdomain
 from hyperkube.storage.store import StoreUnavailable
 

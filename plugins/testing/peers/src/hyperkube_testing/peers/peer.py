@@ -12,7 +12,6 @@ from __future__ import annotations
 import ssl
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +20,7 @@ import orjson
 from hyperkube_lib.serving.certificates import self_signed
 
 from hyperkube.client import kubeconfig
+from hyperkube.machinery.dataclass import dataclass
 
 _HOST = "127.0.0.1"
 

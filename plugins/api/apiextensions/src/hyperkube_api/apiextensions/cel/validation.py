@@ -8,7 +8,7 @@ Source: kubernetes apiextensions-apiserver ``pkg/apiserver/schema/cel/validation
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_api.apiextensions.cel.compilation import (
@@ -23,6 +23,7 @@ from hyperkube_lib.cel import OBJECT_COST_BUDGET, CostExceeded, EvaluationError,
 from hyperkube_lib.cel.structural import converter
 from hyperkube_lib.structural_schema.former import Former, key_of, keyed
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.objects import Object
 

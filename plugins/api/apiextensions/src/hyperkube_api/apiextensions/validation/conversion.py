@@ -8,12 +8,12 @@ from __future__ import annotations
 import ssl
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from hyperkube_api.apiextensions.validation.internal import Spec
 from hyperkube_api.meta.webhook_clients import client_config
 
 from hyperkube.machinery import names
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, not_supported, required
 from hyperkube.machinery.objects import Object
 

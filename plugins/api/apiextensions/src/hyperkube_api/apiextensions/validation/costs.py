@@ -5,9 +5,10 @@ Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/{
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError, Path, forbidden
 from hyperkube.machinery.objects import Object
 

@@ -10,9 +10,9 @@ Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/v1/conversio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 _SHARED = ("subresources", "schema", "additionalPrinterColumns", "selectableFields")

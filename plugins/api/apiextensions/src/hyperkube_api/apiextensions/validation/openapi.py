@@ -7,12 +7,13 @@ Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from hyperkube_api.apiextensions.validation.costs import TotalCost, cardinality_below
 from hyperkube_api.apiextensions.validation.lists import identified_items, list_type, map_type
 from hyperkube_api.apiextensions.validation.rules import RULES, RuleContext, check_compiled, check_form
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid, not_supported
 from hyperkube.machinery.objects import Object
 

@@ -5,13 +5,13 @@ Source: kubernetes apiextensions-apiserver pkg/apis/apiextensions/validation/val
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from hyperkube_api.apiextensions.validation.costs import CostEstimator, TotalCost
 from hyperkube_api.apiextensions.validation.field_paths import NotAFieldPath, follow
 from hyperkube_api.apiextensions.validation.internal import shown_rule
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError, Path, invalid, not_supported, required
 from hyperkube.machinery.objects import Object
 

@@ -7,7 +7,7 @@ Source: kubernetes apiextensions-apiserver ``pkg/apis/apiextensions/validation/v
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_api.apiextensions.validation.costs import TotalCost
 from hyperkube_api.apiextensions.validation.defaults import validate_defaults
@@ -16,6 +16,7 @@ from hyperkube_api.apiextensions.validation.openapi import Options, validate_ope
 from hyperkube_api.apiextensions.validation.patterns import wrong_patterns
 from hyperkube_lib.structural_schema.structural_rules import unsupported, validate_structure
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import FieldError, Path, forbidden, invalid
 from hyperkube.machinery.objects import Object
 

@@ -6,7 +6,6 @@ Source: kubernetes pkg/printers/internalversion/printers.go (printPod).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from hyperkube_api.meta import cells
 
 from hyperkube.kinds.conditions import is_true
 from hyperkube.kinds.pods import TERMINAL_PHASES
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 NODE_LOST = "NodeLost"

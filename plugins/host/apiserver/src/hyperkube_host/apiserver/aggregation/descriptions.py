@@ -13,7 +13,7 @@ import hashlib
 import logging
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import orjson
 from hyperkube_host.apiserver.aggregation.converted import to_v3
@@ -25,6 +25,7 @@ from hyperkube_host.apiserver.openapi import Document
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, name_of
 
 HTTPS_PORT = 443

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 from hyperkube_host.apiserver.aggregation.remotes import Remote, Remotes
@@ -18,6 +17,7 @@ from hyperkube_lib.serving.exchange import Answer, RelayUpgrade
 
 from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.kinds.resources import ENDPOINT_SLICES, SERVICES
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, labels_of
 from hyperkube.machinery.users import UserInfo

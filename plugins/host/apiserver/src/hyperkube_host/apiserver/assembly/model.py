@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_host.apiserver.assembly.foundation import LOGGER, Foundation
@@ -25,6 +25,7 @@ from hyperkube_lib.watch_cache.watch_cache import CacheState, StoreCache
 
 from hyperkube.hookspecs.api import ApiGroupVersion, ApiHooks, ObjectRules
 from hyperkube.hookspecs.descriptions import Descriptions
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import PluginHost
 from hyperkube.storage.store import Store

@@ -6,13 +6,14 @@ Source: kubernetes apiserver ``pkg/audit/request.go``, ``pkg/endpoints/filters/a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 import orjson
 from hyperkube_host.apiserver.audit.policy import Level, RequestAuditConfig, Stage
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, copy_object
 from hyperkube.machinery.times import format_micro_time
 from hyperkube.machinery.users import UserInfo

@@ -7,11 +7,11 @@ Source: kubernetes apiserver ``pkg/audit/policy/checker.go``, ``pkg/apis/audit/v
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
 
 from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.configuration import check_keys, read_configuration
 

@@ -6,11 +6,12 @@ Source: kubernetes apiserver ``pkg/apis/apiserver/validation``, ``pkg/kubeapiser
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_host.apiserver.options import AuthorizationOptions
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.field import ROOT, FieldError, Path, duplicate, invalid, not_supported, required
 from hyperkube.machinery.names import dns1123_subdomain

@@ -13,10 +13,11 @@ import posixpath
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import urlsplit, urlunsplit
 
 from hyperkube_lib.serving.exchange import Passed
+
+from hyperkube.machinery.dataclass import dataclass
 
 _ATTRIBUTES = {
     "a": ("href",), "applet": ("codebase",), "area": ("href",), "audio": ("src",), "base": ("href",),

@@ -8,13 +8,13 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from hyperkube_host.apiserver.encryption.providers import CIPHERS, Cipher, Identity, KeyedProvider, Provider
 
 from hyperkube.hookspecs.storage import ValueProvider
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -19,6 +19,7 @@ from hyperkube_host.apiserver.explain.json_difference import json_difference
 from hyperkube.hookspecs.admission import AdmissionRequest
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Forbidden
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object, name_of, uid_of

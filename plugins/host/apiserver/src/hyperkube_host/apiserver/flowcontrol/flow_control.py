@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_host.apiserver.flowcontrol import mandatory
 from hyperkube_host.apiserver.flowcontrol.flow_schemas import FlowSchema, flow_schema_of, in_order
@@ -25,6 +25,7 @@ from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 
 from hyperkube.machinery.clock import Clock, Timer
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.users import UserInfo
 

@@ -6,10 +6,10 @@ Source: kubernetes apiserver ``pkg/util/flowcontrol/rule.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.users import SERVICE_ACCOUNT_PREFIX, UserInfo
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.users import PRIVILEGED_GROUP
 
 READS = frozenset({"get", "list", "watch"})

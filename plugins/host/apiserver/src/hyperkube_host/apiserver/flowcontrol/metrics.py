@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_host.apiserver.flowcontrol.queueset import QueueSet
+
+from hyperkube.machinery.dataclass import dataclass
 
 _BUCKETS = (0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 _PREFIX = "apiserver_flowcontrol_"

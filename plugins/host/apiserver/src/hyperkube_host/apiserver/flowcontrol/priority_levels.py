@@ -6,9 +6,9 @@ Source: kubernetes apiserver ``pkg/util/flowcontrol/apf_controller.go`` (syncPri
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import ceil, floor
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, name_of
 
 QUEUES, HAND, QUEUE_LENGTH = 64, 8, 50

@@ -20,10 +20,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from hyperkube_host.apiserver.flowcontrol.priority_levels import LevelSettings
+
+from hyperkube.machinery.dataclass import dataclass
 
 INITIAL_ESTIMATE = 0.003
 """Seconds that a request is taken to execute until it is known; source: ``pkg/server/config.go``."""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -15,6 +14,7 @@ from hyperkube_lib.serving.exchange import Response
 from hyperkube_lib.serving.health import HealthChecks, service_level_indicators
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 
 _LIVE, _READY = "livez", "readyz"
 _NAMES = ("healthz", _LIVE, _READY)

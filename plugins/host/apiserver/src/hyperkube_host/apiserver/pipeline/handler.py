@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,7 @@ from hyperkube_host.apiserver.serializer.negotiation import PLAIN
 from hyperkube_lib.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.durations import DurationError, parse_duration
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError
 from hyperkube.machinery.random import unique_id

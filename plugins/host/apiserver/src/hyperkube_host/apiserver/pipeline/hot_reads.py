@@ -11,7 +11,6 @@ The loop's thread alone reads and writes what is remembered here, so that there 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING
@@ -39,6 +38,7 @@ from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.random import unique_id
 from hyperkube.machinery.users import UserInfo

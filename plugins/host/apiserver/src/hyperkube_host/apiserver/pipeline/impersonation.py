@@ -12,13 +12,14 @@ impersonation.go); the gate ConstrainedImpersonation is on since 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hyperkube_host.apiserver.authorization.union import Authorization, refusal
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.aggregate import aggregate
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, BadRequest
 from hyperkube.machinery.field import quote
 from hyperkube.machinery.names import dns1123_label, dns1123_subdomain, domain_prefixed_path

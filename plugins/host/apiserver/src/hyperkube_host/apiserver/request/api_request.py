@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from hyperkube_host.apiserver.request.request_info import RequestInfo
@@ -12,6 +12,7 @@ from hyperkube_host.apiserver.request.warning_headers import Warnings
 from hyperkube_host.apiserver.resources.served import ServedResource
 
 from hyperkube.hookspecs.api import Subresource
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.users import UserInfo
 

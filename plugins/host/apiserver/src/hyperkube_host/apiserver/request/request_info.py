@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import unquote_plus
 
 from hyperkube.hookspecs.authz import Attributes
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
 from hyperkube.machinery.labels import Requirement, SelectorError, parse_selector
 from hyperkube.machinery.users import UserInfo

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from hyperkube_host.apiserver.resources.served import ServedResource
@@ -11,6 +10,7 @@ from hyperkube_lib.serving.exchange import Answer
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import CacheWatch
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object

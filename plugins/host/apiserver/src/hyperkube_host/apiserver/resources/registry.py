@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeVar
 
 from hyperkube_host.apiserver.resources.served import ResourceStorage, ServedResource, is_stored
 from hyperkube_lib.watch_cache.watch_cache import StoreCache
 
 from hyperkube.hookspecs.api import ApiGroupVersion, ResourceSpec
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.groups import GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource
 

@@ -8,7 +8,6 @@ prepare, validate. Source of the order: kubernetes apiserver ``pkg/registry/gene
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_host.apiserver.admission.chain import undo
@@ -22,6 +21,7 @@ from hyperkube_host.apiserver.rest.stored import Current
 from hyperkube_lib.structured_merge import managed_fields
 
 from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, Conflict, Invalid, NotFound, ServerTimeout
 from hyperkube.machinery.field import FieldError, Path, invalid
 from hyperkube.machinery.groups import GroupKind

@@ -5,7 +5,6 @@ Source: kubernetes apiserver ``pkg/registry/generic/registry/store.go`` (Delete)
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
@@ -17,6 +16,7 @@ from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.rest.stored import Current
 
 from hyperkube.hookspecs.api import Call, Strategy
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import Conflict, NotFound, ServerTimeout
 from hyperkube.machinery.groups import GroupResource
 from hyperkube.machinery.objects import Object, copy_object

@@ -6,13 +6,12 @@ apiserver ``pkg/storage/util.go`` (ValidateListOptions).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import flag
 from hyperkube_host.apiserver.rest.continue_token import decode_token
 from hyperkube_host.apiserver.rest.options import integer, refuse
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, BadRequest
 from hyperkube.machinery.field import FieldError, Path, forbidden, not_supported
 

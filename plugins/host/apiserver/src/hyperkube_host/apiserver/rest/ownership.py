@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
@@ -13,6 +12,7 @@ from hyperkube_lib.structured_merge.field_sets import FieldSet
 from hyperkube_lib.structured_merge.managed_fields import FieldScope
 
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 MANAGER_MAX = 128

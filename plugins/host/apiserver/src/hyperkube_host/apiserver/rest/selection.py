@@ -5,13 +5,12 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/get.go``, ``pkg/registry/g
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.resources.served import NAME_FIELDS, ServedResource
 from hyperkube_lib.watch_cache.cached_object import CachedObject
 from hyperkube_lib.watch_cache.watchers import Index, Predicate
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import BadRequest
 from hyperkube.machinery.fields import FieldSelector, FieldSelectorError, parse_field_selector
 from hyperkube.machinery.labels import Selector, SelectorError, parse_selector

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from dataclasses import dataclass
 from random import Random
 
 from hyperkube_host.apiserver.admission.chain import AdmissionChain, UserMay
@@ -22,6 +21,7 @@ from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.hookspecs.authz import Authorizer
 from hyperkube.hookspecs.stored_objects import Objects
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import LeaseNotFound, Store
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
 import orjson
 from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_lib.watch_cache.cached_object import CachedObject, with_resource_version
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import StorageReadError
 from hyperkube.machinery.objects import Object
 from hyperkube.storage.store import KeyValue, Store

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import orjson
@@ -24,6 +23,7 @@ from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.hookspecs.api import Subresource
 from hyperkube.machinery.codecs.protobuf import Protobuf
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotAcceptable
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema import compile_schema

@@ -7,7 +7,6 @@ Source: kubernetes apimachinery ``pkg/runtime/serializer`` (json, protobuf, code
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -19,6 +18,7 @@ from hyperkube_lib.serving.json import JsonError, summary
 
 from hyperkube.machinery.codecs.protobuf import Protobuf, ProtobufError, open_envelope
 from hyperkube.machinery.codecs.yaml import YamlError
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, BadRequest, RequestEntityTooLarge
 from hyperkube.machinery.groups import GroupVersion, GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object

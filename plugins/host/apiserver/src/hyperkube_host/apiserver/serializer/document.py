@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from hyperkube_lib.serving import json
 
 from hyperkube.machinery.codecs import yaml
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.schema.compiled import CompiledSchema
 from hyperkube.machinery.schema.mismatch import DecodeError, TypeMismatch, shown

@@ -5,7 +5,7 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/{response,responsewriters/
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import orjson
 from hyperkube_host.apiserver.request.api_request import ApiRequest
@@ -38,6 +38,7 @@ from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.codecs import yaml
 from hyperkube.machinery.codecs.protobuf import Protobuf, enveloped
 from hyperkube.machinery.codecs.wire import delimited
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotAcceptable
 from hyperkube.machinery.groups import GroupVersionKind
 from hyperkube.machinery.objects import Object, copy_object

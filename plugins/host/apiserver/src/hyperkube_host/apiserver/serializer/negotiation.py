@@ -5,9 +5,9 @@ Source: kubernetes apiserver ``pkg/endpoints/handlers/negotiation/negotiate.go``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, EmptyDetails, NotAcceptable, UnsupportedMediaType
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"

@@ -6,11 +6,12 @@ Source: kubernetes ``pkg/kubelet/container/runtime.go`` (PodStatus).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_host.kubelet.types.labels import POD_UID
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, NotifiesChanges, Runtime, SandboxStatus
+from hyperkube.machinery.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

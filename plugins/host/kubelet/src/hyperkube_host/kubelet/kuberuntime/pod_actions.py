@@ -7,7 +7,7 @@ Source of the rules: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.prober.probe_type import ProbeType
@@ -21,6 +21,7 @@ from hyperkube_host.kubelet.types.pod_spec import (
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus
 from hyperkube.kinds.pods import is_sidecar
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.times import format_time, parse_time
 
 _BLOCK = 65536

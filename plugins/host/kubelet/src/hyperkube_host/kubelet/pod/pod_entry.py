@@ -5,7 +5,7 @@ Source: kubernetes ``pkg/kubelet/pod_workers.go`` (podSyncStatus, PodWorkerState
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from hyperkube_host.kubelet.pod.restart_backoff import RestartBackoff
@@ -13,6 +13,7 @@ from hyperkube_host.kubelet.types.pod_spec import LEAST_GRACE_SECONDS
 from hyperkube_host.kubelet.types.pod_status import CONDITIONS_BY_KUBELET, Failure, Waiting, foreign_conditions
 from hyperkube_host.kubelet.types.pod_update import is_static
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata
 
 DEFAULT_GRACE_SECONDS = 30.0

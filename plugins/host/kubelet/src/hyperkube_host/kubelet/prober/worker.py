@@ -5,12 +5,12 @@ Source: kubernetes ``pkg/kubelet/prober/worker.go`` (doProbe), ``pkg/kubelet/pro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from hyperkube_host.kubelet.probe.result import ProbeResult
 from hyperkube_host.kubelet.prober.probe_type import ProbeType
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 DEFAULT_PERIOD_SECONDS, DEFAULT_TIMEOUT_SECONDS = 10.0, 1.0

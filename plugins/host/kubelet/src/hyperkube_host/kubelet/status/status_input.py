@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from hyperkube_host.kubelet.container.pod_status import NO_STATUS, PodStatus
 from hyperkube_host.kubelet.types.pod_status import Failure, Waiting
+
+from hyperkube.machinery.dataclass import dataclass
 
 
 def _never(_container_id: str) -> bool:

@@ -10,7 +10,6 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from hyperkube_host.scheduler.api_dispatcher.conditions import unschedulable_patch
 
@@ -18,6 +17,7 @@ from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, NotFound
 from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, namespace_of
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from hyperkube_host.scheduler.binding.bind_rate import BindPodsRateLimiter
 from hyperkube_host.scheduler.framework.runtime import Framework
@@ -16,6 +15,7 @@ from hyperkube_host.scheduler.metrics.point_times import PointTimes
 
 from hyperkube.hookspecs.scheduling import PodInfo
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import ApiError, HyperkubeError
 from hyperkube.machinery.objects import NodeName
 

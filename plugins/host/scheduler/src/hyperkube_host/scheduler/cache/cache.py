@@ -9,11 +9,12 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.kinds.pods import is_terminal
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import NodeName, Object, key_of, name_of, uid_of
 
 if TYPE_CHECKING:

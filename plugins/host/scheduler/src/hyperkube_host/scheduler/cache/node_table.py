@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from hyperkube_host.scheduler.cache.requests import BASE_RESOURCES, Requests, am
 from hyperkube_host.scheduler.cache.resizes import is_infeasible, resized_statuses
 
 from hyperkube.kinds.resource_lists import read
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import NodeName, Object, key_of, labels_of, name_of
 
 if TYPE_CHECKING:

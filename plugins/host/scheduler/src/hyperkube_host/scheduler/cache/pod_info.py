@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 from hyperkube_host.scheduler.cache.requests import Requests, requests_of
 
 from hyperkube.kinds.pods import priority_of
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, key_of
 
 if TYPE_CHECKING:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from hyperkube_host.scheduler.cache.resizes import with_effective_requests
 
 from hyperkube.kinds.pods import pod_requests
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, parse
 

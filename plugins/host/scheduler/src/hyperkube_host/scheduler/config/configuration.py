@@ -8,13 +8,14 @@ Every way to configure the scheduler ends in a `Configuration`. Source of the me
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from hyperkube_host.scheduler.config.plugin_data import PluginTables
 
 from hyperkube.hookspecs import pod_groups, scheduling
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 

@@ -12,11 +12,12 @@ Source of what ours say: kubernetes 1.20 ``pkg/scheduler/framework/plugins/legac
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 
 from hyperkube_host.scheduler.framework.runtime import FAMILY
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.data_files import read_data
 from hyperkube.plugin.loader import installed, one_look

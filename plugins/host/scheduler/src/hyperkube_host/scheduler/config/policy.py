@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from hyperkube_host.scheduler.config.configuration import with_extenders
@@ -19,6 +19,7 @@ from hyperkube_host.scheduler.framework.runtime import plugin_class
 
 from hyperkube.hookspecs.scheduling import AlgorithmProvider
 from hyperkube.hookspecs.scheduling_policy import PolicyArguments
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from hyperkube_host.scheduler.flags import FAMILIES, FLAGS, NAME
@@ -35,6 +34,7 @@ from hyperkube.hookspecs.scheduling import (
     ScorePlugin,
 )
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginHost, PluginNotFound, load
 from hyperkube.plugin.loader import installed, load_entry

@@ -7,7 +7,7 @@ podGroupPodSchedulingAlgorithm), 1.36.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from hyperkube_host.scheduler.queue.scheduling_queue import QueuedPodInfo
 from hyperkube_host.scheduler.schedule_one.schedule_pod import PodScheduler
 
 from hyperkube.hookspecs.scheduling import PostFilterResult
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import NodeName
 
 if TYPE_CHECKING:

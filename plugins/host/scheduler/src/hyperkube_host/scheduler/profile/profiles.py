@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -18,6 +17,7 @@ from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs.scheduling import FrameworkHandle, SchedulingPlugin
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import PluginNotFound

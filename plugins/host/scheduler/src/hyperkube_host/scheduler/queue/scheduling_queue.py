@@ -19,7 +19,6 @@ import itertools
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -28,6 +27,7 @@ from hyperkube_host.scheduler.queue.cluster_events import WILDCARD, QueueingHint
 
 from hyperkube.hookspecs.pod_groups import GroupKey, group_of
 from hyperkube.machinery.clock import Clock, Timer
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, key_of, labels_of, uid_of
 
 FIRST_BACKOFF_SECONDS = 1.0

@@ -7,13 +7,14 @@ A selector that cannot be read is left out, which asks about more. Source: kuber
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hyperkube_lib.cel.errors import EvaluationError
 from hyperkube_lib.cel.functions import Library
 from hyperkube_lib.cel.values import Opaque
 
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.names import dns1123_label, dns1123_subdomain
 
 AUTHORIZATION = Library()
@@ -47,9 +48,9 @@ class AuthorizerValue(Opaque):
     __slots__ = ("answer", "question")
     kind = "kubernetes.authorization.Authorizer"
 
-    def __init__(self, answer: Answer, question: Question = Question()) -> None:
+    def __init__(self, answer: Answer, question: Question | None = None) -> None:
         self.answer = answer
-        self.question = question
+        self.question = question or Question()
 
     def asking(self, kind: type[AuthorizerValue], **changes: Any) -> AuthorizerValue:
         """Return the same question with more known."""

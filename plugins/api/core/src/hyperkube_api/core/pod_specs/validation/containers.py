@@ -6,7 +6,7 @@ Source: kubernetes pkg/apis/core/validation (validateContainers and around).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from hyperkube_api.core.amounts import requirements
 from hyperkube_api.core.pod_specs.validation.environment import validate_env, validate_env_from
@@ -21,6 +21,7 @@ from hyperkube_api.core.volumes.validation.volumes import PULL_POLICIES
 from hyperkube_api.meta.validation import by_rule, named
 
 from hyperkube.machinery import names
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.field import (
     FieldError,
     Path,
