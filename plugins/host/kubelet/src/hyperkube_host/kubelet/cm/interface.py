@@ -143,6 +143,9 @@ class ContainerManager(Protocol):
     def pre_create_container(self, pod: Object, container: Object) -> CriMessage:
         """Return ``cpuset_cpus`` and ``cpuset_mems`` of ``LinuxContainerResources``, where a manager decides them."""
 
+    def has_exclusive_cpus(self, pod: Object, container: Object | None = None) -> bool:
+        """Tell whether a container, or one of the pod's, has CPUs for itself alone: its quota is not enforced."""
+
     def pre_start_container(self, pod: Object, container: Object, container_id: str) -> None:
         """Note the id of a created container, before it starts."""
 

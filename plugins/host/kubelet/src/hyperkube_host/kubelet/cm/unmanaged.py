@@ -96,6 +96,11 @@ class UnmanagedContainerManager:
         del pod, container
         return {}
 
+    def has_exclusive_cpus(self, pod: Object, container: Object | None = None) -> bool:
+        """Give CPUs to none alone."""
+        del pod, container
+        return False
+
     def pre_start_container(self, pod: Object, container: Object, container_id: str) -> None:
         """Note nothing."""
 

@@ -1,0 +1,1 @@
+"""The CPU manager: which CPUs a container may run on, and which it has for itself."""

@@ -1,0 +1,110 @@
+"""The CPU manager: tells which CPUs a container may run on, and keeps running containers to what is shared now.
+
+Source: kubernetes ``pkg/kubelet/cm/cpumanager/cpu_manager.go``.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from hyperkube_host.kubelet.cm.cpumanager.cpu_set import CpuSet, format_cpu_set
+from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
+from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy
+from hyperkube_host.kubelet.cm.interface import ActivePods, ContainerId, UpdateContainer
+from hyperkube_host.kubelet.cm.topologymanager.hints import ResourceHints
+from hyperkube_host.kubelet.cm.topologymanager.topology_manager import all_containers
+
+from hyperkube.hookspecs.runtime import RuntimeFailed
+from hyperkube.machinery.objects import Object, uid_of
+
+NONE, STATIC = "none", "static"
+POLICIES = (NONE, STATIC)
+_log = logging.getLogger("hyperkube.kubelet.cpumanager")
+
+
+class CpuManager:
+    """CPUs of containers; `policy` None is the policy ``none``: every container runs everywhere."""
+
+    def __init__(self, state: CpuState, policy: StaticPolicy | None) -> None:
+        """Take the assignments, and what decides about them."""
+        self._state = state
+        self._policy = policy
+        self._lock = threading.RLock()
+        self._last: dict[str, CpuSet] = {}
+
+    def allocate(self, pod: Object, container: Object) -> None:
+        """See `HintProvider`."""
+        if self._policy is not None:
+            with self._lock:
+                self._policy.allocate(pod, container)
+
+    def topology_hints(self, pod: Object, container: Object) -> ResourceHints:
+        """See `HintProvider`."""
+        if self._policy is None:
+            return {}
+        with self._lock:
+            return self._policy.topology_hints(pod, container)
+
+    def pod_topology_hints(self, pod: Object) -> ResourceHints:
+        """See `HintProvider`."""
+        if self._policy is None:
+            return {}
+        with self._lock:
+            return self._policy.pod_topology_hints(pod)
+
+    def affinity(self, uid: str, container: str) -> CpuSet:
+        """Return the CPUs that a container may run on; empty when nothing restricts it."""
+        with self._lock:
+            return self._state.cpus_or_default(uid, container)
+
+    def exclusive_cpus(self, uid: str, container: str) -> CpuSet:
+        """Return the CPUs that a container has for itself alone."""
+        with self._lock:
+            return self._state.own_cpus(uid, container) or frozenset()
+
+    def allocatable_cpus(self) -> CpuSet:
+        """Return the CPUs that containers could have alone, were they all free."""
+        return frozenset() if self._policy is None else self._policy.allocatable()
+
+    def remove_stale(self, active_pods: ActivePods) -> None:
+        """Take back the CPUs of containers that no active pod has."""
+        with self._lock:
+            if not self._state.assignments:
+                return
+            alive = {(uid_of(pod), container["name"]) for pod in active_pods() for container in all_containers(pod)}
+            held = [(uid, name) for uid, containers in self._state.assignments.items() for name in containers]
+            for uid, name in held:
+                if (uid, name) not in alive:
+                    self._state.release(uid, name)
+
+    def reconcile(self, active_pods: ActivePods, container_id: ContainerId, update: UpdateContainer) -> None:
+        """Tell the runtime the shared CPUs of running containers where they are other than it was told last.
+
+        Containers with CPUs of their own are left alone: those never change.
+        """
+        if self._policy is None:
+            return
+        self.remove_stale(active_pods)
+        seen: dict[str, CpuSet] = {}
+        for pod in active_pods():
+            for container in all_containers(pod):
+                uid, name = uid_of(pod), container["name"]
+                running = container_id(uid, name)
+                cpus = self.affinity(uid, name)
+                if not running or not cpus or self.exclusive_cpus(uid, name):
+                    continue
+                if self._last.get(running) != cpus and not _updated(update, running, cpus):
+                    continue
+                seen[running] = cpus
+        self._last = seen
+
+
+def _updated(update: UpdateContainer, container_id: str, cpus: CpuSet) -> bool:
+    """Update a container; tell whether that succeeded: else the next round does it again."""
+    try:
+        update(container_id, {"cpuset_cpus": format_cpu_set(cpus)})
+    except RuntimeFailed as error:
+        _log.warning("container %s: cannot set its CPUs: %s", container_id, error)
+        return False
+    return True

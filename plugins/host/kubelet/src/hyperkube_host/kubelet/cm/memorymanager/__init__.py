@@ -1,0 +1,1 @@
+"""The memory manager: from which NUMA nodes a container's memory comes."""
