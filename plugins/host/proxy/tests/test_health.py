@@ -2,10 +2,13 @@
 
 import orjson
 import pytest
-from hyperkube_host.proxy.health import HEALTH_TIMEOUT_SECONDS, ProxyHealth
+from hyperkube_host.proxy.health import ProxyHealth
 from hyperkube_lib.serving.exchange import HttpRequest
 
 from hyperkube.machinery.clock import FakeClock
+
+FAMILIES = ("IPv4", "IPv6")
+HEALTH_TIMEOUT_SECONDS = 60.0
 
 
 @pytest.fixture
@@ -15,7 +18,12 @@ def clock():
 
 @pytest.fixture
 def health(clock):
-    return ProxyHealth(clock)
+    return ProxyHealth(clock, FAMILIES, HEALTH_TIMEOUT_SECONDS)
+
+
+def update(health):
+    for family in FAMILIES:
+        health.updated(family)
 
 
 def ask(health, path="/healthz"):
@@ -40,12 +48,12 @@ def test_a_change_may_wait_for_a_while(health, clock):
     clock.advance(1)
     assert ask(health)[0] == 503
     assert ask(health, "/livez")[0] == 503
-    health.updated()
+    update(health)
     assert ask(health)[0] == 200
 
 
 def test_one_that_is_late_says_when_it_last_kept_up(health, clock):
-    health.updated()
+    update(health)
     kept_up = ask(health)[1]["currentTime"]
     health.queued()
     clock.advance(HEALTH_TIMEOUT_SECONDS)

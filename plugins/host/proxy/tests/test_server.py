@@ -22,10 +22,13 @@ class Remembering:
     """A proxier."""
 
     def __init__(self):
-        self.states = []
+        self.states = [{}]
+        self.calls = []
 
-    def sync(self, services):
-        self.states.append(dict(services))
+    def sync(self, state):
+        self.calls.append(state._replace(services=dict(state.services)))
+        if state.family == "IPv4":
+            self.states.append(dict(state.services))
         return []
 
     def close(self):
@@ -38,7 +41,7 @@ def world(monkeypatch):
     client = FakeClient(SystemClock())
     proxier = Remembering()
     host = SimpleNamespace(start=lambda: None, close=lambda: None, hook=SimpleNamespace(proxier_build=lambda: proxier))
-    monkeypatch.setattr(module, "build_host", lambda _options, _clock: host)
+    monkeypatch.setattr(module, "build_host", lambda _options, _clock, _metrics: host)
     client.create(NODES, {"kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"}, "spec": {}})
     values = {"hostname-override": "n", "proxy-mode": "remembering"}
     options = ProxyOptions.of(FlagValues.of(COMMAND.all_flags(), values))
@@ -73,16 +76,16 @@ def test_changes_and_syncs_are_counted(world):
 
     eventually(lambda: len(world.proxier.states[-1]) == 1)
     eventually(lambda: told(world, 'kubeproxy_sync_proxy_rules_duration_seconds_count{ip_family="IPv4"}') > before)
-    assert told(world, "kubeproxy_sync_proxy_rules_service_changes_total") == 1
-    assert told(world, "kubeproxy_sync_proxy_rules_service_changes_pending") == 0
-    assert told(world, "kubeproxy_sync_proxy_rules_endpoint_changes_total") == 0
+    assert told(world, 'kubeproxy_sync_proxy_rules_service_changes_total{ip_family="IPv4"}') == 1
+    assert told(world, 'kubeproxy_sync_proxy_rules_service_changes_pending{ip_family="IPv4"}') == 0
+    assert told(world, 'kubeproxy_sync_proxy_rules_endpoint_changes_total{ip_family="IPv4"}') == 0
     assert told(world, 'kubeproxy_sync_proxy_rules_last_timestamp_seconds{ip_family="IPv4"}') > 0
 
 
 def test_mode_and_configuration_are_told(world):
     assert world.ask("/proxyMode") == (200, "remembering")
     assert world.ask("/healthz") == (200, "ok")
-    assert '"proxy-mode":"remembering"' in world.ask("/configz")[1].replace(" ", "")
+    assert '"mode":"remembering"' in world.ask("/configz")[1].replace(" ", "")
 
 
 def test_a_node_that_is_marked_makes_its_proxy_say_so(world):

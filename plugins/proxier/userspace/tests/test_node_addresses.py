@@ -10,13 +10,13 @@ from hyperkube_proxier.userspace import UserspaceProxier
 from hyperkube_proxier.userspace.node_addresses import LABEL, NodeAddresses, remove_all
 from hyperkube_testing.node_contracts.proxier import answering, read
 
-from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName, UnservedPort
+from hyperkube.hookspecs.proxier import Endpoint, ProxyState, ServicePort, ServicePortName, UnservedPort
 
 IP = "198.51.100.77"
 """Of the range for documentation (RFC 5737)."""
 PORT = ServicePort(
-    name=ServicePortName("default", "web", "http"), protocol="TCP", cluster_ips=(IP,), port=8080,
-    backends=(Backend("127.0.0.1", 9, True),),
+    name=ServicePortName("default", "web", "http"), protocol="TCP", cluster_ip=IP, port=8080,
+    endpoints=(Endpoint("127.0.0.1", 9, True),),
 )  # fmt: skip
 
 
@@ -59,18 +59,18 @@ def proxier():
 def test_a_cluster_ip_is_served_and_gone_with_its_service(proxier):
     assert not local(IP)
     with answering(b"hello") as backend:
-        port = ServicePort(name=PORT.name, protocol="TCP", cluster_ips=(IP,), port=8080, backends=(backend,))
-        assert proxier.sync({port.name: port}) == []
+        port = ServicePort(name=PORT.name, protocol="TCP", cluster_ip=IP, port=8080, endpoints=(backend,))
+        assert proxier.sync(ProxyState("IPv4", {port.name: port})) == []
         assert read(IP, 8080) == b"hello"
 
-    proxier.sync({})
+    proxier.sync(ProxyState("IPv4", {}))
 
     assert not local(IP)
 
 
 @as_root
 def test_the_end_of_the_proxier_takes_them_away(proxier):
-    proxier.sync({PORT.name: PORT})
+    proxier.sync(ProxyState("IPv4", {PORT.name: PORT}))
     assert local(IP)
 
     proxier.close()
@@ -112,7 +112,7 @@ def test_without_the_right_the_service_is_told_what_would_help(proxier, monkeypa
 
     monkeypatch.setattr(NodeAddresses, "add", refuse)
 
-    (unserved,) = proxier.sync({PORT.name: PORT})
+    (unserved,) = proxier.sync(ProxyState("IPv4", {PORT.name: PORT}))
 
     assert unserved == UnservedPort(
         PORT.name,

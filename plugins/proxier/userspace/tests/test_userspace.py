@@ -10,7 +10,7 @@ from hyperkube_proxier.userspace import UserspaceProxier, listeners
 from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_testing.node_contracts.proxier import ProxierContract
 
-from hyperkube.hookspecs.proxier import Backend, ServicePort, ServicePortName, UnservedPort
+from hyperkube.hookspecs.proxier import Endpoint, ProxyState, ServicePort, ServicePortName, UnservedPort
 
 
 @pytest.fixture
@@ -31,11 +31,11 @@ def test_a_privileged_port_is_reported_with_its_service(proxier, monkeypatch):
 
     monkeypatch.setattr("hyperkube_proxier.userspace.listeners._bind", refuse)
     port = ServicePort(
-        name=ServicePortName("default", "web", "http"), protocol="TCP", cluster_ips=("127.99.0.1",), port=80,
-        backends=(Backend("127.0.0.1", 9, True),),
+        name=ServicePortName("default", "web", "http"), protocol="TCP", cluster_ip="127.99.0.1", port=80,
+        endpoints=(Endpoint("127.0.0.1", 9, True),),
     )  # fmt: skip
 
-    unserved = proxier.sync({port.name: port})
+    unserved = proxier.sync(ProxyState("IPv4", {port.name: port}))
 
     text = "cannot listen on TCP 127.99.0.1:80 without privilege (ports below 1024 need it)"
     assert unserved == [UnservedPort(port.name, text)]
@@ -52,10 +52,10 @@ def test_udp_answers_come_back_to_the_client(proxier):
     threading.Thread(target=echo, daemon=True).start()
     name = ServicePortName("default", "dns", "")
     port = ServicePort(
-        name=name, protocol="UDP", cluster_ips=("127.98.0.1",), port=5353,
-        backends=(Backend(*backend.getsockname(), True),),
+        name=name, protocol="UDP", cluster_ip="127.98.0.1", port=5353,
+        endpoints=(Endpoint(*backend.getsockname(), True),),
     )  # fmt: skip
-    assert proxier.sync({name: port}) == []
+    assert proxier.sync(ProxyState("IPv4", {name: port})) == []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.settimeout(5)
         client.sendto(b"hello", ("127.98.0.1", 5353))
@@ -110,11 +110,14 @@ def test_a_privileged_port_is_served_at_a_higher_one_and_told_once(unprivileged)
     with socket.create_server(("127.0.0.1", 0)) as backend:
         name = ServicePortName("default", "web", "http")
         port = ServicePort(
-            name=name, protocol="TCP", cluster_ips=("127.99.0.1",), port=81,
-            backends=(Backend(*backend.getsockname(), True),),
+            name=name, protocol="TCP", cluster_ip="127.99.0.1", port=81,
+            endpoints=(Endpoint(*backend.getsockname(), True),),
         )  # fmt: skip
 
-        first, second = unprivileged.sync({name: port}), unprivileged.sync({name: port})
+        first, second = (
+            unprivileged.sync(ProxyState("IPv4", {name: port})),
+            unprivileged.sync(ProxyState("IPv4", {name: port})),
+        )
         with socket.create_connection(("127.99.0.1", 10081), timeout=5) as client:
             connected, _ = backend.accept()
             with connected:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube_host.proxy.flags import FAMILIES, FLAGS, NAME
@@ -10,12 +12,16 @@ from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.command.server_command import ServerCommand
+from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
     from hyperkube_host.proxy.server import Proxy
+    from hyperkube_lib.serving.edge import Edge
 
     from hyperkube.client.request_counts import RequestCounts
+
+_log = logging.getLogger("hyperkube.proxy")
 
 
 def start(life: Lifecycle, options: ProxyOptions, client: Client) -> Proxy:
@@ -35,7 +41,7 @@ def serve(life: Lifecycle, options: ProxyOptions, proxy: Proxy, counts: RequestC
     """Serve the proxy's health to load balancers, and its metrics on a port of their own.
 
     Raises:
-        UsageError: an address cannot be bound.
+        UsageError: an address cannot be bound, and ``--bind-address-hard-fail`` is given.
     """
     from hyperkube_host.proxy.endpoint import proxy_endpoints, proxy_handler
     from hyperkube_lib.serving.component import OpenPort
@@ -46,35 +52,65 @@ def serve(life: Lifecycle, options: ProxyOptions, proxy: Proxy, counts: RequestC
 
     health, metrics = options.healthz, options.metrics
     if health is not None:
-        life.start("the health port", Edge(OpenPort(proxy.health.answer), host=health.host, port=health.port))
+        edge = Edge(OpenPort(proxy.health.answer), host=health.host, port=health.port)
+        _listen(life, "the health port", edge, options)
     if metrics is not None:
         endpoints = proxy_endpoints(proxy, options, [counts])
         flagz = typed(COMMAND.all_flags(), options.values)
         zpages = Zpages(COMMAND.name, SystemClock(), flagz, endpoints.paths, options.gates)
         handler = proxy_handler(proxy, endpoints, zpages)
-        life.start("the metrics port", Edge(handler, host=metrics.host, port=metrics.port))
+        _listen(life, "the metrics port", Edge(handler, host=metrics.host, port=metrics.port), options)
+
+
+def _listen(life: Lifecycle, what: str, edge: Edge, options: ProxyOptions) -> None:
+    """Serve a port; one that is taken ends the proxy only with ``--bind-address-hard-fail``."""
+    try:
+        life.start(what, edge)
+    except UsageError as error:
+        if options.values["bind-address-hard-fail"]:
+            raise
+        _log.error("%s is not served: %s", what, error)
 
 
 def run(values: FlagValues) -> None:
-    """Proxy until a signal; or remove all traces and end."""
+    """Proxy until a signal; or do what a flag says instead, and end."""
+    from hyperkube_host.proxy.configuration import configured, write_configuration
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
 
     from hyperkube.command.remote import remote_client
 
+    values, settings = configured(COMMAND.all_flags(), values)
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
-    options = ProxyOptions.of(values)
+    options = ProxyOptions.of(values, settings)
+    if values["write-config-to"]:
+        write_configuration(values["write-config-to"], options.values)
+        return
     if values["cleanup"]:
-        from hyperkube_host.proxy.server import cleanup
+        from hyperkube_host.proxy.proxiers import cleanup
 
         cleanup(options)
         return
+    if values["init-only"]:
+        from hyperkube_host.proxy.conntrack.sysctls import set_up
+
+        set_up(options.conntrack)
+        return
+    _set_oom_score(values["oom-score-adj"])
     counts = request_counts(values)
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
             proxy = start(life, options, remote_client(values, COMMAND.name, counts))
             serve(life, options, proxy, counts)
         stopped.wait()
+
+
+def _set_oom_score(score: int) -> None:
+    """Tell the kernel how soon this process may be killed for memory; only root may make it later than usual."""
+    try:
+        Path("/proc/self/oom_score_adj").write_text(str(score), encoding="ascii")
+    except OSError as error:
+        _log.info("cannot set --oom-score-adj=%d: %s", score, error.strerror)
 
 
 COMMAND = ServerCommand(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hyperkube_host.proxy.configuration import to_object
 from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube_host.proxy.server import Proxy
 from hyperkube_lib.serving.component import ComponentHandler
@@ -28,7 +29,7 @@ def proxy_endpoints(proxy: Proxy, options: ProxyOptions, collectors: Sequence[Co
         collectors: of what else is told at ``/metrics``.
     """
     return ServerEndpoints(
-        configz={CONFIGURATION: dict(options.values)},
+        configz={CONFIGURATION: to_object(options.values)},
         metrics=registry_of(Release(), proxy.metrics, *collectors),
         paths=lambda: [MODE_PATH],
         profiling=options.profiling,

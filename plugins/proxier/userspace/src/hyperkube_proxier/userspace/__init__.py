@@ -9,50 +9,56 @@ iptables, and the client's address is lost on the way; in exchange it runs anywh
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
+from hyperkube_lib.proxy_rules.families import of_family
+from hyperkube_lib.proxy_rules.node_port_addresses import node_port_addresses
+from hyperkube_lib.proxy_rules.topology import categorize_endpoints
 from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
 from hyperkube_proxier.userspace.node_addresses import NodeAddresses, remove_all
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.proxier import ServicePort, ServicePortName, UnservedPort
+from hyperkube.hookspecs.proxier import IPFamily, ProxyState, ServicePort, ServicePortName, UnservedPort
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
 __all__ = ["Userspace", "UserspaceProxier"]
+
+_ANY = {"IPv4": "0.0.0.0", "IPv6": "::"}
+
+
+class _Served(NamedTuple):
+    """What is served in one IP family: who answers at an address, and for which port."""
+
+    wanted: Mapping[ListenAddress, Balancer]
+    owners: Mapping[ListenAddress, ServicePortName]
+    balancers: Mapping[tuple[ServicePortName, bool], Balancer]
+
+
+_NOTHING = _Served({}, {}, {})
 
 
 class UserspaceProxier:
     """Keeps one listener per address and port; implements `hyperkube.hookspecs.proxier.Proxier`."""
 
     def __init__(
-        self, node_addresses: Sequence[str], monotonic: Callable[[], float], *, unprivileged_port_offset: int = 0
+        self, node_port_addresses: Sequence[str], monotonic: Callable[[], float], *, unprivileged_port_offset: int = 0
     ) -> None:
-        self._node_addresses = tuple(node_addresses) or ("0.0.0.0",)
+        self._node_port_addresses = tuple(node_port_addresses)
         self._monotonic = monotonic
         self._port_offset = unprivileged_port_offset
-        self._balancers: dict[tuple[ServicePortName, bool], Balancer] = {}
+        self._served: dict[IPFamily, _Served] = {}
         self._listeners: Listeners | None = None
         self._addresses = NodeAddresses()
 
-    def sync(self, services: Mapping[ServicePortName, ServicePort]) -> list[UnservedPort]:
+    def sync(self, state: ProxyState) -> list[UnservedPort]:
         """Listen on exactly the addresses that these ports need; return the ports that could not be bound."""
-        wanted: dict[ListenAddress, Balancer] = {}
-        owners: dict[ListenAddress, ServicePortName] = {}
-        balancers: dict[tuple[ServicePortName, bool], Balancer] = {}
-        unserved = []
-        for name, port in services.items():
-            for address, external in self._listen_addresses(port):
-                balancer = balancers.setdefault((name, external), self._balancer(name, port, external=external))
-                if address in wanted:
-                    owner = owners[address]
-                    unserved.append(
-                        UnservedPort(name, f"{address} is already served for {owner.namespace}/{owner.name}")
-                    )
-                elif balancer.backends:
-                    wanted[address], owners[address] = balancer, name
-        self._balancers = balancers
+        served, unserved = self._wanted(state)
+        self._served[state.family] = served
+        wanted = {address: balancer for each in self._served.values() for address, balancer in each.wanted.items()}
         if self._listeners is None:
             if not wanted:
                 return unserved
@@ -60,7 +66,47 @@ class UserspaceProxier:
             self._listeners.start()
         failed = self._listeners.converge(wanted)
         self._addresses.keep({address.ip for address in wanted})
-        return unserved + [UnservedPort(owners[address], reason) for address, reason in failed.items()]
+        return unserved + [
+            UnservedPort(served.owners[address], reason)
+            for address, reason in failed.items()
+            if address in served.owners
+        ]
+
+    def _wanted(self, state: ProxyState) -> tuple[_Served, list[UnservedPort]]:
+        """Return what to serve in a family, and the ports whose address another one has."""
+        wanted: dict[ListenAddress, Balancer] = {}
+        owners: dict[ListenAddress, ServicePortName] = {}
+        balancers: dict[tuple[ServicePortName, bool], Balancer] = {}
+        known = self._served.get(state.family, _NOTHING).balancers
+        unserved = []
+        node_addresses = self._node_addresses(state)
+        for name, port in state.services.items():
+            found = categorize_endpoints(port, state.node)
+            for address, external in _listen_addresses(port, node_addresses):
+                key = (name, external)
+                if key not in balancers:
+                    balancers[key] = known.get(key) or Balancer(self._monotonic)
+                    is_local = port.external_local if external else port.internal_local
+                    endpoints = found.local if is_local else found.cluster
+                    balancers[key].update([(each.ip, each.port) for each in endpoints], port.affinity_seconds)
+                if address in wanted:
+                    owner = owners[address]
+                    unserved.append(
+                        UnservedPort(name, f"{address} is already served for {owner.namespace}/{owner.name}")
+                    )
+                elif balancers[key].backends:
+                    wanted[address], owners[address] = balancers[key], name
+        return _Served(wanted, owners, balancers), unserved
+
+    def _node_addresses(self, state: ProxyState) -> list[str]:
+        """Return where node ports are open; a plain address as it is, as all of 127.0.0.0/8 may be listened on."""
+        plain = [each for each in self._node_port_addresses if _is_address(each)]
+        ranges = [each for each in self._node_port_addresses if each not in plain]
+        found = list(of_family(plain, state.family))
+        if ranges or not plain:
+            where = node_port_addresses(ranges, state.node, state.family)
+            found += [_ANY[state.family]] if where.match_all else where.addresses()
+        return found
 
     def cleanup(self) -> None:
         """Do what `close` does, and remove the addresses that a proxy which was killed has left on the node."""
@@ -72,31 +118,34 @@ class UserspaceProxier:
         if self._listeners is not None:
             self._listeners.close()
             self._listeners = None
+            self._served.clear()
             self._addresses.keep(())
 
-    def _listen_addresses(self, port: ServicePort) -> list[tuple[ListenAddress, bool]]:
-        """Return where a port listens, and whether that is reached from outside the cluster."""
-        found = [(ListenAddress(port.protocol, ip, port.port, of_cluster=True), False) for ip in port.cluster_ips]
-        found += [
-            (ListenAddress(port.protocol, ip, port.port), True) for ip in (*port.external_ips, *port.load_balancer_ips)
-        ]
-        if port.node_port:
-            found += [(ListenAddress(port.protocol, ip, port.node_port), True) for ip in self._node_addresses]
-        return found
 
-    def _balancer(self, name: ServicePortName, port: ServicePort, *, external: bool) -> Balancer:
-        local_only = port.external_local if external else port.internal_local
-        backends = [backend for backend in port.backends if backend.local or not local_only]
-        balancer = self._balancers.get((name, external)) or Balancer(self._monotonic)
-        balancer.update([(backend.ip, backend.port) for backend in backends], port.affinity_seconds)
-        return balancer
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _listen_addresses(port: ServicePort, node_addresses: Sequence[str]) -> list[tuple[ListenAddress, bool]]:
+    """Return where a port listens, and whether that is reached from outside the cluster."""
+    found = [(ListenAddress(port.protocol, port.cluster_ip, port.port, of_cluster=True), False)]
+    found += [
+        (ListenAddress(port.protocol, ip, port.port), True) for ip in (*port.external_ips, *port.load_balancer_ips)
+    ]
+    if port.node_port:
+        found += [(ListenAddress(port.protocol, ip, port.node_port), True) for ip in node_addresses]
+    return found
 
 
 class UserspaceSettings(Record):
     """Settings of the proxier.
 
     Attributes:
-        nodeport_addresses: the addresses that node ports are opened on; none stands for all.
+        nodeport_addresses: addresses and ranges that node ports are opened on; none stands for all.
         unprivileged_port_offset: what is added to a port below 1024 that may not be bound; 0 leaves it unserved.
     """
 

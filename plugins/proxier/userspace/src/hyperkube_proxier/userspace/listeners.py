@@ -181,6 +181,8 @@ def _bind(address: ListenAddress) -> socket.socket:
     try:
         if kind == socket.SOCK_STREAM:
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         bound.setblocking(False)
         bound.bind((address.ip, address.port))
         if kind == socket.SOCK_STREAM:

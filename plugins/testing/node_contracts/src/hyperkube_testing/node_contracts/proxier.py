@@ -7,13 +7,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from hyperkube.hookspecs.proxier import Backend, Proxier, ServicePort, ServicePortName
+from hyperkube.hookspecs.proxier import Endpoint, Proxier, ProxyState, ServicePort, ServicePortName
 
 NAME = ServicePortName("default", "contract", "http")
 
 
 @contextmanager
-def answering(text: bytes) -> Iterator[Backend]:
+def answering(text: bytes) -> Iterator[Endpoint]:
     """Serve `text` to every TCP connection on a free loopback port."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -29,7 +29,7 @@ def answering(text: bytes) -> Iterator[Backend]:
     thread = threading.Thread(target=serve, daemon=True)
     thread.start()
     try:
-        yield Backend("127.0.0.1", listener.getsockname()[1], True)
+        yield Endpoint("127.0.0.1", listener.getsockname()[1], True)
     finally:
         listener.shutdown(socket.SHUT_RDWR)
         listener.close()
@@ -60,16 +60,12 @@ class ProxierContract:
         """Return a fresh proxier; the test closes it."""
         raise NotImplementedError
 
-    def service(self, *backends: Backend, port: int | None = None) -> dict[ServicePortName, ServicePort]:
-        """Return a desired state of one service port."""
+    def service(self, *endpoints: Endpoint, port: int | None = None, **more: ServicePort) -> ProxyState:
+        """Return a desired state of one service port, and of `more` by name."""
         wanted = ServicePort(
-            name=NAME,
-            protocol="TCP",
-            cluster_ips=(self.cluster_ip,),
-            port=port or self.port,
-            backends=tuple(backends),
+            name=NAME, protocol="TCP", cluster_ip=self.cluster_ip, port=port or self.port, endpoints=endpoints
         )
-        return {NAME: wanted}
+        return ProxyState("IPv4", {NAME: wanted, **{each.name: each for each in more.values()}})
 
     def reachable(self, port: int | None = None) -> bool:
         """Tell whether a connection to the service is accepted."""
@@ -131,15 +127,15 @@ class ProxierContract:
         proxier = self.build()
         listener = socket.create_server(("127.0.0.1", 0))
         try:
-            backend = Backend("127.0.0.1", listener.getsockname()[1], True)
+            backend = Endpoint("127.0.0.1", listener.getsockname()[1], True)
             proxier.sync(self.service(backend))
             with socket.create_connection((self.cluster_ip, self.port), timeout=5) as client:
                 server, _ = listener.accept()
                 other = ServicePortName("default", "other", "")
                 more = ServicePort(
-                    name=other, protocol="TCP", cluster_ips=(self.cluster_ip,), port=self.port + 2, backends=(backend,)
+                    name=other, protocol="TCP", cluster_ip=self.cluster_ip, port=self.port + 2, endpoints=(backend,)
                 )
-                proxier.sync({**self.service(backend), other: more})
+                proxier.sync(self.service(backend, other=more))
                 with server:
                     server.sendall(b"still here")
 
