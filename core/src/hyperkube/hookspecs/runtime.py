@@ -104,7 +104,11 @@ class ContainerState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerStatus:
-    """A container as the runtime sees it; times in seconds since the epoch, 0 for not yet."""
+    """A container as the runtime sees it; times in seconds since the epoch, 0 for not yet.
+
+    `image` is the name it was asked for by, `image_id` and `image_ref` what that was resolved to; `resources` and
+    `user` are CRI's ``ContainerResources`` and ``ContainerUser``.
+    """
 
     id: str
     sandbox_id: str
@@ -113,6 +117,10 @@ class ContainerStatus:
     state: ContainerState
     image: str
     image_id: str = ""
+    image_ref: str = ""
+    stop_signal: str = ""
+    user: Object = field(default_factory=dict)
+    resources: Object = field(default_factory=dict)
     created_at: float = 0.0
     started_at: float = 0.0
     finished_at: float = 0.0
@@ -136,6 +144,7 @@ class SandboxStatus:
     ready: bool
     created_at: float
     ips: tuple[str, ...] = ()
+    runtime_handler: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,6 +1,7 @@
 """The status of a pod."""
 
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from hyperkube_host.kubelet.container.pod_status import PodStatus
@@ -27,10 +28,10 @@ def pod(policy="Always", init=(), status=None, **spec):
     }
 
 
-def container(name="c", state="running", code=0, attempt=0):
+def container(name="c", state="running", code=0, attempt=0, **more):
     return ContainerStatus(
         id=f"{name}{attempt}", sandbox_id="s", name=name, attempt=attempt, state=ContainerState(state), image="host", image_id="host",
-        created_at=attempt + 1.0, started_at=100.0, finished_at=200.0 if state == "exited" else 0.0, exit_code=code,
+        created_at=attempt + 1.0, started_at=100.0, finished_at=200.0 if state == "exited" else 0.0, exit_code=code, **more,
     )  # fmt: skip
 
 
@@ -184,3 +185,185 @@ def test_a_refused_pod_says_so():
 
     assert (status["phase"], status["reason"]) == ("Failed", "OutOfcpu")
     assert status["message"] == "Pod was rejected: Node didn't have enough resource: cpu"
+
+
+def only(status, kind="containerStatuses"):
+    (found,) = status[kind]
+    return found
+
+
+def ended(code=0, **more):
+    return {"terminated": {"exitCode": code, **more}}
+
+
+RESTART_ALL = [{"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [88]}}]
+
+
+def restarting_pod(**status):
+    spec = pod("Never", status=status)
+    spec["spec"]["containers"][0] |= {"restartPolicy": "Never", "restartPolicyRules": RESTART_ALL}
+    return spec
+
+
+def test_a_container_without_probes_tells_its_user_and_signal():
+    user = {"linux": {"uid": 7, "gid": 8, "supplemental_groups": [8, 9]}}
+
+    found = only(compute(pod(), container(user=user, stop_signal="SIGINT")))
+
+    assert found["user"] == {"linux": {"uid": 7, "gid": 8, "supplementalGroups": [8, 9]}}
+    assert (found["stopSignal"], found["resources"]) == ("SIGINT", {})
+
+
+def test_a_container_that_was_never_created_tells_neither_id_nor_resources():
+    found = only(compute(pod()))
+
+    assert (found["imageID"], "containerID" in found, "resources" in found) == ("", False, False)
+
+
+@pytest.mark.parametrize(
+    ("deleted", "count"), [(False, 1), (True, 0)], ids=["it will run again", "it will not, as its pod is deleted"]
+)
+def test_a_container_that_is_lost_has_ended_for_an_unknown_reason(deleted, count):
+    spec = pod(status={"containerStatuses": [{"name": "c", "state": {"running": {}}, "restartCount": 0}]})
+    spec["metadata"] |= {"deletionTimestamp": "2030-01-01T00:00:00Z"} if deleted else {}
+
+    found = only(compute(spec))
+
+    assert found["state"] == {"waiting": {"reason": "ContainerCreating"}}
+    assert found["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    assert found["restartCount"] == count
+
+
+def test_an_end_outlives_its_container():
+    spec = pod("Never", status={"containerStatuses": [{"name": "c", "state": ended(3), "restartCount": 2}]})
+
+    found = only(compute(spec))
+
+    assert (found["state"], found["restartCount"]) == (ended(3), 2)
+
+
+def test_a_reason_to_wait_is_not_shown_of_a_container_that_will_not_start():
+    waiting = {"c": Waiting("CrashLoopBackOff")}
+
+    found = only(compute(pod("Never"), container(state="exited", code=1), waiting=waiting))
+
+    assert "terminated" in found["state"]
+
+
+def test_an_ephemeral_container_has_no_readiness():
+    spec = pod(ephemeralContainers=[{"name": "d", "image": "host"}])
+
+    found = only(compute(spec, container(), container("d")), "ephemeralContainerStatuses")
+
+    assert ("started" in found, found["ready"], list(found["state"])) == (False, False, ["running"])
+
+
+def test_a_running_init_container_has_started_and_is_ready_once_it_succeeded():
+    running = only(compute(pod(init=["i"]), container("i")), "initContainerStatuses")
+    done = only(compute(pod(init=["i"]), container("i", "exited")), "initContainerStatuses")
+
+    assert [(one["started"], one["ready"]) for one in (running, done)] == [(True, False), (False, True)]
+
+
+def test_volume_mounts_tell_whether_they_are_read_only_all_the_way_down():
+    spec = pod()
+    mounts = {"Disabled": None, "Enabled": "Enabled", "asked": "IfPossible"}
+    spec["spec"]["containers"][0]["volumeMounts"] = [
+        {"name": "v", "mountPath": "/w"},
+        *(
+            {"name": "v", "mountPath": f"/{name}", "readOnly": True, "recursiveReadOnly": mode}
+            for name, mode in mounts.items()
+        ),
+    ]
+
+    modes = [
+        [
+            mount.get("recursiveReadOnly")
+            for mount in only(compute(spec, supports_recursive_read_only=partial(bool, can)))["volumeMounts"]
+        ]
+        for can in (False, True)
+    ]
+
+    assert modes == [[None, "Disabled", "Enabled", "Disabled"], [None, "Disabled", "Enabled", "Enabled"]]
+
+
+def test_resources_are_those_in_force_while_a_container_runs():
+    spec = pod()
+    spec["spec"]["containers"][0]["resources"] = {
+        "requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "200m", "memory": "128Mi"},
+    }  # fmt: skip
+    linux = {"cpu_shares": 51, "cpu_quota": 15000, "cpu_period": 100000, "memory_limit_in_bytes": 192 << 20}
+
+    running = only(compute(spec, container(resources={"linux": linux})))
+    stopped = only(compute(spec, container(state="exited", resources={"linux": linux})))
+
+    assert running["allocatedResources"] == {"cpu": "100m", "memory": "64Mi"}
+    assert running["resources"] == {
+        "limits": {"cpu": "150m", "memory": "192Mi"}, "requests": {"cpu": "50m", "memory": "64Mi"},
+    }  # fmt: skip
+    assert stopped["resources"] == spec["spec"]["containers"][0]["resources"]
+
+
+def test_a_pod_tells_its_resources_as_a_whole():
+    spec = pod()
+    spec["spec"]["containers"][0]["resources"] = {"requests": {"cpu": "1000m"}, "limits": {"memory": "1Gi"}}
+
+    status = compute(spec, container())
+
+    assert status["allocatedResources"] == {"cpu": "1"}
+    assert status["resources"] == {"limits": {"memory": "1Gi"}, "requests": {"cpu": "1"}}
+
+
+def test_a_pod_has_not_ended_before_its_containers_have():
+    spec = pod("Never", status={"phase": "Running"})
+
+    assert compute(spec, container(state="exited"), could_run=True)["phase"] == "Running"
+    assert compute(spec, container(state="exited"), could_run=False)["phase"] == "Succeeded"
+
+
+def test_a_sidecar_keeps_the_phase_running_but_is_no_success_to_wait_for():
+    spec = pod("Never", init=["s"])
+    spec["spec"]["initContainers"][0]["restartPolicy"] = "Always"
+
+    assert compute(spec, container("s"), container(state="exited"))["phase"] == "Running"
+    assert compute(spec, container("s", "exited", 137), container(state="exited"))["phase"] == "Succeeded"
+
+
+def test_a_pod_that_ended_before_it_began_has_failed():
+    status = compute(pod(init=["i"]), sandbox=False, terminal=True)
+
+    assert status["phase"] == "Failed"
+    assert status["containerStatuses"][0]["state"] == {"waiting": {"reason": "PodInitializing"}}
+
+
+def test_what_is_lost_of_a_pod_that_ended_has_failed():
+    spec = pod(status={"containerStatuses": [{"name": "c", "state": {"running": {}}}]})
+
+    status = compute(spec, sandbox=False, terminal=True)
+
+    assert (status["phase"], only(status)["state"]["terminated"]["reason"]) == ("Failed", "ContainerStatusUnknown")
+
+
+def test_the_restart_of_all_containers_is_a_condition():
+    before = compute(restarting_pod(), container(state="exited", code=88), restarts_all=True)
+
+    found = condition(before, "AllContainersRestarting")
+    assert (found["status"], found["reason"]) == ("True", "RestartAllContainersStarted")
+    assert condition(compute(pod(), container()), "AllContainersRestarting") is None
+
+
+def test_containers_removed_for_the_restart_of_all_wait_and_count_it():
+    old = {"containerStatuses": [{"name": "c", "state": ended(88), "restartCount": 0}]}
+
+    status = compute(restarting_pod(**old), is_restarting_all=True)
+
+    found = only(status)
+    assert (found["state"]["waiting"]["reason"], found["restartCount"]) == ("RestartingAllContainers", 1)
+    assert found["lastState"]["terminated"]["exitCode"] == 137
+    assert status["phase"] == "Running"
+
+
+def test_a_pod_that_makes_room_is_a_disruption():
+    status = compute(pod(), container(), disruption={"type": "DisruptionTarget", "status": "True", "reason": "r"})
+
+    assert condition(status, "DisruptionTarget")["reason"] == "r"

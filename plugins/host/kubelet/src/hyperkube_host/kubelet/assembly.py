@@ -23,6 +23,7 @@ from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
+from hyperkube_host.kubelet.lifecycle.admission import Admission
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.network.dns import resolver_file
@@ -37,11 +38,12 @@ from hyperkube_host.kubelet.options import KubeletOptions, PodOptions
 from hyperkube_host.kubelet.pleg.generic import GenericPleg
 from hyperkube_host.kubelet.pod.mirror_pods import MirrorPods
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
-from hyperkube_host.kubelet.pod_workers import PodWorker, WorkerServices
+from hyperkube_host.kubelet.pod_workers import PodWorker
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.status_manager import StatusManager
 from hyperkube_host.kubelet.sync_queue import SyncQueue
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
+from hyperkube_host.kubelet.worker_services import WorkerServices
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -56,7 +58,7 @@ from hyperkube.hookspecs.volume import VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object
+from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin.loader import PluginHost, installed, load
 from hyperkube.plugin.settings import PluginSettings
@@ -188,7 +190,7 @@ def build_services(
             runtime=runtime,
             clock=clock,
             recorder=recorder,
-            admission=PodAdmission(node.node, pods.active_pods),
+            admission=Admission(PodAdmission(node.node, pods.active_pods), (), pods.entries, recorder, queue.sync_pod),
             volumes=volumes,
             sandboxes=sandboxes,
             starter=starter,
@@ -198,6 +200,8 @@ def build_services(
             statuses=StatusManager(client),
             host_ips=host_ips,
             requeue_after=queue.sync_pod_after,
+            terminated=partial(_sync_pending, pods, queue),
+            supports_recursive_read_only=lambda _handler: False,
             status_target=pods.status_target,
         )
     )
@@ -247,6 +251,12 @@ def _resolver(options: PodOptions, runtime: Runtime) -> Callable[[Object], str |
 
 def _allocatable(node: NodeUpdater) -> Mapping[str, str]:
     return (node.node().get("status") or {}).get("allocatable") or {}
+
+
+def _sync_pending(pods: PodManager, queue: SyncQueue, _ended: str) -> None:
+    """Look again at the pods that wait for room, now that one has ended."""
+    for entry in pods.pending():
+        queue.sync_pod(uid_of(entry.pod))
 
 
 def _registered(node: NodeUpdater) -> Object | None:

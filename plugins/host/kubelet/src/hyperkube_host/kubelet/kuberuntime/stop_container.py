@@ -1,4 +1,4 @@
-"""Stops containers: preStop hook, then TERM, then KILL, all within one grace period.
+"""Stops containers: preStop hook, then the stop signal, then KILL, all within one grace period.
 
 Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (killContainer, killContainersWithSyncResult).
 """
@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.kuberuntime.pod_actions import stop_order
+from hyperkube_host.kubelet.kuberuntime.termination_order import TerminationOrder
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.types.pod_spec import LEAST_GRACE_SECONDS, all_containers_of
 
-from hyperkube.hookspecs.runtime import ContainerStatus, Runtime
+from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerStatus, Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 
@@ -28,35 +28,76 @@ class ContainerStopper:
         self._recorder = recorder
         self._clock = clock
 
-    def stop(self, pod: Object, container: Object, container_id: str, address: str, grace: float) -> None:
-        """Stop one container; returns when it has ended."""
+    def stop(
+        self,
+        pod: Object,
+        container: Object,
+        container_id: str,
+        address: str,
+        grace: float,
+        wait_for_turn: Callable[[float], float] = lambda _seconds: 0.0,
+    ) -> None:
+        """Stop one container; returns when it has ended.
+
+        Args:
+            pod: the pod.
+            container: one of its containers.
+            container_id: of the container in the runtime.
+            address: at which a hook reaches the pod.
+            grace: the seconds for the hook and the end; without any the hook is left out.
+            wait_for_turn: waits at most so many seconds for other containers, and returns how long it took.
+
+        Raises:
+            RuntimeFailed: the runtime did not stop it.
+        """
+        left = grace
+        if grace > 0:
+            left -= self._pre_stop(pod, container, container_id, address, grace)
+        # Whole seconds, as runtimes count: what was begun of one is not lost.
+        left -= int(wait_for_turn(left))
+        try:
+            self._runtime.stop_container(container_id, max(LEAST_GRACE_SECONDS, left))
+        except ContainerNotFound:
+            return  # it was removed meanwhile
+
+    def _pre_stop(self, pod: Object, container: Object, container_id: str, address: str, grace: float) -> int:
+        """Run the hook, if there is one; return the whole seconds it took."""
         begun = self._clock.monotonic()
         problem = self._hooks.pre_stop(pod, container, container_id, address, grace)
         if problem:
             self._recorder.container_event(pod, container, "Warning", "FailedPreStopHook", "PreStopHook failed")
-        left = grace - (self._clock.monotonic() - begun)
-        self._runtime.stop_container(container_id, max(LEAST_GRACE_SECONDS, left))
+        return int(self._clock.monotonic() - begun)
 
     def stop_all(self, pod: Object, pod_status: PodStatus, address: str, grace: Callable[[], float]) -> None:
-        """Stop the running containers of a pod: the regular containers at once, then the sidecars in reverse order."""
-        begun = self._clock.monotonic()
-        specs = {container["name"]: container for container in all_containers_of(pod)}
-        for step in stop_order(pod, pod_status.running()):
-            left = max(LEAST_GRACE_SECONDS, grace() - (self._clock.monotonic() - begun))
-            threads = [
-                threading.Thread(target=self._stop, args=(pod, specs, status, address, left), name="stop-container")
-                for status in step[1:]
-            ]
-            for thread in threads:
-                thread.start()
-            self._stop(pod, specs, step[0], address, left)
-            for thread in threads:
-                thread.join()
+        """Stop the running containers of a pod, each when its turn comes; their hooks run at once.
 
-    def _stop(self, pod: Object, specs: dict[str, Object], status: ContainerStatus, address: str, grace: float) -> None:
-        container = specs.get(status.name, {"name": status.name})
-        self._recorder.container_event(pod, container, "Normal", "Killing", f"Stopping container {status.name}")
-        self.stop(pod, container, status.id, address, grace)
+        Raises:
+            RuntimeFailed: a container could not be stopped; the others were.
+        """
+        order = TerminationOrder(pod, pod_status.running(), self._clock)
+        specs = {container["name"]: container for container in all_containers_of(pod)}
+        problems: list[RuntimeFailed] = []
+
+        def stop(status: ContainerStatus) -> None:
+            container = specs.get(status.name, {"name": status.name})
+            text = f"Stopping container {status.name}"
+            self._recorder.container_event(pod, container, "Normal", "Killing", text)
+            try:
+                self.stop(pod, container, status.id, address, grace(), lambda left: order.wait_for_turn(status, left))
+            except RuntimeFailed as error:
+                problems.append(error)
+            finally:
+                order.ended(status)
+
+        first, *others = order.containers()
+        threads = [threading.Thread(target=stop, args=(status,), name="stop-container") for status in others]
+        for thread in threads:
+            thread.start()
+        stop(first)
+        for thread in threads:
+            thread.join()
+        if problems:
+            raise problems[0]
 
     def shorten_grace_period(self, pod_status: PodStatus, grace: float) -> None:
         """Stop the running containers within `grace` seconds while a stop with a longer grace period is under way."""

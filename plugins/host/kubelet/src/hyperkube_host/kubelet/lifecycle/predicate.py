@@ -5,8 +5,10 @@ Sources: kubernetes ``pkg/kubelet/lifecycle/predicate.go``, ``pkg/scheduler/sche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
+from hyperkube_host.kubelet.nodestatus.machine_info import operating_system
 from hyperkube_host.kubelet.types.pod_status import Failure
 from hyperkube_host.kubelet.types.pod_update import is_static
 
@@ -35,15 +37,60 @@ class PodAdmission:
         """Return why the pod cannot run here, or None."""
         node = self._node()
         others = [other for other in self._others() if uid_of(other) != uid_of(pod)]
-        return _short_of(pod, others, node) or _misplaced(pod, others, node)
+        return _wrong_system(pod) or _short_of(pod, others, node) or _misplaced(pod, others, node)
+
+    def missing(self, pod: Object) -> dict[str, int]:
+        """Return resource → how much of it the node has too little, for a pod that it could run otherwise."""
+        node = self._node()
+        others = [other for other in self._others() if uid_of(other) != uid_of(pod)]
+        if _wrong_system(pod) or _misplaced(pod, others, node):
+            return {}
+        return {short.resource: short.missing for short in _shortages(pod, others, node)}
+
+
+class _Shortage(NamedTuple):
+    """A resource of which the node has too little; CPU in thousandths."""
+
+    resource: str
+    requested: int
+    used: int
+    capacity: int
+
+    @property
+    def missing(self) -> int:
+        """How much would have to be added."""
+        return self.requested + self.used - self.capacity
+
+    @property
+    def failure(self) -> Failure:
+        """The failure that tells of it."""
+        numbers = f"requested: {self.requested}, used: {self.used}, capacity: {self.capacity}"
+        text = f"Node didn't have enough resource: {self.resource}, {numbers}"
+        return Failure(f"OutOf{self.resource}", text)
+
+
+def _wrong_system(pod: Object) -> Failure | None:
+    """Return the failure of a pod for another operating system."""
+    labels = spec_of(pod).get("nodeSelector") or {}
+    if labels.get("kubernetes.io/os") not in {None, operating_system()}:
+        text = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
+        return Failure("PodOSSelectorNodeLabelDoesNotMatch", text)
+    if (spec_of(pod).get("os") or {}).get("name") not in {None, "", operating_system()}:
+        return Failure("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
+    return None
 
 
 def _short_of(pod: Object, others: Sequence[Object], node: Object) -> Failure | None:
     """Return the failure for the first resource that the node has too little of."""
+    return next((short.failure for short in _shortages(pod, others, node)), None)
+
+
+def _shortages(pod: Object, others: Sequence[Object], node: Object) -> Iterator[_Shortage]:
+    """Yield what the node has too little of."""
     allocatable = read((node.get("status") or {}).get("allocatable"))
     capacity = allocatable["pods"].value() if "pods" in allocatable else _PODS
     if len(others) + 1 > capacity:
-        return _insufficient("pods", 1, len(others), capacity)
+        yield _Shortage("pods", 1, len(others), capacity)
     used: ResourceList = {}
     for other in others:
         add(used, pod_requests(other))
@@ -54,8 +101,7 @@ def _short_of(pod: Object, others: Sequence[Object], node: Object) -> Failure | 
         asked, taken, has = (amounts.get(resource, _NONE) for amounts in (wanted, used, allocatable))
         if asked.sign > 0 and taken + asked > has:
             numbers = (_number(resource, amount) for amount in (asked, taken, has))
-            return _insufficient(resource, *numbers)
-    return None
+            yield _Shortage(resource, *numbers)
 
 
 def _misplaced(pod: Object, others: Sequence[Object], node: Object) -> Failure | None:
@@ -84,8 +130,3 @@ def _failed(predicate: str, why: str) -> Failure:
 
 def _number(resource: str, amount: Quantity) -> int:
     return amount.milli_value() if resource == "cpu" else amount.value()
-
-
-def _insufficient(resource: str, requested: int, used: int, capacity: int) -> Failure:
-    numbers = f"requested: {requested}, used: {used}, capacity: {capacity}"
-    return Failure(f"OutOf{resource}", f"Node didn't have enough resource: {resource}, {numbers}")

@@ -44,11 +44,13 @@ class PodEntry:
         state: how far it is.
         rejection: the status to report when the node rejected it.
         failure: the reason and message when the kubelet gave it up.
+        disruption: the condition DisruptionTarget of a pod that has to make room.
         mount_failures: how often in a row its volumes could not be set up.
         volumes_refused: whether they never can be, as the pod asks for them.
         waiting: container name → why its last start failed.
         restarts: the delays of crashed containers.
         messages: container id → termination message.
+        sandboxes_stopped: ids of the sandboxes that were stopped: one that died by itself has still to be.
         reported: the status that was written last.
     """
 
@@ -57,17 +59,24 @@ class PodEntry:
     state: PodState = PodState.PENDING
     rejection: Object | None = None
     failure: Failure | None = None
+    disruption: Object | None = None
     mount_failures: int = 0
     volumes_refused: bool = False
     waiting: dict[str, Waiting] = field(default_factory=dict)
     restarts: RestartBackoff = field(default_factory=RestartBackoff)
     messages: dict[str, str] = field(default_factory=dict)
+    sandboxes_stopped: set[str] = field(default_factory=set)
     reported: Object | None = None
 
     @property
     def is_admitted(self) -> bool:
         """Whether the node decided to run the pod."""
         return self.state in {PodState.SYNCING, PodState.TERMINATING, PodState.TERMINATED}
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it holds resources of the node: it was admitted, and its containers have not all ended for good."""
+        return self.state in {PodState.SYNCING, PodState.TERMINATING}
 
     @property
     def must_terminate(self) -> bool:

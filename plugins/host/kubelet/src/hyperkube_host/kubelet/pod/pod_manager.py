@@ -80,8 +80,12 @@ class PodManager:
             return list(self._entries.values())
 
     def active_pods(self) -> list[Object]:
-        """Return the admitted pods whose containers run or will."""
-        return [entry.pod for entry in self.entries() if entry.state is PodState.SYNCING]
+        """Return the admitted pods whose containers run or will, also those that are being stopped."""
+        return [entry.pod for entry in self.entries() if entry.is_active]
+
+    def pending(self) -> list[PodEntry]:
+        """Return the pods that the node has not decided on."""
+        return [entry for entry in self.entries() if entry.state is PodState.PENDING]
 
     def forget(self, uid: str) -> None:
         """Drop a pod that is gone."""

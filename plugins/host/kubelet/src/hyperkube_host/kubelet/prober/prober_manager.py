@@ -32,6 +32,8 @@ from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.release import SHORT
 
 AGENT = f"kube-probe/{SHORT}"
+MOST_ATTEMPTS = 3
+"""How often a check is made again at once that could not be made."""
 STARTUP_POLL_SECONDS = 1.0
 """How often liveness and readiness probes look whether the startup probe has passed."""
 
@@ -129,10 +131,30 @@ class ProbeManager:
 
     def remove_pod(self, uid: str) -> None:
         """Stop probing a pod."""
-        with self._lock:
-            ids = [container_id for container_id, owner in self._pod_of.items() if owner == uid]
-        for container_id in ids:
+        for container_id in self._ids_of(uid):
             self.remove_container(container_id)
+
+    def stop_liveness_and_startup(self, uid: str) -> None:
+        """Stop the probes of a pod that is ending, but those that tell its services whether it still answers."""
+        ids = self._ids_of(uid)
+        with self._lock:
+            stopped = [
+                key
+                for key in (ProbeKey(container_id, ProbeType.LIVENESS) for container_id in ids)
+                if self._workers.pop(key, None) is not None
+            ]
+            for container_id in ids:
+                startup = self._workers.get(ProbeKey(container_id, ProbeType.STARTUP))
+                # One that has passed stays: without it nothing would tell that the container has started.
+                if startup is not None and not startup.passes:
+                    stopped.append(startup.key)
+        for key in stopped:
+            self._pool.queue.cancel(key)
+            self._pool.queue.forget(key)
+
+    def _ids_of(self, uid: str) -> list[str]:
+        with self._lock:
+            return [container_id for container_id, owner in self._pod_of.items() if owner == uid]
 
     def _run_probe(self, key: ProbeKey) -> None:
         worker = self._workers.get(key)
@@ -144,10 +166,16 @@ class ProbeManager:
             self._pool.queue.add_after(key, min(worker.period_seconds, STARTUP_POLL_SECONDS))
             return
         outcome = self._check(worker)
+        for _ in range(MOST_ATTEMPTS - 1):
+            if outcome.result is not ProbeResult.ERROR:
+                break
+            outcome = self._check(worker)
         # The check took time and the container may have been removed meanwhile: its key must not come back.
         if key in self._workers:
             self._record(worker, outcome)
-            self._pool.queue.add_after(key, worker.period_seconds)
+            # A container that failed is restarted: a command that ran in it while it stops could harm it.
+            if key.type is ProbeType.READINESS or worker.passes is not False:
+                self._pool.queue.add_after(key, worker.period_seconds)
 
     def _check(self, worker: ProbeWorker) -> ProbeOutcome:
         spec, container, timeout = worker.spec, worker.container, worker.timeout_seconds
@@ -160,13 +188,14 @@ class ProbeManager:
         if "tcpSocket" in spec:
             return probe_tcp(spec["tcpSocket"], container, worker.address, timeout)
         if "grpc" in spec:
-            text = "grpc probes are not built into this kubelet: use exec, httpGet or tcpSocket"
-            return ProbeOutcome(ProbeResult.ERROR, text)
+            from hyperkube_host.kubelet.probe.grpc_probe import probe_grpc  # few nodes have such probes
+
+            return probe_grpc(spec["grpc"], worker.address, timeout, agent=AGENT)
         return ProbeOutcome(ProbeResult.ERROR, f"missing probe handler for {container['name']}")
 
     def _record(self, worker: ProbeWorker, outcome: ProbeOutcome) -> None:
         if outcome.result is not ProbeResult.SUCCESS:
-            verb = "errored" if outcome.result is ProbeResult.ERROR else "failed"
+            verb = "errored and resulted in unknown state" if outcome.result is ProbeResult.ERROR else "failed"
             text = f"{worker.key.type.value.capitalize()} probe {verb}: {outcome.text}"
             self._recorder.container_event(worker.pod, worker.container, "Warning", "Unhealthy", text)
         with self._lock:

@@ -10,7 +10,20 @@ from typing import NamedTuple
 
 from hyperkube.machinery.objects import Object
 
-CONDITIONS_BY_KUBELET = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
+ALL_CONTAINERS_RESTARTING = "AllContainersRestarting"
+POD_RESIZE_PENDING, POD_RESIZE_IN_PROGRESS = "PodResizePending", "PodResizeInProgress"
+CONDITIONS_BY_KUBELET = (
+    POD_RESIZE_PENDING,
+    POD_RESIZE_IN_PROGRESS,
+    "PodReadyToStartContainers",
+    "Initialized",
+    "Ready",
+    "ContainersReady",
+    "PodScheduled",
+    ALL_CONTAINERS_RESTARTING,
+)
+RESTARTING_ALL_CONTAINERS = "RestartingAllContainers"
+"""The reason of a container that was removed because all containers of its pod start anew."""
 
 
 class Waiting(NamedTuple):

@@ -1,0 +1,1 @@
+"""Room for critical pods. Source: kubernetes ``pkg/kubelet/preemption``."""
