@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-import hyperkube_command.image as module
 from click.testing import CliRunner
+from hyperkube_command.image import command as module
 
 from hyperkube.machinery.errors import UsageError
 

@@ -38,8 +38,11 @@ class Layer:
 
     def text(self, path: str, content: str, mode: int = 0o644) -> None:
         """Add a file with this content."""
-        data = content.encode()
-        self._add(path, tarfile.REGTYPE, mode, size=len(data), data=io.BytesIO(data))
+        self.data(path, content.encode(), mode)
+
+    def data(self, path: str, content: bytes, mode: int = 0o644) -> None:
+        """Add a file with these bytes."""
+        self._add(path, tarfile.REGTYPE, mode, size=len(content), data=io.BytesIO(content))
 
     def file(self, path: str, source: Path, mode: int | None = None) -> None:
         """Add a copy of a file, with its own permissions unless told otherwise; a symbolic link is followed."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+import orjson
+from hyperkube_command.image.master import manifest
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
 from hyperkube.hookspecs import runtime as specs
@@ -13,10 +15,12 @@ from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginContext, load
 from hyperkube.plugin.settings import PluginSettings
 
+DEFAULT_TAG = "docker.io/library/hyperkube:latest"
+
 
 @click.group()
 def command() -> None:
-    """Look at, and add to, the images of the node."""
+    """Look at, and add to, the images of the node; build hyperkube's own."""
 
 
 def _runtime(name: str, data_dir: Path) -> Runtime:
@@ -53,3 +57,28 @@ def load_image(archive: Path, runtime: str) -> None:
         f"runtime {runtime!r} keeps no images, so {str(archive)!r} cannot be loaded"
         " (the process runtime runs commands of this machine: set image: host)"
     )
+
+
+@command.command("build")
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path), required=True, help="the archive to write")
+@click.option("--tag", default=DEFAULT_TAG, show_default=True, help="the image's name")
+def build_image(output: Path, tag: str) -> None:
+    """Write hyperkube's own image, made of what is installed here, as a docker-archive.
+
+    `docker load`, `ctr images import` and `podman load` read it; no engine and no registry is needed to write it.
+    """
+    from hyperkube_command.image.build import image
+    from hyperkube_lib.image_archive import write_docker_archive
+
+    write_docker_archive(output, [image(tag)])
+    click.echo(f"{output}: {tag}, {output.stat().st_size >> 20} MiB")
+
+
+@command.command("manifest")
+@click.option("--image", default=DEFAULT_TAG, show_default=True, help="what it runs; host for the process runtime")
+def master_manifest(image: str) -> None:
+    """Print the static pod of a master: etcd, API server, controller manager and scheduler.
+
+    A kubelet with --config=FOLDER runs what is in the folder.
+    """
+    click.echo(orjson.dumps(manifest(image), option=orjson.OPT_INDENT_2).decode())

@@ -1,0 +1,73 @@
+"""hyperkube's own image, and the master that it brings."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+import tarfile
+
+import pytest
+from click.testing import CliRunner
+from hyperkube_command.image.command import command
+from hyperkube_command.image.files import add_distribution, bytecode, closure
+from hyperkube_command.image.master import manifest
+from hyperkube_lib.image_archive import Layer
+
+
+def test_the_closure_of_a_distribution_is_what_it_needs():
+    names = [distribution.metadata["Name"] for distribution in closure("hyperkube-command-image")]
+
+    assert {"hyperkube-core", "hyperkube-lib-image-archive", "click", "marshmallow"} <= set(names)
+    assert "ruff" not in names
+
+
+def test_bytecode_of_an_image_is_used_whatever_its_sources_time(tmp_path):
+    source = tmp_path / "module.py"
+    source.write_text("VALUE = 1\n")
+    compiled = importlib.util.cache_from_source(str(source))
+    data = bytecode(source)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / compiled.rpartition("/")[2]).write_bytes(data)
+    source.write_text("VALUE = 2 # changed, which nobody is to notice\n")
+
+    line = [sys.executable, "-c", "import module; print(module.VALUE)"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert done.stdout == "1\n"
+
+
+def test_a_source_that_does_not_compile_has_no_bytecode(tmp_path):
+    (tmp_path / "module.py").write_text("def {{ name }}():\n")
+
+    assert bytecode(tmp_path / "module.py") == b""
+
+
+def test_an_editable_distribution_comes_with_its_sources(tmp_path):
+    (distribution,) = [found for found in closure("hyperkube-lib-image-archive") if "archive" in found.metadata["Name"]]
+
+    with (tmp_path / "layer.tar").open("w+b") as file:
+        layer = Layer(file)
+        add_distribution(layer, distribution, "/site")
+        layer.finish()
+
+    with tarfile.open(tmp_path / "layer.tar") as tar:
+        names = tar.getnames()
+    assert "site/hyperkube_lib/image_archive/layer.py" in names
+    assert any(name.endswith(".dist-info/METADATA") for name in names)
+    assert any("__pycache__/layer." in name for name in names)
+
+
+@pytest.mark.parametrize("image", ["host", "docker.io/library/hyperkube:latest"])
+def test_the_manifest_is_one_pod_of_four_servers(image):
+    printed = CliRunner().invoke(command, ["manifest", f"--image={image}"]).output
+
+    pod = json.loads(printed)
+    assert pod == manifest(image)
+    assert [container["name"] for container in pod["spec"]["containers"]] == [
+        "etcd",
+        "apiserver",
+        "controller-manager",
+        "scheduler",
+    ]
+    assert {container["image"] for container in pod["spec"]["containers"]} == {image}
+    assert pod["spec"]["hostNetwork"]
