@@ -1,6 +1,8 @@
-"""Container runtimes, shaped like CRI: sandboxes, containers, images, streams.
+"""Container runtimes, shaped like CRI v1: sandboxes, containers, images, streams.
 
-All calls are synchronous, may block, and come from several threads; each is idempotent for what already is.
+What is asked for are CRI's own messages (`Config`), what is told are typed records. What only some runtimes can do
+stands in small protocols of its own. All calls are synchronous, may block,
+and come from several threads; each is idempotent for what already is.
 """
 
 from __future__ import annotations
@@ -8,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import HyperkubeError
-from hyperkube.machinery.objects import Object
 
 
 class RuntimeFailed(HyperkubeError):
@@ -32,65 +33,8 @@ class ContainerNotFound(RuntimeFailed):
     """There is no such container or sandbox (any more)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DnsConfig:
-    """The resolver settings of a sandbox."""
-
-    servers: tuple[str, ...] = ()
-    searches: tuple[str, ...] = ()
-    options: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxSpec:
-    """What a pod's sandbox needs."""
-
-    namespace: str
-    name: str
-    uid: str
-    attempt: int
-    hostname: str
-    log_directory: str
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    host_network: bool = False
-    dns: DnsConfig = DnsConfig()
-    port_mappings: tuple[Object, ...] = ()
-    runtime_handler: str = ""
-    pod: Object = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mount:
-    """A host folder or file, seen in the container."""
-
-    host_path: str
-    container_path: str
-    read_only: bool = False
-    propagation: str = "None"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContainerSpec:
-    """What a container needs; command and args are already expanded."""
-
-    name: str
-    attempt: int
-    image: str
-    command: tuple[str, ...] = ()
-    args: tuple[str, ...] = ()
-    working_dir: str = ""
-    env: tuple[tuple[str, str], ...] = ()
-    mounts: tuple[Mount, ...] = ()
-    log_path: str = ""
-    """Relative to the sandbox's log directory; lines in CRI format (``TIME STREAM TAG TEXT``)."""
-    stdin: bool = False
-    stdin_once: bool = False
-    tty: bool = False
-    resources: Object = field(default_factory=dict)
-    security: Object = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
+Config = Mapping[str, Any]
+"""A message of CRI v1 as a mapping: original field names, enumeration values by name, defaults left out."""
 
 
 class ContainerState(StrEnum):
@@ -106,8 +50,8 @@ class ContainerState(StrEnum):
 class ContainerStatus:
     """A container as the runtime sees it; times in seconds since the epoch, 0 for not yet.
 
-    `image` is the name it was asked for by, `image_id` and `image_ref` what that was resolved to; `resources` and
-    `user` are CRI's ``ContainerResources`` and ``ContainerUser``.
+    `image` is the name it was asked for by, `image_id` and `image_ref` what that was resolved to; `resources`, `user`
+    and `mounts` are CRI's ``ContainerResources``, ``ContainerUser`` and ``Mount``.
     """
 
     id: str
@@ -118,9 +62,6 @@ class ContainerStatus:
     image: str
     image_id: str = ""
     image_ref: str = ""
-    stop_signal: str = ""
-    user: Object = field(default_factory=dict)
-    resources: Object = field(default_factory=dict)
     created_at: float = 0.0
     started_at: float = 0.0
     finished_at: float = 0.0
@@ -128,8 +69,12 @@ class ContainerStatus:
     reason: str = ""
     message: str = ""
     log_path: str = ""
+    stop_signal: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    resources: Config = field(default_factory=dict)
+    user: Config = field(default_factory=dict)
+    mounts: Sequence[Config] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,18 +90,35 @@ class SandboxStatus:
     created_at: float
     ips: tuple[str, ...] = ()
     runtime_handler: str = ""
+    host_network: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeStatus:
+    """Whether the runtime and its network are ready: empty, or why not; and what it can do.
+
+    `handlers` and `features` are CRI's ``RuntimeHandler`` and ``RuntimeFeatures``.
+    """
+
+    runtime_problem: str = ""
+    network_problem: str = ""
+    handlers: tuple[Config, ...] = ()
+    features: Config = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
-    """An image on the node."""
+    """An image on the node; its program's user as a number, or as a name, or neither."""
 
     id: str
     tags: tuple[str, ...]
     digests: tuple[str, ...] = ()
     size: int = 0
+    uid: int | None = None
+    username: str = ""
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,10 +132,14 @@ class ContainerUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegistryCredentials:
-    """The login for a private registry."""
+    """The login for a private registry. CRI: ``AuthConfig``."""
 
-    username: str
-    password: str = field(repr=False)
+    username: str = ""
+    password: str = field(default="", repr=False)
+    auth: str = field(default="", repr=False)
+    server_address: str = ""
+    identity_token: str = field(default="", repr=False)
+    registry_token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,11 +178,11 @@ class Runtime(Protocol):
     def version(self) -> str:
         """Return the runtime's version."""
 
-    def status(self) -> str:
-        """Return why the runtime is not ready, or the empty string."""
+    def status(self) -> RuntimeStatus:
+        """Return whether it is ready, and what it can do."""
 
-    def run_sandbox(self, spec: SandboxSpec) -> str:
-        """Create and start a sandbox; return its id."""
+    def run_sandbox(self, config: Config, runtime_handler: str) -> str:
+        """Create and start a sandbox of a ``PodSandboxConfig``; return its id."""
 
     def stop_sandbox(self, sandbox_id: str) -> None:
         """Stop all its containers by force and take its network down."""
@@ -225,10 +191,10 @@ class Runtime(Protocol):
         """Remove it with its containers."""
 
     def sandboxes(self) -> Sequence[SandboxStatus]:
-        """Return all sandboxes, also stopped ones."""
+        """Return all sandboxes, also stopped ones; addresses may be left out."""
 
-    def create_container(self, sandbox_id: str, spec: ContainerSpec) -> str:
-        """Create a container and return its id.
+    def create_container(self, sandbox_id: str, config: Config, sandbox_config: Config) -> str:
+        """Create a container of a ``ContainerConfig`` and return its id.
 
         Raises:
             ImageNotPresent: pull it first.
@@ -245,7 +211,13 @@ class Runtime(Protocol):
         """Remove an ended container."""
 
     def containers(self) -> Sequence[ContainerStatus]:
-        """Return all containers, also ended ones, after a restart of the kubelet too."""
+        """Return all containers, also ended ones, after a restart of the kubelet too.
+
+        Times but that of the creation, exit codes and reasons may be left out: `pod` and `container` have them.
+        """
+
+    def pod(self, uid: str) -> tuple[Sequence[SandboxStatus], Sequence[ContainerStatus]]:
+        """Return all that is known of one pod's sandboxes and containers."""
 
     def container(self, container_id: str) -> ContainerStatus:
         """Return one container.
@@ -275,8 +247,8 @@ class Runtime(Protocol):
     def image(self, reference: str) -> Image | None:
         """Return one image, or None if it is not on the node."""
 
-    def pull_image(self, reference: str, credentials: RegistryCredentials | None) -> Image:
-        """Pull an image; an error text says what the user can do.
+    def pull_image(self, image: Config, credentials: RegistryCredentials | None, sandbox_config: Config) -> Image:
+        """Pull the image of an ``ImageSpec`` for a sandbox; an error text says what the user can do.
 
         Raises:
             RuntimeFailed: with reason ``ErrImagePull``, or another that Kubernetes uses.
@@ -296,8 +268,86 @@ class NotifiesChanges(Protocol):
     def subscribe(self, notify: Callable[[str], None]) -> None:
         """Call `notify` with a pod's uid, from any thread, soon after one of its containers changed its state."""
 
-    def pod(self, uid: str) -> tuple[Sequence[SandboxStatus], Sequence[ContainerStatus]]:
-        """Return what there is of one pod, faster than looking through all."""
+
+@dataclass(frozen=True, slots=True)
+class ExecResult:
+    """What a command wrote, and its exit code."""
+
+    stdout: bytes
+    stderr: bytes
+    exit_code: int
+
+
+@runtime_checkable
+class ExecsSync(Protocol):
+    """A runtime that runs short commands without streams; the others do it by `Runtime.exec`."""
+
+    def exec_sync(self, container_id: str, command: Sequence[str], timeout: float) -> ExecResult:
+        """Run a command to its end; `timeout` in seconds, 0 for none.
+
+        Raises:
+            TimeoutError: it took longer, and was killed.
+        """
+
+
+@runtime_checkable
+class StreamsByUrl(Protocol):
+    """A runtime with a streaming server of its own, to which the kubelet passes connections on."""
+
+    def exec_url(
+        self, container_id: str, command: Sequence[str], *, stdin: bool, stdout: bool, stderr: bool, tty: bool
+    ) -> str:
+        """Return the URL that runs a command."""
+
+    def attach_url(self, container_id: str, *, stdin: bool, stdout: bool, stderr: bool, tty: bool) -> str:
+        """Return the URL of a container's streams."""
+
+    def port_forward_url(self, sandbox_id: str, ports: Sequence[int]) -> str:
+        """Return the URL of a sandbox's ports."""
+
+
+@runtime_checkable
+class UpdatesResources(Protocol):
+    """A runtime that changes limits in place."""
+
+    def update_container_resources(self, container_id: str, linux: Config) -> None:
+        """Set the ``LinuxContainerResources`` of a container."""
+
+    def update_sandbox_resources(self, sandbox_id: str, overhead: Config, resources: Config) -> None:
+        """Tell of a sandbox's new ``LinuxContainerResources``."""
+
+
+@runtime_checkable
+class ReportsStats(Protocol):
+    """A runtime with CRI's figures; `usage` is what the others have."""
+
+    def container_stats(self) -> Sequence[Config]:
+        """Return the ``ContainerStats`` of the running containers."""
+
+    def sandbox_stats(self) -> Sequence[Config]:
+        """Return the ``PodSandboxStats`` of the ready sandboxes."""
+
+    def image_fs_info(self) -> Config:
+        """Return the ``ImageFsInfoResponse``."""
+
+
+@runtime_checkable
+class Checkpoints(Protocol):
+    """A runtime that writes running containers to archives."""
+
+    def checkpoint_container(self, container_id: str, location: str, timeout: float) -> None:
+        """Write a running container's state to the file `location`, within `timeout` seconds (0: no limit)."""
+
+
+@runtime_checkable
+class TellsRuntimeConfig(Protocol):
+    """A runtime that has settings in common with the kubelet."""
+
+    def runtime_config(self) -> Config:
+        """Return the ``RuntimeConfigResponse`` (``linux.cgroup_driver``), empty when it does not know."""
+
+    def update_runtime_config(self, pod_cidr: str) -> None:
+        """Tell it the pods' addresses of this node."""
 
 
 @runtime_checkable

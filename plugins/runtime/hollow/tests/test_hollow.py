@@ -5,7 +5,6 @@ import os
 from hyperkube_runtime.hollow import Hollow, HollowRuntime
 from hyperkube_testing.node_contracts.runtime import RuntimeContract
 
-from hyperkube.hookspecs.runtime import ContainerSpec, SandboxSpec
 from hyperkube.machinery.clock import FakeClock, SystemClock
 from hyperkube.plugin import PluginContext
 
@@ -19,10 +18,9 @@ class TestContract(RuntimeContract):
 
 
 def start(runtime, **annotations):
-    spec = SandboxSpec(
-        namespace="ns", name="p", uid="u", attempt=0, hostname="p", log_directory="", annotations=annotations
-    )
-    container = runtime.create_container(runtime.run_sandbox(spec), ContainerSpec(name="c", attempt=0, image="nginx"))
+    pod = {"metadata": {"namespace": "ns", "name": "p", "uid": "u"}, "hostname": "p", "annotations": annotations}
+    config = {"metadata": {"name": "c"}, "image": {"image": "nginx"}}
+    container = runtime.create_container(runtime.run_sandbox(pod, ""), config, pod)
     runtime.start_container(container)
     return container
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pytest
 from hyperkube_runtime.process.runtime import ProcessRuntime
 
-from hyperkube.hookspecs.runtime import ContainerSpec, ContainerStatus, SandboxSpec
+from hyperkube.hookspecs.runtime import ContainerStatus
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.testing.waiting import eventually
 
@@ -34,14 +34,19 @@ def runtime(tmp_path):
 def start(runtime, tmp_path):
     """Start a container that runs a shell script; return the ids of its sandbox and of itself."""
 
-    def start_container(script: str, **fields) -> tuple[str, str]:
-        logs = tmp_path / secrets.token_hex(4)
-        spec = SandboxSpec(namespace="default", name="p", uid="u", attempt=0, hostname="p", log_directory=str(logs))
-        sandbox = runtime.run_sandbox(spec)
-        container = runtime.create_container(
-            sandbox,
-            ContainerSpec(name="c", attempt=0, image="host", command=("sh", "-c", script), log_path="0.log", **fields),
-        )
+    def start_container(script: str, security=None, resources=None, **fields) -> tuple[str, str]:
+        metadata = {"namespace": "default", "name": "p", "uid": "u"}
+        pod = {"metadata": metadata, "hostname": "p", "log_directory": str(tmp_path / secrets.token_hex(4))}
+        sandbox = runtime.run_sandbox(pod, "")
+        config = {
+            "metadata": {"name": "c"},
+            "image": {"image": "host"},
+            "command": ["sh", "-c", script],
+            "log_path": "0.log",
+            "linux": {"security_context": security or {}, "resources": resources or {}},
+            **fields,
+        }
+        container = runtime.create_container(sandbox, config, pod)
         runtime.start_container(container)
         return sandbox, container
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from hyperkube_runtime.process.runtime import ProcessRuntime
 from hyperkube_runtime.process.shim import kernel, mounts
 
-from hyperkube.hookspecs.runtime import ContainerSpec, Mount, SandboxSpec
 from hyperkube.machinery.clock import SystemClock
 
 WATCHED = ("/", "/dev", "/etc", "/home", "/mnt", "/opt", "/run", "/srv", "/usr", "/usr/local", "/var", "/var/lib")
@@ -65,14 +64,14 @@ def suite(folder: Path) -> dict[str, str]:
     file.touch()
     file.chmod(0o666)
     mounts = [
-        Mount(host_path=str(file), container_path="/dev/termination-log"),
-        Mount(host_path=str(file), container_path="/etc/hosts"),
-        Mount(host_path=str(volume), container_path="/var/run/secrets/kubernetes.io/serviceaccount", read_only=True),
-        Mount(host_path=str(volume), container_path="/nosuchtop/data"),
-        Mount(host_path=str(volume), container_path="/usr/nosuch/data"),
-        Mount(host_path=str(volume), container_path="/nosuchtop/data/nested/deeper"),
-        Mount(host_path=str(volume), container_path="/opt/../../srv/../mnt/nosuch"),
-        Mount(host_path=str(file), container_path="/etc/nosuch.conf"),
+        {"host_path": str(file), "container_path": "/dev/termination-log"},
+        {"host_path": str(file), "container_path": "/etc/hosts"},
+        {"host_path": str(volume), "container_path": "/var/run/secrets/kubernetes.io/serviceaccount", "readonly": True},
+        {"host_path": str(volume), "container_path": "/nosuchtop/data"},
+        {"host_path": str(volume), "container_path": "/usr/nosuch/data"},
+        {"host_path": str(volume), "container_path": "/nosuchtop/data/nested/deeper"},
+        {"host_path": str(volume), "container_path": "/opt/../../srv/../mnt/nosuch"},
+        {"host_path": str(file), "container_path": "/etc/nosuch.conf"},
     ]
     scripts = {
         "plain": ("printf x > /dev/termination-log; cat /usr/nosuch/data/key /nosuchtop/data/nested/deeper/key", False),
@@ -80,15 +79,18 @@ def suite(folder: Path) -> dict[str, str]:
     }
     said = {}
     for name, (script, tty) in scripts.items():
-        spec = SandboxSpec(
-            namespace="default", name=name, uid=name, attempt=0, hostname="p", log_directory=str(folder / name)
-        )
-        sandbox = runtime.run_sandbox(spec)
-        container = ContainerSpec(
-            name="c", attempt=0, image="host", command=("sh", "-c", script), tty=tty, mounts=tuple(mounts),
-            log_path="0.log",
-        )  # fmt: skip
-        container_id = runtime.create_container(sandbox, container)
+        metadata = {"namespace": "default", "name": name, "uid": name}
+        pod = {"metadata": metadata, "hostname": "p", "log_directory": str(folder / name)}
+        sandbox = runtime.run_sandbox(pod, "")
+        config = {
+            "metadata": {"name": "c"},
+            "image": {"image": "host"},
+            "command": ["sh", "-c", script],
+            "tty": tty,
+            "mounts": mounts,
+            "log_path": "0.log",
+        }
+        container_id = runtime.create_container(sandbox, config, pod)
         runtime.start_container(container_id)
         while runtime.container(container_id).state != "exited":
             threading.Event().wait(0.02)

@@ -7,8 +7,6 @@ import pytest
 from hyperkube_runtime.process.confinement import CAPABILITIES, Confinement, confinement
 from hyperkube_runtime.process.shim import cgroups
 
-from hyperkube.hookspecs.runtime import ContainerSpec, Mount
-
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root has privileges to give up")
 STATUS = "grep -E '^(NoNewPrivs|CapBnd|CapEff|CapPrm|CapInh):' /proc/self/status | tr -d '\\t' | tr '\\n' ' '"
 EAT_MEMORY = "exec python3 -c 'x = bytearray(200 << 20); import time; time.sleep(60)'"
@@ -16,7 +14,7 @@ needs_cpu_group = pytest.mark.skipif("cpu" not in cgroups.usable(), reason="this
 
 
 def asks(**security):
-    return confinement(ContainerSpec(name="c", attempt=0, image="host", security=security))
+    return confinement({"linux": {"security_context": security}})
 
 
 def numbers(*names):
@@ -27,21 +25,22 @@ def numbers(*names):
     ("security", "expected"),
     [
         pytest.param({}, Confinement(), id="nothing"),
-        pytest.param({"allowPrivilegeEscalation": False}, Confinement(no_new_privileges=True), id="escalation"),
-        pytest.param({"allowPrivilegeEscalation": True}, Confinement(), id="escalation-allowed"),
-        pytest.param({"readOnlyRootFilesystem": True}, Confinement(read_only_root=True), id="read-only"),
-        pytest.param({"capabilities": {"drop": ["ALL"]}}, Confinement(capabilities=()), id="drop-all"),
+        pytest.param({"no_new_privs": True}, Confinement(no_new_privileges=True), id="escalation"),
+        pytest.param({"readonly_rootfs": True}, Confinement(read_only_root=True), id="read-only"),
+        pytest.param({"capabilities": {"drop_capabilities": ["ALL"]}}, Confinement(capabilities=()), id="drop-all"),
         pytest.param(
-            {"capabilities": {"drop": ["all"], "add": ["NET_BIND_SERVICE", "CAP_CHOWN"]}},
+            {"capabilities": {"drop_capabilities": ["all"], "add_capabilities": ["NET_BIND_SERVICE", "CAP_CHOWN"]}},
             Confinement(capabilities=numbers("CHOWN", "NET_BIND_SERVICE")),
             id="drop-all-but",
         ),
         pytest.param(
-            {"capabilities": {"drop": ["MKNOD"]}},
+            {"capabilities": {"drop_capabilities": ["MKNOD"]}},
             Confinement(capabilities=numbers(*(name for name in CAPABILITIES if name != "MKNOD"))),
             id="drop-one",
         ),
-        pytest.param({"privileged": True, "capabilities": {"drop": ["ALL"]}}, Confinement(), id="privileged"),
+        pytest.param(
+            {"privileged": True, "capabilities": {"drop_capabilities": ["ALL"]}}, Confinement(), id="privileged"
+        ),
     ],
 )
 def test_a_security_context_is_read(security, expected):
@@ -49,13 +48,13 @@ def test_a_security_context_is_read(security, expected):
 
 
 def test_limits_are_read():
-    spec = ContainerSpec(name="c", attempt=0, image="host", resources={"limits": {"memory": "64Mi", "cpu": "250m"}})
+    resources = {"memory_limit_in_bytes": 64 << 20, "cpu_quota": 25000, "cpu_period": 100000}
 
-    assert confinement(spec) == Confinement(memory=64 << 20, cpu=250)
+    assert confinement({"linux": {"resources": resources}}) == Confinement(memory=64 << 20, cpu=250)
 
 
 def test_no_privileges_can_be_gained_where_escalation_is_forbidden(run):
-    outcome = output_of(run, STATUS, allowPrivilegeEscalation=False)
+    outcome = output_of(run, STATUS, no_new_privs=True)
 
     assert "NoNewPrivs:1" in outcome
 
@@ -67,7 +66,9 @@ def test_privileges_can_be_gained_otherwise(run):
 @ROOT_ONLY
 @pytest.mark.parametrize("user", [None, 70000])
 def test_dropped_capabilities_are_gone_for_good(run, user):
-    security = {"capabilities": {"drop": ["ALL"], "add": ["CHOWN"]}} | ({"runAsUser": user} if user else {})
+    security = {"capabilities": {"drop_capabilities": ["ALL"], "add_capabilities": ["CHOWN"]}} | (
+        {"run_as_user": {"value": user}} if user else {}
+    )
 
     outcome = output_of(run, STATUS, **security)
 
@@ -78,7 +79,7 @@ def test_dropped_capabilities_are_gone_for_good(run, user):
 
 
 def test_a_command_beside_the_container_is_confined_as_it_is(runtime, start):
-    _, container = start("sleep 1000", security={"allowPrivilegeEscalation": False})
+    _, container = start("sleep 1000", security={"no_new_privs": True})
 
     process = runtime.exec(container, ["sh", "-c", STATUS], stdin=False, tty=False)
     assert process.wait(30) == 0
@@ -99,10 +100,10 @@ def test_a_read_only_root_leaves_only_the_volumes_to_write_to(runtime, run, tmp_
         run,
         f"for path in /nosuchtop/data /tmp /etc . {tmp_path} /nosuchtop/sealed; do "
         "touch $path/x 2>/dev/null && echo $path; done; echo > /dev/null && echo written",
-        readOnlyRootFilesystem=True,
+        readonly_rootfs=True,
         mounts=(
-            Mount(host_path=str(volume), container_path="/nosuchtop/data"),
-            Mount(host_path=str(sealed), container_path="/nosuchtop/sealed", read_only=True),
+            {"host_path": str(volume), "container_path": "/nosuchtop/data"},
+            {"host_path": str(sealed), "container_path": "/nosuchtop/sealed", "readonly": True},
         ),
     )
 
@@ -118,7 +119,7 @@ def test_a_container_over_its_memory_limit_is_killed(run, grouped, monkeypatch):
         # The shims are forked by a fresh interpreter: what it must not find is taken away where it looks.
         monkeypatch.setattr("hyperkube_runtime.process.shim_client._FORK_SERVER", WITHOUT_GROUPS)
 
-    status, _ = run(EAT_MEMORY, resources={"limits": {"memory": "64Mi"}})
+    status, _ = run(EAT_MEMORY, resources={"memory_limit_in_bytes": 64 << 20})
 
     assert (status.exit_code, status.reason) == (137, "OOMKilled")
 
@@ -130,7 +131,7 @@ WITHOUT_GROUPS = (
 
 
 def test_a_container_below_its_memory_limit_runs(run):
-    status, output = run("sleep 1; echo done", resources={"limits": {"memory": "64Mi"}})
+    status, output = run("sleep 1; echo done", resources={"memory_limit_in_bytes": 64 << 20})
 
     assert (status.exit_code, output) == (0, "done")
 
@@ -139,7 +140,7 @@ def test_a_container_below_its_memory_limit_runs(run):
 def test_a_cpu_limit_slows_a_container_down_and_leaves_nothing(run):
     script = "python3 -c 'import time; s = time.time()\nwhile time.time() - s < 2: pass\nprint(time.process_time())'"
 
-    status, output = run(script, resources={"limits": {"cpu": "200m"}})
+    status, output = run(script, resources={"cpu_quota": 20000, "cpu_period": 100000})
 
     assert float(output) < 1.0
     left = [place for place in cgroups.usable().values() if Path(place, "hyperkube", status.id).exists()]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from hyperkube_runtime.process.records import path_in_container
 
-from hyperkube.hookspecs.runtime import Mount, RuntimeFailed
+from hyperkube.hookspecs.runtime import RuntimeFailed
 
 ROOT_ONLY = pytest.mark.skipif(os.geteuid() != 0, reason="only root can run containers as another user")
 
@@ -32,7 +32,7 @@ def test_a_mount_path_with_dots_plants_nothing_outside(run, tmp_path):
     outside.mkdir()
     up = "/.." * 30
 
-    _, output = run("true", mounts=(Mount(host_path=str(source), container_path=f"{up}{outside}/planted"),))
+    _, output = run("true", mounts=({"host_path": str(source), "container_path": f"{up}{outside}/planted"},))
 
     assert output == ""
     assert list(outside.iterdir()) == []
@@ -47,8 +47,8 @@ def test_a_link_in_a_volume_leads_no_mount_out_of_it(run, tmp_path):
     run(
         "true",
         mounts=(
-            Mount(host_path=str(volume), container_path="/data"),
-            Mount(host_path=str(source), container_path="/data/way/planted"),
+            {"host_path": str(volume), "container_path": "/data"},
+            {"host_path": str(source), "container_path": "/data/way/planted"},
         ),
     )
 
@@ -67,8 +67,8 @@ def test_a_volume_inside_another_one_is_there(run, runtime, tmp_path):
     status, output = run(
         "cat /data/a/b/key; echo new > /data/file",
         mounts=(
-            Mount(host_path=str(outer), container_path="/data"),
-            Mount(host_path=str(inner), container_path="/data/a/b"),
+            {"host_path": str(outer), "container_path": "/data"},
+            {"host_path": str(inner), "container_path": "/data/a/b"},
         ),
     )
 
@@ -82,12 +82,12 @@ def test_a_working_folder_is_entered_as_the_containers_user(run, tmp_path):
     secret.mkdir(mode=0o700)
 
     with pytest.raises(RuntimeFailed, match=r"chdir to cwd .* failed: permission denied"):
-        run("true", working_dir=str(secret), security={"runAsUser": 70000})
+        run("true", working_dir=str(secret), security={"run_as_user": {"value": 70000}})
 
 
 @ROOT_ONLY
 def test_the_containers_own_folder_is_open_to_its_user(run):
-    status, output = run("pwd", security={"runAsUser": 70000})
+    status, output = run("pwd", security={"run_as_user": {"value": 70000}})
 
     assert status.exit_code == 0
     assert Path(output).name == "rootfs"

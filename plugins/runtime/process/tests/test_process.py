@@ -13,11 +13,8 @@ from hyperkube_testing.node_contracts.runtime import RuntimeContract
 
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
-    ContainerSpec,
     ImageNotPresent,
-    Mount,
     RuntimeFailed,
-    SandboxSpec,
 )
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin import PluginContext
@@ -43,24 +40,28 @@ def build(root: Path, **options) -> ProcessRuntime:
 
 
 def sandbox(runtime, tmp_path) -> str:
-    return runtime.run_sandbox(
-        SandboxSpec(
-            namespace="default", name="p", uid="u", attempt=0, hostname="p", log_directory=str(tmp_path / "logs")
-        )
-    )
+    return runtime.run_sandbox(pod_config(tmp_path), "")
+
+
+def pod_config(tmp_path):
+    metadata = {"namespace": "default", "name": "p", "uid": "u"}
+    return {"metadata": metadata, "hostname": "p", "log_directory": str(tmp_path / "logs")}
+
+
+def config(*command, image="host", env=(), **fields):
+    return {
+        "metadata": {"name": "c"},
+        "image": {"image": image},
+        "command": list(command),
+        "envs": [{"key": key, "value": value} for key, value in env],
+        "log_path": "c/0.log",
+        **fields,
+    }
 
 
 def run(runtime, tmp_path, script, sandbox_id=None, **fields) -> str:
     sandbox_id = sandbox_id or sandbox(runtime, tmp_path)
-    spec = ContainerSpec(
-        name="c",
-        attempt=0,
-        image=fields.pop("image", "host"),
-        command=("sh", "-c", script),
-        log_path="c/0.log",
-        **fields,
-    )
-    container = runtime.create_container(sandbox_id, spec)
+    container = runtime.create_container(sandbox_id, config("sh", "-c", script, **fields), pod_config(tmp_path))
     runtime.start_container(container)
     return container
 
@@ -139,8 +140,7 @@ def test_nothing_of_a_container_outlives_it(runtime, tmp_path):
 
 def test_a_missing_program_is_explained(runtime, tmp_path):
     sandbox_id = sandbox(runtime, tmp_path)
-    spec = ContainerSpec(name="c", attempt=0, image="host", command=("nosuchthing",), log_path="c/0.log")
-    container = runtime.create_container(sandbox_id, spec)
+    container = runtime.create_container(sandbox_id, config("nosuchthing"), pod_config(tmp_path))
 
     with pytest.raises(RuntimeFailed, match=r'exec: "nosuchthing": executable file not found in \$PATH'):
         runtime.start_container(container)
@@ -150,14 +150,14 @@ def test_a_missing_program_is_explained(runtime, tmp_path):
 
 def test_any_other_image_says_what_to_do(runtime, tmp_path):
     with pytest.raises(RuntimeFailed, match=r"set image: host and give a command$"):
-        runtime.pull_image("nginx", None)
+        runtime.pull_image({"image": "nginx"}, None, {})
     with pytest.raises(ImageNotPresent):
         run(runtime, tmp_path, "true", image="nginx")
 
 
 def test_a_command_is_needed(runtime, tmp_path):
     with pytest.raises(RuntimeFailed, match="no command specified"):
-        runtime.create_container(sandbox(runtime, tmp_path), ContainerSpec(name="c", attempt=0, image="host"))
+        runtime.create_container(sandbox(runtime, tmp_path), config(), pod_config(tmp_path))
 
 
 def test_a_restarted_kubelet_takes_up_running_containers_and_missed_ends(root, tmp_path):
@@ -297,7 +297,7 @@ def test_volumes_are_linked_under_the_root_variable(root, tmp_path, private):
         runtime,
         tmp_path,
         "cat $HYPERKUBE_ROOT/etc/config/key",
-        mounts=(Mount(host_path=str(volume), container_path="/etc/config"),),
+        mounts=({"host_path": str(volume), "container_path": "/etc/config"},),
     )
     ended(runtime, container)
     runtime.close()
@@ -312,10 +312,10 @@ def test_volumes_lie_at_their_mount_paths_in_a_private_view(runtime, tmp_path):
     file = tmp_path / "file"
     file.write_text("")
     mounts = (
-        Mount(host_path=str(volume), container_path="/etc/config"),
-        Mount(host_path=str(volume), container_path="/var/run/secrets/kubernetes.io/serviceaccount", read_only=True),
-        Mount(host_path=str(volume), container_path="/nosuchtop/data"),
-        Mount(host_path=str(file), container_path="/dev/termination-log"),
+        {"host_path": str(volume), "container_path": "/etc/config"},
+        {"host_path": str(volume), "container_path": "/var/run/secrets/kubernetes.io/serviceaccount", "readonly": True},
+        {"host_path": str(volume), "container_path": "/nosuchtop/data"},
+        {"host_path": str(file), "container_path": "/dev/termination-log"},
     )
 
     container = run(

@@ -32,8 +32,8 @@ def volume(tmp_path):
 def test_a_part_of_a_volume_is_made_when_it_is_missing(tmp_path, volume, fields, expected):
     (found,) = mount(tmp_path, **fields)
 
-    assert found.host_path == str(volume / expected).rstrip("/")
-    assert Path(found.host_path).is_dir()
+    assert found == {"container_path": "/data", "host_path": str(volume / expected).rstrip("/")}
+    assert Path(found["host_path"]).is_dir()
 
 
 @pytest.mark.parametrize("sub_path", ["..", "a/../../x", "way/x", "/../x"])

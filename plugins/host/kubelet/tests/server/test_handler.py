@@ -235,7 +235,7 @@ def test_a_port_is_forwarded(rig):
     until(lambda: streams.got)
 
     assert streams.got == b"pong"
-    assert body(ask(rig, path)) == (200, f"{port}\nping\n")
+    assert until(lambda: body(ask(rig, path)) == (200, f"{port}\nping\n"))
 
 
 def test_a_port_of_another_program_is_not_forwarded(rig):

@@ -16,8 +16,8 @@ from dataclasses import field, replace
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.runtime import (
+    Config,
     ContainerNotFound,
-    ContainerSpec,
     ContainerState,
     ContainerStatus,
     ContainerUsage,
@@ -26,7 +26,7 @@ from hyperkube.hookspecs.runtime import (
     RegistryCredentials,
     Runtime,
     RuntimeFailed,
-    SandboxSpec,
+    RuntimeStatus,
     SandboxStatus,
 )
 from hyperkube.machinery.clock import Clock
@@ -107,31 +107,33 @@ class HollowRuntime:
         """Return the size of a common server, whatever machine the simulation runs on."""
         return _CAPACITY
 
-    def status(self) -> str:
-        """Return the empty string: nothing can break."""
-        return ""
+    def status(self) -> RuntimeStatus:
+        """Return that it is ready: nothing can break."""
+        return RuntimeStatus()
 
-    def run_sandbox(self, spec: SandboxSpec) -> str:
+    def run_sandbox(self, config: Config, runtime_handler: str) -> str:
         """Make up a sandbox with an address of its own."""
+        metadata = config["metadata"]
         sandbox_id = secrets.token_hex(16)
         with self._lock:
             self._addresses += 1
             number = self._addresses
             high = self._place >> 8
             address = f"10.{64 + high}.{(self._place + (number >> 8)) & 255}.{number & 255}"
-            self._pods.setdefault(spec.uid, _Pod()).sandboxes[sandbox_id] = SandboxStatus(
+            self._pods.setdefault(metadata["uid"], _Pod()).sandboxes[sandbox_id] = SandboxStatus(
                 id=sandbox_id,
-                namespace=spec.namespace,
-                name=spec.name,
-                uid=spec.uid,
-                attempt=spec.attempt,
+                namespace=metadata["namespace"],
+                name=metadata["name"],
+                uid=metadata["uid"],
+                attempt=metadata.get("attempt", 0),
                 ready=True,
                 created_at=self._now(),
-                ips=() if spec.host_network else (address,),
-                labels=spec.labels,
-                annotations=spec.annotations,
+                ips=() if _on_host_network(config) else (address,),
+                runtime_handler=runtime_handler,
+                labels=config.get("labels", {}),
+                annotations=config.get("annotations", {}),
             )
-            self._owner[sandbox_id] = spec.uid
+            self._owner[sandbox_id] = metadata["uid"]
         return sandbox_id
 
     def _now(self) -> float:
@@ -175,23 +177,24 @@ class HollowRuntime:
         with self._lock:
             return [sandbox for pod in self._pods.values() for sandbox in pod.sandboxes.values()]
 
-    def create_container(self, sandbox_id: str, spec: ContainerSpec) -> str:
+    def create_container(self, sandbox_id: str, config: Config, sandbox_config: Config) -> str:
         """Make up a container."""
+        reference = config["image"].get("user_specified_image") or config["image"]["image"]
         container_id = secrets.token_hex(16)
         with self._lock:
             pod = self._of(sandbox_id)
-            image = self._images.setdefault(spec.image, Image(id=spec.image, tags=(spec.image,), size=1 << 20))
+            image = self._images.setdefault(reference, Image(id=reference, tags=(reference,), size=1 << 20))
             pod.containers[container_id] = ContainerStatus(
                 id=container_id,
                 sandbox_id=sandbox_id,
-                name=spec.name,
-                attempt=spec.attempt,
+                name=config["metadata"]["name"],
+                attempt=config["metadata"].get("attempt", 0),
                 state=ContainerState.CREATED,
-                image=spec.image,
+                image=reference,
                 image_id=image.id,
                 created_at=self._now(),
-                labels=spec.labels,
-                annotations=spec.annotations,
+                labels=config.get("labels", {}),
+                annotations=config.get("annotations", {}),
             )
             self._owner[container_id] = self._owner[sandbox_id]
         return container_id
@@ -313,9 +316,9 @@ class HollowRuntime:
         """Return an image; every one is there."""
         return Image(id=reference, tags=(reference,), size=1 << 20)
 
-    def pull_image(self, reference: str, credentials: RegistryCredentials | None) -> Image:
+    def pull_image(self, image: Config, credentials: RegistryCredentials | None, sandbox_config: Config) -> Image:
         """Return the image."""
-        return Image(id=reference, tags=(reference,), size=1 << 20)
+        return Image(id=image["image"], tags=(image["image"],), size=1 << 20)
 
     def remove_image(self, image_id: str) -> None:
         """Forget an image."""
@@ -324,6 +327,11 @@ class HollowRuntime:
 
     def close(self) -> None:
         """Do nothing: everything is gone with the process."""
+
+
+def _on_host_network(config: Config) -> bool:
+    security = config.get("linux", {}).get("security_context", {})
+    return bool(security.get("namespace_options", {}).get("network") == "NODE")
 
 
 class HollowSettings(Record):

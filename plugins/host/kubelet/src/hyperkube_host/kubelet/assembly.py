@@ -6,7 +6,7 @@ Source of the order: kubernetes ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -19,14 +19,12 @@ from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.housekeeping import Housekeeping
 from hyperkube_host.kubelet.images.image_manager import ImageManager
 from hyperkube_host.kubelet.images.pull_secrets import credentials_for
-from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
-from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
+from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManagerInputs, build_runtime_manager
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
 from hyperkube_host.kubelet.lifecycle.admission import Admission
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
-from hyperkube_host.kubelet.network.dns import resolver_file
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
 from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
@@ -34,7 +32,7 @@ from hyperkube_host.kubelet.nodestatus.pressure import Pressure, measure
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
-from hyperkube_host.kubelet.options import KubeletOptions, PodOptions
+from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.pleg.generic import GenericPleg
 from hyperkube_host.kubelet.pod.mirror_pods import MirrorPods
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
@@ -53,7 +51,7 @@ from hyperkube.hookspecs import runtime as runtime_specs
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.network import Network, NetworkHooks
-from hyperkube.hookspecs.runtime import DnsConfig, Runtime, RuntimeHooks, Simulated, TakesAddresses
+from hyperkube.hookspecs.runtime import Runtime, RuntimeHooks, Simulated, TakesAddresses
 from hyperkube.hookspecs.volume import VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
@@ -80,9 +78,11 @@ class KubeletPlugins:
     def problems(self) -> list[str]:
         """Return why the node cannot run pods; empty when it can."""
         problems = []
-        runtime_status = self.runtime.status()
-        if runtime_status:
-            problems.append(f"container runtime is down: {runtime_status}")
+        status = self.runtime.status()
+        if status.runtime_problem:
+            problems.append(f"container runtime is down: {status.runtime_problem}")
+        if status.network_problem:
+            problems.append(f"container runtime network not ready: {status.network_problem}")
         network_status = self.network.status() if self.network is not None else ""
         if network_status:
             problems.append(f"container runtime network not ready: {network_status}")
@@ -170,40 +170,37 @@ def build_services(
     recorder = KubeletEventRecorder(event_recorder, options.node.name)
     host_ips = node_addresses(options.node)
     node = NodeUpdater(client, options.node, clock, recorder, _node_status(options, plugins, host_ips))
-    services = None
-    if client is not None and not isinstance(runtime, Simulated):
-        services = Informer(client, clock, SERVICES)
+    simulated = isinstance(runtime, Simulated)
+    services = None if client is None or simulated else Informer(client, clock, SERVICES)
     objects, tokens = ObjectCache(client, clock, services), TokenManager(client, clock)
     pods = PodManager(queue.sync_pod, queue.shorten_grace)
     probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
     handlers = HandlerRunner(runtime, clock)
     stopper = ContainerStopper(runtime, handlers, recorder, clock)
-    sandboxes = SandboxManager(runtime, plugins.network, directories, _sandbox_dns(options.pods), host_ips, recorder)
     images = ImageManager(runtime, clock, recorder, partial(credentials_for, get_secret=objects.secret))
-    settings = _node_settings(options.pods, runtime, node, host_ips)
-    starter = ContainerStarter(runtime, images, directories, objects, handlers, recorder, settings)
-    volumes = None
-    if not isinstance(runtime, Simulated):
-        volumes = VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
-    worker = PodWorker(
-        WorkerServices(
-            runtime=runtime,
-            clock=clock,
-            recorder=recorder,
-            admission=Admission(PodAdmission(node.node, pods.active_pods), (), pods.entries, recorder, queue.sync_pod),
-            volumes=volumes,
-            sandboxes=sandboxes,
-            starter=starter,
-            stopper=stopper,
-            probes=probes,
-            messages=TerminationMessages(directories),
-            statuses=StatusManager(client),
-            host_ips=host_ips,
-            requeue_after=queue.sync_pod_after,
-            terminated=partial(_sync_pending, pods, queue),
-            supports_recursive_read_only=lambda _handler: False,
-            status_target=pods.status_target,
+    manager = build_runtime_manager(
+        RuntimeManagerInputs(
+            options.pods, runtime, plugins.network, directories, objects, handlers, recorder, images, host_ips, node
         )
+    )
+    volumes = None if simulated else VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
+    work = WorkerServices(
+        runtime=runtime,
+        clock=clock,
+        recorder=recorder,
+        admission=Admission(PodAdmission(node.node, pods.active_pods), (), pods.entries, recorder, queue.sync_pod),
+        volumes=volumes,
+        sandboxes=manager.sandboxes,
+        starter=manager.starter,
+        stopper=stopper,
+        probes=probes,
+        messages=TerminationMessages(directories),
+        statuses=StatusManager(client),
+        host_ips=host_ips,
+        requeue_after=queue.sync_pod_after,
+        terminated=partial(_sync_pending, pods, queue),
+        supports_recursive_read_only=lambda _handler: False,
+        status_target=pods.status_target,
     )
     return KubeletServices(
         recorder=recorder,
@@ -215,9 +212,9 @@ def build_services(
         mirrors=None if client is None else MirrorPods(client, pods, partial(_registered, node)),
         probes=probes,
         stopper=stopper,
-        worker=worker,
+        worker=PodWorker(work),
         pleg=GenericPleg(runtime, clock, queue.sync_pod),
-        housekeeping=Housekeeping(options.pods, runtime, pods, sandboxes, directories, clock),
+        housekeeping=Housekeeping(options.pods, runtime, pods, manager.sandboxes, directories, clock),
         sources=_sources(options, client, clock, pods),
     )
 
@@ -225,32 +222,6 @@ def build_services(
 def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods: PodManager) -> tuple[PodSource, ...]:
     static = static_sources(options.sources, options.node.name, clock, pods)
     return (*static,) if client is None else (*static, ApiSource(client, clock, options.node.name, pods))
-
-
-def _node_settings(options: PodOptions, runtime: Runtime, node: NodeUpdater, host_ips: tuple[str, ...]) -> NodeSettings:
-    resolver = _resolver(options, runtime)
-    return NodeSettings(
-        node_ips=host_ips,
-        allocatable=partial(_allocatable, node),
-        resolver_file=resolver,
-        unprivileged_port_offset=options.unprivileged_port_offset,
-    )
-
-
-def _sandbox_dns(options: PodOptions) -> DnsConfig:
-    domain = options.cluster_domain
-    return DnsConfig(servers=options.cluster_dns, searches=(f"svc.{domain}", domain) if domain else ())
-
-
-def _resolver(options: PodOptions, runtime: Runtime) -> Callable[[Object], str | None]:
-    """Return pod → the text of its resolver file, None when the node's own one is used or the runtime writes it."""
-    if not isinstance(runtime, TakesAddresses):
-        return lambda _pod: None  # such a runtime writes the file itself, from the sandbox's DNS settings
-    return lambda pod: resolver_file(pod, options.cluster_dns, options.cluster_domain, options.resolv_conf)
-
-
-def _allocatable(node: NodeUpdater) -> Mapping[str, str]:
-    return (node.node().get("status") or {}).get("allocatable") or {}
 
 
 def _sync_pending(pods: PodManager, queue: SyncQueue, _ended: str) -> None:

@@ -4,7 +4,7 @@
 
     ROOT/pods/UID/etc-hosts, resolv.conf
     ROOT/pods/UID/volumes/PLUGIN/NAME
-    ROOT/pods/UID/containers/NAME/ATTEMPT.message   termination messages
+    ROOT/pods/UID/containers/NAME/ATTEMPT           termination messages; eight hexadecimal digits
     ROOT/logs/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
 
 Source: kubernetes ``pkg/kubelet/kubelet_getters.go``; logs are named as under ``/var/log/pods``.
@@ -43,7 +43,7 @@ class KubeletDirectories:
 
     def termination_message(self, uid: str, container: str, attempt: int) -> Path:
         """Return the file on the node that a container's termination message is written to."""
-        return self.pod(uid) / "containers" / container / f"{attempt}.message"
+        return self.pod(uid) / "containers" / container / f"{attempt:08x}"
 
     def pod_logs(self, namespace: str, name: str, uid: str) -> Path:
         """Return the folder of a pod's logs."""

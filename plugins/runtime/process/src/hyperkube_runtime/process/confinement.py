@@ -5,10 +5,8 @@ The numbers are those of linux ``include/uapi/linux/capability.h``.
 
 from __future__ import annotations
 
-from hyperkube.hookspecs.runtime import ContainerSpec
-from hyperkube.machinery import quantity
+from hyperkube.hookspecs.runtime import Config
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object
 
 CAPABILITIES = (
     "CHOWN", "DAC_OVERRIDE", "DAC_READ_SEARCH", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP",
@@ -39,24 +37,31 @@ class Confinement:
     cpu: int = 0
 
 
-def confinement(spec: ContainerSpec) -> Confinement:
+def confinement(config: Config) -> Confinement:
     """Return how a container asks to be confined."""
-    security, limits = spec.security, spec.resources.get("limits") or {}
+    linux = config.get("linux", {})
+    security, resources = linux.get("security_context", {}), linux.get("resources", {})
     is_privileged = bool(security.get("privileged"))
     return Confinement(
-        no_new_privileges=not is_privileged and security.get("allowPrivilegeEscalation") is False,
-        capabilities=None if is_privileged else _capabilities(security.get("capabilities") or {}),
-        read_only_root=bool(security.get("readOnlyRootFilesystem")),
-        memory=quantity.parse(limits.get("memory", 0)).value(),
-        cpu=quantity.parse(limits.get("cpu", 0)).milli_value(),
+        no_new_privileges=not is_privileged and bool(security.get("no_new_privs")),
+        capabilities=None if is_privileged else _capabilities(security.get("capabilities", {})),
+        read_only_root=bool(security.get("readonly_rootfs")),
+        memory=max(resources.get("memory_limit_in_bytes", 0), 0),
+        cpu=_milli_cpu(resources),
     )
 
 
-def _capabilities(wanted: Object) -> tuple[int, ...] | None:
-    dropped = {_name(name) for name in wanted.get("drop") or []}
+def _milli_cpu(resources: Config) -> int:
+    """Return the limit in thousandths of a CPU, 0 for none: the share of each period that may be used."""
+    quota, period = resources.get("cpu_quota", 0), resources.get("cpu_period", 0)
+    return quota * 1000 // period if quota > 0 and period > 0 else 0
+
+
+def _capabilities(wanted: Config) -> tuple[int, ...] | None:
+    dropped = {_name(name) for name in wanted.get("drop_capabilities", ())}
     if not dropped:
         return None
-    added = {_name(name) for name in wanted.get("add") or []}
+    added = {_name(name) for name in wanted.get("add_capabilities", ())}
     return tuple(
         number
         for number, name in enumerate(CAPABILITIES)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import posixpath
 import shutil
 from dataclasses import asdict, field
@@ -21,7 +22,7 @@ from hyperkube_runtime.process.shim import identity
 from hyperkube_runtime.process.shim.files import SPEC, SpecFile, StatusFile, read_spec, read_status, write_file
 from hyperkube_runtime.process.user import ProcessUser
 
-from hyperkube.hookspecs.runtime import ContainerSpec, ContainerState, ContainerStatus, SandboxSpec, SandboxStatus
+from hyperkube.hookspecs.runtime import Config, ContainerState, ContainerStatus, SandboxStatus
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.record import Record
 
@@ -60,12 +61,23 @@ class SandboxRecord:
     annotations: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, sandbox_id: str, spec: SandboxSpec, created_at: float) -> SandboxRecord:
+    def of(cls, sandbox_id: str, config: Config, created_at: float) -> SandboxRecord:
         """Return the record of a new sandbox."""
+        metadata = config["metadata"]
         return cls(
-            sandbox_id, spec.namespace, spec.name, spec.uid, spec.attempt, spec.hostname, spec.log_directory,
-            created_at, identity.boot_id(), labels=dict(spec.labels), annotations=dict(spec.annotations),
-        )  # fmt: skip
+            id=sandbox_id,
+            namespace=metadata["namespace"],
+            name=metadata["name"],
+            uid=metadata["uid"],
+            attempt=metadata.get("attempt", 0),
+            # On the network of the node the kubelet leaves the name to the node.
+            hostname=config.get("hostname") or platform.node(),
+            log_directory=config.get("log_directory", ""),
+            created_at=created_at,
+            boot=identity.boot_id(),
+            labels=dict(config.get("labels", {})),
+            annotations=dict(config.get("annotations", {})),
+        )
 
     def status(self) -> SandboxStatus:
         """Return it as the kubelet sees it."""
@@ -204,12 +216,18 @@ class ProcessSettings(Record):
     created_at: float
 
 
-def create_container_folder(folder: Path, spec: ContainerSpec, settings: ProcessSettings) -> ContainerRecord:
+def image_name(config: Config) -> str:
+    """Return the image of a container as its pod names it."""
+    image = config["image"]
+    return str(image.get("user_specified_image") or image["image"])
+
+
+def create_container_folder(folder: Path, config: Config, settings: ProcessSettings) -> ContainerRecord:
     """Create the folder of a new container: its working folder, links to its volumes, its log's folder, its spec.
 
     Args:
         folder: its name is the container's id.
-        spec: what the kubelet asks for.
+        config: what the kubelet asks for, a ``ContainerConfig``.
         settings: what the runtime decided.
     """
     rootfs, scratch = folder / "rootfs", folder / "newroot"
@@ -218,34 +236,35 @@ def create_container_folder(folder: Path, spec: ContainerSpec, settings: Process
     user, confined = settings.user, settings.confinement
     folder.chmod(0o700 if user is None else 0o711)
     mounts = sorted(
-        (path_in_container(mount.container_path), mount.host_path, mount.read_only) for mount in spec.mounts
+        (path_in_container(mount["container_path"]), mount.get("host_path", ""), mount.get("readonly", False))
+        for mount in config.get("mounts", ())
     )
     for path, host_path, _ in mounts:
         _link(rootfs, path, host_path)
-    log = Path(settings.sandbox.log_directory) / spec.log_path
+    log = Path(settings.sandbox.log_directory) / config.get("log_path", "")
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
     content = SpecFile(
         id=folder.name,
         sandbox=settings.sandbox.id,
-        name=spec.name,
-        attempt=spec.attempt,
-        image=spec.image,
-        argv=[*spec.command, *spec.args],
+        name=config["metadata"]["name"],
+        attempt=config["metadata"].get("attempt", 0),
+        image=image_name(config),
+        argv=[*config.get("command", ()), *config.get("args", ())],
         env=settings.env,
-        cwd=spec.working_dir or str(rootfs),
-        own_cwd=not spec.working_dir,
+        cwd=config.get("working_dir") or str(rootfs),
+        own_cwd=not config.get("working_dir"),
         log=str(log),
         hostname=settings.sandbox.hostname,
         events=settings.events,
         created_at=settings.created_at,
-        labels=dict(spec.labels),
-        annotations=dict(spec.annotations),
+        labels=dict(config.get("labels", {})),
+        annotations=dict(config.get("annotations", {})),
         mounts=[(host_path, path, read_only) for path, host_path, read_only in mounts],
         scratch=str(scratch),
         namespaces=settings.namespaces,
-        stdin=spec.stdin,
-        stdin_once=spec.stdin_once,
-        tty=spec.tty,
+        stdin=config.get("stdin", False),
+        stdin_once=config.get("stdin_once", False),
+        tty=config.get("tty", False),
         user=None if user is None else user.user,
         group=None if user is None else user.group,
         groups=None if user is None else list(user.groups),

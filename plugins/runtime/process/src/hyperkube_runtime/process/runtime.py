@@ -18,6 +18,7 @@ from hyperkube_runtime.process.records import (
     ProcessSettings,
     SandboxRecord,
     create_container_folder,
+    image_name,
     load_sandboxes,
 )
 from hyperkube_runtime.process.shim_client import (
@@ -31,8 +32,8 @@ from hyperkube_runtime.process.shim_client import (
 )
 
 from hyperkube.hookspecs.runtime import (
+    Config,
     ContainerNotFound,
-    ContainerSpec,
     ContainerState,
     ContainerStatus,
     ContainerUsage,
@@ -40,13 +41,13 @@ from hyperkube.hookspecs.runtime import (
     ImageNotPresent,
     RegistryCredentials,
     RuntimeFailed,
-    SandboxSpec,
+    RuntimeStatus,
     SandboxStatus,
 )
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 
-HOST_IMAGE = Image(id="host", tags=("host:latest",), digests=(), size=0)
+HOST_IMAGE = Image(id="host", tags=("host:latest",), digests=(), size=0, uid=os.getuid())
 _HOST_REFERENCES = frozenset({"host", "host:latest", "docker.io/library/host", "docker.io/library/host:latest"})
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -122,15 +123,15 @@ class ProcessRuntime:
         """Return the kernel's version: that is what runs the containers."""
         return platform.release()
 
-    def status(self) -> str:
-        """Return the empty string: there is no daemon that could be down."""
-        return ""
+    def status(self) -> RuntimeStatus:
+        """Return that it is ready: there is no daemon that could be down."""
+        return RuntimeStatus()
 
     # sandboxes
 
-    def run_sandbox(self, spec: SandboxSpec) -> str:
+    def run_sandbox(self, config: Config, runtime_handler: str) -> str:
         """Record a sandbox; it has no process of its own."""
-        record = SandboxRecord.of(secrets.token_hex(32), spec, self._clock.now().timestamp())
+        record = SandboxRecord.of(secrets.token_hex(32), config, self._clock.now().timestamp())
         record.save(self._sandbox_folder)
         with self._lock:
             self._sandboxes[record.id] = record
@@ -179,7 +180,7 @@ class ProcessRuntime:
 
     # containers
 
-    def create_container(self, sandbox_id: str, spec: ContainerSpec) -> str:
+    def create_container(self, sandbox_id: str, config: Config, sandbox_config: Config) -> str:
         """Create a container's folder.
 
         Raises:
@@ -189,24 +190,25 @@ class ProcessRuntime:
         from hyperkube_runtime.process.confinement import confinement
 
         sandbox = self._sandbox(sandbox_id)
-        if self.image(spec.image) is None:
-            raise ImageNotPresent(str(refuse_image(spec.image)), "ErrImageNeverPull")
-        if not (spec.command or spec.args):
+        image = image_name(config)
+        if self.image(image) is None:
+            raise ImageNotPresent(str(refuse_image(image)), "ErrImageNeverPull")
+        if not (config.get("command") or config.get("args")):
             raise RuntimeFailed("no command specified: image 'host' has none of its own", "CreateContainerError")
         container_id = secrets.token_hex(32)
         folder = self._container_folder / container_id
-        process_user = user.process_user(spec.security)
+        process_user = user.process_user(config.get("linux", {}).get("security_context", {}))
         uid = os.getuid() if process_user is None else process_user.user
         settings = ProcessSettings(
             sandbox=sandbox,
-            env=_environment(spec, sandbox.hostname, str(folder / "rootfs"), uid),
+            env=_environment(config, sandbox.hostname, str(folder / "rootfs"), uid),
             user=process_user,
-            confinement=confinement(spec),
+            confinement=confinement(config),
             namespaces=self._private_views,
             events=str(self._root),
             created_at=self._clock.now().timestamp(),
         )
-        record = create_container_folder(folder, spec, settings)
+        record = create_container_folder(folder, config, settings)
         with self._lock:
             self._containers[container_id] = record
         return container_id
@@ -362,14 +364,14 @@ class ProcessRuntime:
         """Return the machine for ``host``, else None."""
         return HOST_IMAGE if reference in _HOST_REFERENCES else None
 
-    def pull_image(self, reference: str, credentials: RegistryCredentials | None) -> Image:
+    def pull_image(self, image: Config, credentials: RegistryCredentials | None, sandbox_config: Config) -> Image:
         """Return the machine for ``host``.
 
         Raises:
             RuntimeFailed: any other image; the text says what to do.
         """
-        if self.image(reference) is None:
-            raise refuse_image(reference)
+        if self.image(image["image"]) is None:
+            raise refuse_image(image["image"])
         return HOST_IMAGE
 
     def remove_image(self, image_id: str) -> None:
@@ -381,7 +383,7 @@ class ProcessRuntime:
         self._fork_server.close()
 
 
-def _environment(spec: ContainerSpec, hostname: str, rootfs: str, uid: int) -> list[tuple[str, str]]:
+def _environment(config: Config, hostname: str, rootfs: str, uid: int) -> list[tuple[str, str]]:
     """Return the container's variables over the few that an image would bring."""
     base = {
         "PATH": os.environ.get("PATH", _DEFAULT_PATH),
@@ -389,8 +391,9 @@ def _environment(spec: ContainerSpec, hostname: str, rootfs: str, uid: int) -> l
         "HOSTNAME": hostname,
         "HYPERKUBE_ROOT": rootfs,
     }
-    if spec.tty:
+    if config.get("tty"):
         base["TERM"] = "xterm"
     if "LANG" in os.environ:
         base["LANG"] = os.environ["LANG"]
-    return list((base | dict(spec.env)).items())
+    own = {entry["key"]: entry.get("value", "") for entry in config.get("envs", ())}
+    return list((base | own).items())

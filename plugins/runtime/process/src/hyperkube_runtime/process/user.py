@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import pwd
 
-from hyperkube.hookspecs.runtime import RuntimeFailed
+from hyperkube.hookspecs.runtime import Config, RuntimeFailed
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +18,16 @@ class ProcessUser:
     groups: tuple[int, ...]
 
 
-def process_user(security: Object) -> ProcessUser | None:
+def process_user(security: Config) -> ProcessUser | None:
     """Return the user for a container, None to stay who this process is.
 
     Args:
-        security: the container's security context, laid over its pod's.
+        security: CRI's ``LinuxContainerSecurityContext``.
 
     Raises:
         RuntimeFailed: it asks for a user that this process cannot become.
     """
-    user, group = security.get("runAsUser"), security.get("runAsGroup")
+    user, group = (security.get(field, {}).get("value") for field in ("run_as_user", "run_as_group"))
     if os.geteuid() != 0:
         for wanted, ours, word in ((user, os.getuid(), "runAsUser"), (group, os.getgid(), "runAsGroup")):
             if wanted is not None and wanted != ours:
@@ -37,13 +36,8 @@ def process_user(security: Object) -> ProcessUser | None:
                     "CreateContainerError",
                 )
         return None
-    if security.get("runAsNonRoot") and not user:
-        text = "container has runAsNonRoot and image will run as root"
-        raise RuntimeFailed(text, "CreateContainerConfigError")
-    supplemental = list(security.get("supplementalGroups") or [])
-    if security.get("fsGroup") is not None:
-        supplemental.append(security["fsGroup"])
-    if user is None and group is None and not supplemental:
+    supplemental = security.get("supplemental_groups", ())
+    if user in {None, 0} and group is None and not supplemental:
         return None
     group = group if group is not None else _primary_group(user or 0)
     return ProcessUser(user or 0, group, tuple(supplemental))

@@ -10,11 +10,9 @@ from typing import ClassVar
 
 from hyperkube.hookspecs.runtime import (
     ContainerNotFound,
-    ContainerSpec,
     ContainerState,
     Runtime,
     RuntimeFailed,
-    SandboxSpec,
 )
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.testing.harness import SkipTest, raises
@@ -40,14 +38,18 @@ class RuntimeContract:
         raise NotImplementedError
 
     def _container(self, runtime: Runtime, logs: Path) -> tuple[str, str]:
-        sandbox = runtime.run_sandbox(
-            SandboxSpec(namespace="ns", name="p", uid="uid", attempt=0, hostname="p", log_directory=str(logs))
-        )
-        runtime.pull_image(self.image, None)
-        spec = ContainerSpec(
-            name="c", attempt=2, image=self.image, command=self.command, log_path="c/2.log", labels={"a": "b"}
-        )
-        return sandbox, runtime.create_container(sandbox, spec)
+        metadata = {"namespace": "ns", "name": "p", "uid": "uid"}
+        pod = {"metadata": metadata, "hostname": "p", "log_directory": str(logs)}
+        sandbox, image = runtime.run_sandbox(pod, ""), {"image": self.image}
+        runtime.pull_image(image, None, pod)
+        config = {
+            "metadata": {"name": "c", "attempt": 2},
+            "image": image,
+            "command": list(self.command),
+            "log_path": "c/2.log",
+            "labels": {"a": "b"},
+        }
+        return sandbox, runtime.create_container(sandbox, config, pod)
 
     @staticmethod
     def until(holds: Callable[[], bool]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import field
 
 from hyperkube_host.kubelet.types.labels import POD_UID
 
-from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, NotifiesChanges, Runtime, SandboxStatus
+from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, Runtime, SandboxStatus
 from hyperkube.machinery.dataclass import dataclass
 
 
@@ -79,8 +79,4 @@ def get_pod_statuses(runtime: Runtime) -> dict[str, PodStatus]:
 
 def get_pod_status(runtime: Runtime, uid: str) -> PodStatus:
     """Return what the runtime has of one pod."""
-    if isinstance(runtime, NotifiesChanges):
-        return PodStatus.of(*runtime.pod(uid))
-    sandboxes = [sandbox for sandbox in runtime.sandboxes() if sandbox.uid == uid]
-    ids = {sandbox.id for sandbox in sandboxes}
-    return PodStatus.of(sandboxes, [status for status in runtime.containers() if status.sandbox_id in ids])
+    return PodStatus.of(*runtime.pod(uid))

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.types.pod_status import Waiting
 
-from hyperkube.hookspecs.runtime import RegistryCredentials, Runtime, RuntimeFailed
+from hyperkube.hookspecs.runtime import Config, Image, RegistryCredentials, Runtime, RuntimeFailed
 from hyperkube.kinds.images import pull_policy as default_pull_policy
 from hyperkube.machinery.backoff import Backoff, KeyedBackoff
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.durations import format_duration
-from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.objects import Object, annotations_of, uid_of
 
 PULL_BACKOFF = Backoff(initial=10.0, cap=300.0)
 SHOW_ERROR_SECONDS = 3.0
@@ -60,26 +60,26 @@ class ImageManager:
         self._backoff = KeyedBackoff(clock, PULL_BACKOFF)
         self._failures: dict[str, str] = {}
 
-    def ensure_image(self, pod: Object, container: Object) -> None:
-        """Pull the image if the pull policy asks for it.
+    def ensure_image(self, pod: Object, container: Object, sandbox_config: Config) -> Image:
+        """Pull the image if the pull policy asks for it; return it.
 
         Raises:
             ImageUnavailable: the image is not on the node.
         """
         reference, policy = container.get("image", ""), pull_policy(container)
-        present = policy != "Always" and self._runtime.image(reference) is not None
-        if present:
+        present = None if policy == "Always" else self._runtime.image(reference)
+        if present is not None:
             self._recorder.container_event(
                 pod, container, "Normal", "Pulled", f'Container image "{reference}" already present on machine'
             )
-            return
+            return present
         if policy == "Never":
             text = f'Container image "{reference}" is not present with pull policy of Never'
             self._recorder.container_event(pod, container, "Warning", "ErrImageNeverPull", text)
             raise ImageUnavailable(Waiting("ErrImageNeverPull", text), PULL_BACKOFF.initial)
-        self._pull(pod, container, reference)
+        return self._pull(pod, container, reference, sandbox_config)
 
-    def _pull(self, pod: Object, container: Object, reference: str) -> None:
+    def _pull(self, pod: Object, container: Object, reference: str, sandbox_config: Config) -> Image:
         key = f"{uid_of(pod)}/{reference}"
         left = self._backoff.remaining(key)
         if left > 0:
@@ -90,7 +90,8 @@ class ImageManager:
         self._recorder.container_event(pod, container, "Normal", "Pulling", f'Pulling image "{reference}"')
         begun = self._clock.monotonic()
         try:
-            image = self._runtime.pull_image(reference, self._credentials(pod, reference))
+            spec = {"image": reference, "annotations": dict(annotations_of(pod))}
+            image = self._runtime.pull_image(spec, self._credentials(pod, reference), sandbox_config)
         except RuntimeFailed as error:
             self._recorder.container_event(
                 pod, container, "Warning", "Failed", f'Failed to pull image "{reference}": {error}'
@@ -105,3 +106,4 @@ class ImageManager:
         text = f'Successfully pulled image "{reference}" in {took} ({took} including waiting).'
         text += f" Image size: {image.size} bytes."
         self._recorder.container_event(pod, container, "Normal", "Pulled", text)
+        return image

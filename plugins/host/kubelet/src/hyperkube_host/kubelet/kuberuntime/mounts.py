@@ -1,4 +1,7 @@
-"""The mounts of a container's volumes. Source: kubernetes ``pkg/kubelet/kubelet_pods.go`` (makeMounts)."""
+"""The mounts of a container's volumes, as CRI's ``Mount``.
+
+Sources: kubernetes ``pkg/kubelet/kubelet_pods.go`` (makeMounts), ``pkg/kubelet/kuberuntime/kuberuntime_container.go``.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,34 @@ import contextlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from hyperkube_host.kubelet.container.expansion import expand
 from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
 
-from hyperkube.hookspecs.runtime import Mount
+from hyperkube.hookspecs.runtime import Config
 from hyperkube.machinery.objects import Object
 
+_PROPAGATION = {"HostToContainer": "PROPAGATION_HOST_TO_CONTAINER", "Bidirectional": "PROPAGATION_BIDIRECTIONAL"}
 
-def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> list[Mount]:
+
+def make_mount(host_path: str, container_path: str, *, read_only: bool = False, propagation: str = "None") -> Config:
+    """Return a ``Mount``; `propagation` is that of the Kubernetes API."""
+    made: dict[str, Any] = {"container_path": container_path, "host_path": host_path}
+    if read_only:
+        made["readonly"] = True
+    if propagation in _PROPAGATION:
+        made["propagation"] = _PROPAGATION[propagation]
+    return made
+
+
+def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> list[Config]:
     """Return a container's mounts of the volumes at `paths`.
 
     Raises:
         ConfigFailed: a mount names no volume, or a path outside of it.
     """
-    mounts: list[Mount] = []
+    mounts: list[Config] = []
     for entry in container.get("volumeMounts") or []:
         source = paths.get(entry["name"])
         if source is None:
@@ -32,9 +48,9 @@ def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> 
             source = _inside(source, sub_path)
         target = entry["mountPath"]
         mounts.append(
-            Mount(
-                host_path=source,
-                container_path=target if target.startswith("/") else "/" + target,
+            make_mount(
+                source,
+                target if target.startswith("/") else "/" + target,
                 read_only=bool(entry.get("readOnly")),
                 propagation=entry.get("mountPropagation") or "None",
             )

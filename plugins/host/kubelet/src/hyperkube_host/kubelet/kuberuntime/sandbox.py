@@ -5,16 +5,18 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_sandbox.go``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 from hyperkube_host.kubelet.container.pod_status import get_pod_status
-from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.types.labels import pod_labels
-from hyperkube_host.kubelet.types.pod_spec import containers_of
+from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings, sandbox_config
+from hyperkube_host.kubelet.network.dns import PodDns, lacks_cluster_dns
 from hyperkube_host.kubelet.types.pod_update import describe
 
 from hyperkube.hookspecs.network import Network, NetworkFailed, PodNetworkRequest
-from hyperkube.hookspecs.runtime import DnsConfig, Runtime, SandboxSpec, SandboxStatus, TakesAddresses
-from hyperkube.machinery.objects import Object, annotations_of, name_of, namespace_of, uid_of
+from hyperkube.hookspecs.runtime import Config, Runtime, SandboxStatus, Simulated, TakesAddresses
+from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
 
 
 class SandboxManager:
@@ -24,17 +26,17 @@ class SandboxManager:
         self,
         runtime: Runtime,
         network: Network | None,
-        directories: KubeletDirectories,
-        dns: DnsConfig,
         host_ips: tuple[str, ...],
         recorder: KubeletEventRecorder,
+        settings: SandboxSettings,
+        runtime_handler: Callable[[Object], str],
     ) -> None:
-        """Use `network` for runtimes that leave pod networks to the kubelet; `dns` are the settings for all pods."""
+        """Use `network` for runtimes that leave pod networks to the kubelet; `runtime_handler` is that of a pod."""
         self._recorder = recorder
+        self._settings = settings
+        self._runtime_handler = runtime_handler
         self._runtime = runtime
         self._network = network
-        self._directories = directories
-        self._dns = dns
         self._host_ips = host_ips
 
     def create(self, pod: Object, attempt: int) -> SandboxStatus:
@@ -45,25 +47,13 @@ class SandboxManager:
             NetworkFailed: there is no address for it.
         """
         host_network = bool(pod["spec"].get("hostNetwork"))
-        spec = SandboxSpec(
-            namespace=namespace_of(pod),
-            name=name_of(pod),
-            uid=uid_of(pod),
-            attempt=attempt,
-            hostname=str(pod["spec"].get("hostname") or name_of(pod))[:63],
-            log_directory=str(self._directories.pod_logs(namespace_of(pod), name_of(pod), uid_of(pod))),
-            labels=pod_labels(pod),
-            annotations=dict(annotations_of(pod)),
-            host_network=host_network,
-            dns=self._dns,
-            port_mappings=tuple(p for c in containers_of(pod) for p in c.get("ports") or [] if p.get("hostPort")),
-            runtime_handler=pod["spec"].get("runtimeClassName", ""),
-            pod=pod,
-        )
-        if spec.port_mappings and not host_network and self._network is not None:
+        config, dns = sandbox_config(pod, attempt, self._settings)
+        self._record_dns_problems(pod, dns)
+        if self._network is not None and not host_network and any("host_port" in p for p in _mappings(config)):
             text = "this node's network forwards no host ports: use hostNetwork, or a Service of type NodePort"
             self._recorder.pod_event(pod, "Warning", "HostPortNotSupported", text)
-        sandbox_id = self._runtime.run_sandbox(spec)
+        Path(config["log_directory"]).mkdir(parents=True, exist_ok=True)
+        sandbox_id = self._runtime.run_sandbox(config, self._runtime_handler(pod))
         if isinstance(self._runtime, TakesAddresses):
             try:
                 self._runtime.assign_addresses(sandbox_id, self._addresses(pod, sandbox_id, host_network=host_network))
@@ -74,6 +64,21 @@ class SandboxManager:
             if sandbox.id == sandbox_id:
                 return sandbox
         raise NetworkFailed(f"sandbox of {describe(pod)} vanished right after its creation")
+
+    def config(self, pod: Object, attempt: int) -> Config:
+        """Return the configuration that the pod's sandbox was, or would be, created with."""
+        return sandbox_config(pod, attempt, self._settings)[0]
+
+    def _record_dns_problems(self, pod: Object, dns: PodDns) -> None:
+        for warning in dns.warnings:
+            self._recorder.pod_event(pod, "Warning", "DNSConfigForming", warning)
+        if isinstance(self._runtime, Simulated) or not lacks_cluster_dns(pod, self._settings.dns):
+            return
+        text = (
+            'kubelet does not have ClusterDNS IP configured and cannot create Pod using "ClusterFirst" policy. '
+            'Falling back to "Default" policy.'
+        )
+        self._recorder.pod_event(pod, "Warning", "MissingClusterDNS", f'pod: "{describe(pod)}". {text}')
 
     def _addresses(self, pod: Object, sandbox_id: str, *, host_network: bool) -> tuple[str, ...]:
         if host_network or self._network is None:
@@ -98,3 +103,8 @@ class SandboxManager:
             )
             self._network.teardown(request)
         self._runtime.remove_sandbox(sandbox.id)
+
+
+def _mappings(config: Config) -> Sequence[Config]:
+    found: Sequence[Config] = config.get("port_mappings", ())
+    return found

@@ -1,39 +1,30 @@
 """Starts containers: image, environment, mounts, creation, start, postStart hook.
 
-Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (startContainer, generateContainerConfig).
+Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_container.go`` (startContainer).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hyperkube_host.kubelet.container.expansion import expand
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager, ImageUnavailable
+from hyperkube_host.kubelet.kuberuntime.container_config import ContainerInputs, ContainerSettings, container_config
 from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed, Environment
-from hyperkube_host.kubelet.kuberuntime.mounts import check_path, mounts_of
+from hyperkube_host.kubelet.kuberuntime.mounts import check_path, make_mount, mounts_of
+from hyperkube_host.kubelet.kuberuntime.pod_hostname import hosts_file
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.pod.pod_entry import DEFAULT_GRACE_SECONDS
-from hyperkube_host.kubelet.types.labels import (
-    CONTAINER_HASH,
-    CONTAINER_NAME,
-    RESTART_COUNT,
-    TERMINATION_GRACE_PERIOD,
-    TERMINATION_MESSAGE_PATH,
-    TERMINATION_MESSAGE_POLICY,
-    container_hash,
-    pod_labels,
-)
+from hyperkube_host.kubelet.types.labels import DEFAULT_MESSAGE_PATH
 from hyperkube_host.kubelet.types.pod_status import Waiting
 
-from hyperkube.hookspecs.runtime import ContainerSpec, Mount, Runtime, RuntimeFailed, SandboxStatus
-from hyperkube.machinery.objects import Object, name_of, uid_of
+from hyperkube.hookspecs.runtime import Config, Image, Runtime, RuntimeFailed, SandboxStatus
+from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.record import Record
 
 RETRY_SECONDS = 10.0
-DEFAULT_MESSAGE_PATH = "/dev/termination-log"
 
 
 class StartFailed(Exception):
@@ -52,13 +43,12 @@ class NodeSettings(Record):
     allocatable: Callable[[], Mapping[str, str]]
     resolver_file: Callable[[Object], str | None]
     """Pod → the text of its ``resolv.conf``, None when the node's own one is used."""
+    containers: ContainerSettings
+    cluster_domain: str
+    tells_address: bool = False
+    """Whether containers are told their address in ``POD_IP``: they share the network of the node."""
     unprivileged_port_offset: int = 0
     """What the node's proxier adds to the service ports below 1024."""
-
-
-def security_of(pod: Object, container: Object) -> Object:
-    """Return the container's security context laid over its pod's."""
-    return {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
 
 
 class ContainerStarter:
@@ -73,7 +63,10 @@ class ContainerStarter:
         hooks: HandlerRunner,
         recorder: KubeletEventRecorder,
         settings: NodeSettings,
+        sandbox_config: Callable[[Object, int], Config],
     ) -> None:
+        """Use `sandbox_config` (pod, attempt) for the configuration of the sandbox that a container belongs to."""
+        self._sandbox_config = sandbox_config
         self._runtime = runtime
         self._images = images
         self._directories = directories
@@ -90,12 +83,13 @@ class ContainerStarter:
         Raises:
             StartFailed: it does not run.
         """
+        sandbox_config = self._sandbox_config(pod, sandbox.attempt)
         try:
-            self._images.ensure_image(pod, container)
+            image = self._images.ensure_image(pod, container, sandbox_config)
         except ImageUnavailable as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.waiting.reason}")
             raise StartFailed(error.waiting, error.retry_seconds) from error
-        container_id = self._create(pod, container, sandbox, paths, attempt)
+        container_id = self._create(pod, container, sandbox, paths, attempt, image, sandbox_config)
         try:
             self._runtime.start_container(container_id)
         except RuntimeFailed as error:
@@ -105,15 +99,22 @@ class ContainerStarter:
         self._post_start(pod, container, container_id, sandbox)
 
     def _create(
-        self, pod: Object, container: Object, sandbox: SandboxStatus, paths: dict[str, str], attempt: int
+        self,
+        pod: Object,
+        container: Object,
+        sandbox: SandboxStatus,
+        paths: dict[str, str],
+        attempt: int,
+        image: Image,
+        sandbox_config: Config,
     ) -> str:
         try:
-            spec = self.spec(pod, container, sandbox, paths, attempt)
+            config = self._config(pod, container, sandbox, paths, attempt, image)
         except ConfigFailed as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error}")
             raise StartFailed(Waiting("CreateContainerConfigError", str(error))) from error
         try:
-            container_id = self._runtime.create_container(sandbox.id, spec)
+            container_id = self._runtime.create_container(sandbox.id, config, sandbox_config)
         except RuntimeFailed as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error}")
             raise StartFailed(Waiting(_reason(error, "CreateContainerError"), str(error))) from error
@@ -121,7 +122,8 @@ class ContainerStarter:
         return container_id
 
     def _post_start(self, pod: Object, container: Object, container_id: str, sandbox: SandboxStatus) -> None:
-        problem = self._hooks.post_start(pod, container, container_id, _address(pod, sandbox, self._settings))
+        address = (self._pod_ips(pod, sandbox) or ("127.0.0.1",))[0]
+        problem = self._hooks.post_start(pod, container, container_id, address)
         if not problem:
             return
         self._recorder.container_event(pod, container, "Warning", "FailedPostStartHook", "PostStartHook failed")
@@ -130,48 +132,26 @@ class ContainerStarter:
         self._runtime.stop_container(container_id, grace)
         raise StartFailed(Waiting("PostStartHookError", problem))
 
-    def spec(
-        self, pod: Object, container: Object, sandbox: SandboxStatus, paths: dict[str, str], attempt: int
-    ) -> ContainerSpec:
+    def _config(
+        self, pod: Object, container: Object, sandbox: SandboxStatus, paths: dict[str, str], attempt: int, image: Image
+    ) -> Config:
         """Return the container to ask the runtime for.
 
         Raises:
             ConfigFailed: it refers to an object or key that does not exist.
         """
-        security = security_of(pod, container)
-        _check_user(security)
         env = self._environment(pod, container, sandbox)
         mounts = [*mounts_of(container, paths, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
-        return ContainerSpec(
-            name=container["name"],
-            attempt=attempt,
-            image=container.get("image", ""),
-            command=tuple(expand(word, env) for word in container.get("command") or []),
-            args=tuple(expand(word, env) for word in container.get("args") or []),
-            working_dir=container.get("workingDir", ""),
-            env=tuple(env.items()),
-            mounts=tuple(mounts),
-            log_path=f"{container['name']}/{attempt}.log",
-            stdin=bool(container.get("stdin")),
-            stdin_once=bool(container.get("stdinOnce")),
-            tty=bool(container.get("tty")),
-            resources=container.get("resources") or {},
-            security=security,
-            labels={**pod_labels(pod), CONTAINER_NAME: container["name"]},
-            annotations={
-                CONTAINER_HASH: container_hash(container),
-                RESTART_COUNT: str(attempt),
-                TERMINATION_MESSAGE_PATH: container.get("terminationMessagePath") or DEFAULT_MESSAGE_PATH,
-                TERMINATION_MESSAGE_POLICY: container.get("terminationMessagePolicy") or "File",
-                TERMINATION_GRACE_PERIOD: str(
-                    pod["spec"].get("terminationGracePeriodSeconds", int(DEFAULT_GRACE_SECONDS))
-                ),
-            },
-        )
+        inputs = ContainerInputs(attempt=attempt, image=image, env=env, mounts=mounts)
+        return container_config(pod, container, inputs, self._settings.containers)
+
+    def _pod_ips(self, pod: Object, sandbox: SandboxStatus) -> tuple[str, ...]:
+        """Return the pod's addresses; those of the node for a pod on its network."""
+        hosts = self._settings.node_ips
+        return hosts if pod["spec"].get("hostNetwork") else (sandbox.ips or hosts)
 
     def _environment(self, pod: Object, container: Object, sandbox: SandboxStatus) -> dict[str, str]:
-        hosts = self._settings.node_ips
-        ips = hosts if pod["spec"].get("hostNetwork") else (sandbox.ips or hosts)
+        hosts, ips = self._settings.node_ips, self._pod_ips(pod, sandbox)
         known = {"status.podIP": ips[0], "status.podIPs": ",".join(ips)} if ips else {}
         if hosts:
             known |= {"status.hostIP": hosts[0], "status.hostIPs": ",".join(hosts)}
@@ -185,54 +165,30 @@ class ContainerStarter:
             get_config_map=self._objects.config_map,
             get_secret=self._objects.secret,
         ).build()
-        return {**({"POD_IP": ips[0]} if ips else {}), **built}
+        return {**({"POD_IP": ips[0]} if ips and self._settings.tells_address else {}), **built}
 
-    def _kubelet_mounts(self, pod: Object, container: Object, sandbox: SandboxStatus, attempt: int) -> list[Mount]:
+    def _kubelet_mounts(self, pod: Object, container: Object, sandbox: SandboxStatus, attempt: int) -> list[Config]:
         """Return the mounts that the kubelet adds: termination message, hosts file and resolver file."""
         file = self._directories.termination_message(uid_of(pod), container["name"], attempt)
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.touch(mode=0o666)
+        file.write_bytes(b"")  # of an earlier container with this number, if the runtime has forgotten it
         file.chmod(0o666)
         path = container.get("terminationMessagePath") or DEFAULT_MESSAGE_PATH
         check_path("terminationMessagePath", path)
-        mounts = [Mount(host_path=str(file), container_path=path)]
+        mounts = [make_mount(str(file), path)]
         taken = {mount["mountPath"] for mount in container.get("volumeMounts") or []}
-        if "/etc/hosts" not in taken and not pod["spec"].get("hostNetwork") and sandbox.ips:
+        ips = self._pod_ips(pod, sandbox)
+        if "/etc/hosts" not in taken and ips:
             hosts = self._directories.pod(uid_of(pod)) / "etc-hosts"
-            hosts.write_text(hosts_file(pod, sandbox.ips))
-            mounts.append(Mount(host_path=str(hosts), container_path="/etc/hosts"))
+            hosts.write_text(hosts_file(pod, ips, self._settings.cluster_domain))
+            hosts.chmod(0o644)
+            mounts.append(make_mount(str(hosts), "/etc/hosts"))
         resolver = self._settings.resolver_file(pod)
         if resolver is not None and "/etc/resolv.conf" not in taken:
             file = self._directories.pod(uid_of(pod)) / "resolv.conf"
             file.write_text(resolver)
-            mounts.append(Mount(host_path=str(file), container_path="/etc/resolv.conf"))
+            mounts.append(make_mount(str(file), "/etc/resolv.conf"))
         return mounts
-
-
-def hosts_file(pod: Object, ips: tuple[str, ...]) -> str:
-    """Return the hosts file of a pod that has addresses of its own."""
-    hostname = pod["spec"].get("hostname") or name_of(pod)
-    lines = [
-        "# Kubernetes-managed hosts file.",
-        "127.0.0.1\tlocalhost",
-        "::1\tlocalhost ip6-localhost ip6-loopback",
-        *(f"{address}\t{hostname}" for address in ips),
-    ]
-    aliases = pod["spec"].get("hostAliases") or []
-    if aliases:
-        lines += ["", "# Entries added by HostAliases."]
-        lines += ["\t".join([entry["ip"], *entry.get("hostnames", [])]) for entry in aliases]
-    return "\n".join(lines) + "\n"
-
-
-def _address(pod: Object, sandbox: SandboxStatus, settings: NodeSettings) -> str:
-    ips = settings.node_ips if pod["spec"].get("hostNetwork") else (sandbox.ips or settings.node_ips)
-    return ips[0] if ips else "127.0.0.1"
-
-
-def _check_user(security: Object) -> None:
-    if security.get("runAsNonRoot") and security.get("runAsUser") == 0:
-        raise ConfigFailed("container's runAsUser breaks non-root policy")
 
 
 def _reason(error: RuntimeFailed, default: str) -> str:

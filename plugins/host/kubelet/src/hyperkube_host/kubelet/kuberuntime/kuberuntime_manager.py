@@ -1,0 +1,134 @@
+"""Puts together what creates sandboxes and containers, with what these have from their node.
+
+Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go`` (NewKubeGenericRuntimeManager).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from hyperkube_host.kubelet.directories import KubeletDirectories
+from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.images.image_manager import ImageManager
+from hyperkube_host.kubelet.kuberuntime.container_config import ContainerSettings
+from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, resource_settings
+from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
+from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
+from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
+from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
+from hyperkube_host.kubelet.network.dns import DnsSettings, pod_dns, resolver_text, uses_node_resolver
+from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
+from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
+from hyperkube_host.kubelet.objects.object_cache import ObjectCache
+from hyperkube_host.kubelet.options import PodOptions
+
+from hyperkube.hookspecs.network import Network
+from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed, TakesAddresses
+from hyperkube.kinds.resources import RUNTIME_CLASSES
+from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.objects import Object
+from hyperkube.machinery.record import Record
+
+
+class RuntimeManagerInputs(NamedTuple):
+    """What it is made of; `network` is for runtimes that leave pod networks to the kubelet."""
+
+    options: PodOptions
+    runtime: Runtime
+    network: Network | None
+    directories: KubeletDirectories
+    objects: ObjectCache
+    hooks: HandlerRunner
+    recorder: KubeletEventRecorder
+    images: ImageManager
+    host_ips: tuple[str, ...]
+    node: NodeUpdater
+
+
+class RuntimeManager(Record):
+    """The parts that create sandboxes and containers."""
+
+    sandboxes: SandboxManager
+    starter: ContainerStarter
+
+
+def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
+    """Build it."""
+    options, runtime = given.options, given.runtime
+    resources = resource_settings(machine_info(options.root, runtime).capacity.memory)
+    dns = _dns_settings(options, given.host_ips)
+    sandboxes = SandboxManager(
+        runtime,
+        given.network,
+        given.host_ips,
+        given.recorder,
+        _sandbox_settings(given.directories, dns, resources),
+        lambda pod: _runtime_handler(given.objects, pod),
+    )
+    settings = NodeSettings(
+        node_ips=given.host_ips,
+        allocatable=lambda: (given.node.node().get("status") or {}).get("allocatable") or {},
+        resolver_file=_resolver(dns, runtime),
+        containers=ContainerSettings(resources=resources, seccomp_root=options.root / "seccomp"),
+        cluster_domain=options.cluster_domain,
+        tells_address=isinstance(runtime, TakesAddresses),
+        unprivileged_port_offset=options.unprivileged_port_offset,
+    )
+    starter = ContainerStarter(
+        runtime,
+        given.images,
+        given.directories,
+        given.objects,
+        given.hooks,
+        given.recorder,
+        settings,
+        sandboxes.config,
+    )
+    return RuntimeManager(sandboxes=sandboxes, starter=starter)
+
+
+def _sandbox_settings(
+    directories: KubeletDirectories, dns: DnsSettings, resources: ResourceSettings
+) -> SandboxSettings:
+    return SandboxSettings(
+        dns=dns,
+        resources=resources,
+        log_directory=lambda namespace, name, uid: str(directories.pod_logs(namespace, name, uid)),
+        cgroup_parent=lambda _pod: "",
+        user_namespace=lambda _pod: None,
+    )
+
+
+def _dns_settings(options: PodOptions, host_ips: tuple[str, ...]) -> DnsSettings:
+    return DnsSettings(
+        servers=options.cluster_dns, domain=options.cluster_domain, node_file=options.resolv_conf, node_ips=host_ips
+    )
+
+
+def _resolver(dns: DnsSettings, runtime: Runtime) -> Callable[[Object], str | None]:
+    """Return pod → the text of its resolver file, None when the node's own one is used or the runtime writes it."""
+    if not isinstance(runtime, TakesAddresses):
+        return lambda _pod: None  # such a runtime writes the file itself, from the sandbox's DNS settings
+
+    def text(pod: Object) -> str | None:
+        own = not uses_node_resolver(pod, dns) or pod["spec"].get("dnsConfig")
+        return resolver_text(pod_dns(pod, dns).config) if own else None
+
+    return text
+
+
+def _runtime_handler(objects: ObjectCache, pod: Object) -> str:
+    """Return the runtime handler that the pod's RuntimeClass names.
+
+    Raises:
+        RuntimeFailed: there is no such RuntimeClass.
+    """
+    name = pod["spec"].get("runtimeClassName")
+    if not name:
+        return ""
+    try:
+        return str(objects.get(RUNTIME_CLASSES, "", name).get("handler", ""))
+    except NotFound as error:
+        text = f'failed to get sandbox runtime: unable to find runtime class "{name}": {error.message}'
+        raise RuntimeFailed(text) from error
