@@ -2,8 +2,13 @@
 
 import base64
 import stat
+import tempfile
+from pathlib import Path
 
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hyperkube.client import kubeconfig
 from hyperkube.machinery.errors import UsageError
@@ -61,6 +66,53 @@ def test_a_written_file_is_for_its_owner_only(tmp_path):
 
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert kubeconfig.read(file) == kubeconfig.empty()
+
+
+TEXT = st.text(max_size=20)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | TEXT,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4),
+    max_leaves=10,
+)
+WORDS = [
+    "yes",
+    "~",
+    "null",
+    "1",
+    "1e3",
+    "a: b",
+    "- a",
+    "# a",
+    "'",
+    "a:",
+    "http://[::1]:1/x?y",
+    "LS0tLS1CRUdJTg==",
+    "a\nb",
+]
+
+
+@given(st.dictionaries(TEXT | st.sampled_from(WORDS), JSON | st.sampled_from(WORDS)))
+def test_every_yaml_reader_understands_what_is_written(document):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config"
+
+        kubeconfig.write(file, document)
+
+        assert yaml.safe_load(file.read_bytes()) == document
+        assert yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader) == document
+
+
+def test_files_read_like_those_of_kubectl(tmp_path):
+    file = tmp_path / "config"
+    cluster = {"server": "https://127.0.0.1:6443", "certificate-authority-data": "LS0tLS1CRUdJTg=="}
+
+    kubeconfig.write(file, {"apiVersion": "v1", "clusters": [{"name": "a b", "cluster": cluster}], "users": []})
+
+    assert file.read_text() == (
+        "apiVersion: v1\nclusters:\n"
+        '- name: "a b"\n  cluster:\n    server: https://127.0.0.1:6443\n'
+        "    certificate-authority-data: LS0tLS1CRUdJTg==\nusers: []\n"
+    )
 
 
 def test_an_unknown_context_lists_the_known_ones(file):

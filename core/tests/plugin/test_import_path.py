@@ -48,8 +48,26 @@ def test_the_search_of_the_import_system_is_spared(parts, monkeypatch):
     with listed_imports():
         imported("wild")
 
-    two = str(parts / "two")
-    assert looked == [(FAMILY, [str(parts / "one"), two]), (f"{FAMILY}.wild", [f"{two}/{FAMILY}"])]
+    assert looked == [(FAMILY, [str(parts / "one"), str(parts / "two")])]
+
+
+def test_packages_and_their_modules_are_what_the_import_system_would_make_of_them(parts):
+    package = parts / "one" / FAMILY / "boxed"
+    (package / "inner").mkdir(parents=True)
+    for file in ("__init__.py", "deep.py", "inner/__init__.py"):
+        (package / file).write_text("")
+    (parts / "one" / FAMILY / "boxed.py").write_text("raise AssertionError('a package comes first')\n")
+
+    def facts():
+        found = [imported(name).__spec__ for name in ("boxed", "boxed.deep", "boxed.inner")]
+        for name in [name for name in sys.modules if name.startswith(FAMILY)]:
+            del sys.modules[name]
+        importlib.invalidate_caches()
+        return [(spec.name, spec.origin, spec.cached, spec.submodule_search_locations) for spec in found]
+
+    theirs = facts()
+    with listed_imports():
+        assert facts() == theirs
 
 
 def test_what_came_later_is_found_too(parts):

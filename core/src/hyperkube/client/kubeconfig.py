@@ -7,9 +7,12 @@ written with mode 0600, because they hold keys.
 from __future__ import annotations
 
 import base64
+import itertools
+import json
 import os
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,18 +90,53 @@ def put(config: Object, entries: str, name: str, value: Object) -> Object:
 
 def write(path: Path | str, config: Object) -> None:
     """Write a kubeconfig at once and with mode 0600, making its folder."""
-    import yaml
-
     file = Path(path)
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")  # made with mode 0600
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            yaml.safe_dump(config, stream, sort_keys=False)
+            stream.write("\n".join([*_yaml(config), ""]))
         Path(temporary).replace(file)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+_PLAIN = re.compile(r"[A-Za-z/](?:[\w./:@+=-]*[\w/=])?", re.ASCII)
+_NOT_PLAIN = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
+"""Words that a YAML reader takes for no text."""
+
+
+def _yaml(value: Any) -> list[str]:
+    """Return the lines of a value as YAML: to write a few files, a start needs no library of 20 modules."""
+    if value and isinstance(value, dict):
+        lines = []
+        for key, member in value.items():
+            first, *rest = _yaml(member)
+            if isinstance(member, dict | list) and member:
+                indent = "  " if isinstance(member, dict) else ""
+                lines += [f"{_scalar(key)}:", *(indent + line for line in (first, *rest))]
+            else:
+                lines.append(f"{_scalar(key)}: {first}")
+        return lines
+    if value and isinstance(value, list):
+        return [mark + line for each in value for mark, line in zip(_marks(), _yaml(each), strict=False)]
+    return [_scalar(value)]
+
+
+def _marks() -> Iterator[str]:
+    yield "- "
+    yield from itertools.repeat("  ")
+
+
+def _scalar(value: Any) -> str:
+    if value is not None and not isinstance(value, bool | int | float | dict | list):
+        text = str(value)  # of a time, too: as one the YAML library reads what looks like it
+        if _PLAIN.fullmatch(text) and text.lower() not in _NOT_PLAIN:
+            return text
+        shown = (each if " " <= each <= "~" and each not in '"\\' else f"\\U{ord(each):08x}" for each in text)
+        return f'"{"".join(shown)}"'
+    return json.dumps(value)  # what JSON can say is YAML
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property, lru_cache
 from importlib.abc import MetaPathFinder
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.util import spec_from_file_location
 from types import ModuleType
 
 from hyperkube.plugin.loader import PROJECT, SeenPath, state_of_path
@@ -83,20 +84,46 @@ class _ListedFinder(MetaPathFinder):
 
     def __init__(self, path: ImportPath) -> None:
         self._path: ImportPath | None = path
+        self._listed: dict[str, frozenset[str]] = {}
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, module = fullname.partition(".")
-        if self._path is None or not package.startswith(f"{PROJECT}_") or "." in module:
-            return None  # inside a plugin's own package there is but one folder to look into
+        if self._path is None or not package.startswith(PROJECT):
+            return None
+        if path is not None and len(path) == 1:
+            return self._spec_in(path[0], fullname)
+        if "." in module:
+            return None
         if not module:
             folders = self._path.folders_with(package)
             return PathFinder.find_spec(fullname, folders, target) if folders else None
         part = self._path.part_with(package, module)
         if part is None or path is None or part not in path:
             return None
-        return PathFinder.find_spec(fullname, [part], target)
+        return self._spec_in(part, fullname)
+
+    def _spec_in(self, folder: str, fullname: str) -> ModuleSpec | None:
+        """Return the spec of a package or a module of Python source in a folder; each folder is listed once."""
+        name = fullname.rpartition(".")[2]
+        names = self._names(folder)
+        if name in names and "__init__.py" in self._names(f"{folder}/{name}"):
+            file, parts = f"{folder}/{name}/__init__.py", [f"{folder}/{name}"]
+        elif f"{name}.py" in names:
+            file, parts = f"{folder}/{name}.py", None
+        else:
+            return None  # a namespace, a compiled module, or one that came later
+        loader = SourceFileLoader(fullname, file)
+        return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=parts)
+
+    def _names(self, folder: str) -> frozenset[str]:
+        if folder not in self._listed:
+            try:
+                self._listed[folder] = frozenset(os.listdir(folder))  # noqa: PTH208  no Path for each of many names
+            except OSError:
+                self._listed[folder] = frozenset()
+        return self._listed[folder]
 
     def invalidate_caches(self) -> None:
         self._path = None

@@ -10,16 +10,14 @@ import sys
 from collections import defaultdict
 from typing import Any, ClassVar
 
-import marshmallow as ma
-from marshmallow.schema import SchemaMeta
-
 from hyperkube.machinery.schema.field import KubeField
+from hyperkube.machinery.schema.light_marshmallow import ma
 from hyperkube.machinery.schema.traits import Package, Union
 
 _NO_PACKAGE = Package("", "", "", "")
 
 
-class KubeSchemaMeta(SchemaMeta):
+class KubeSchemaMeta(ma.schema.SchemaMeta):
     """Reads the class arguments and settles the fields; skips marshmallow's registry and search for hooks."""
 
     def __new__(  # noqa: D102 -- the class says it

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Unpack
 
-import marshmallow as ma
-
 from hyperkube.machinery.schema import scalars
+from hyperkube.machinery.schema.light_marshmallow import ma
 from hyperkube.machinery.schema.mismatch import DecodeError
 from hyperkube.machinery.schema.traits import Traits
 

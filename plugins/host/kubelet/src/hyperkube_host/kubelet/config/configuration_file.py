@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import Flag, FlagValues, read_value
 
@@ -67,6 +65,8 @@ def with_configuration(path: str, flags: Iterable[Flag], values: FlagValues) -> 
 
 
 def _read(path: str) -> Mapping[str, Any]:
+    import yaml  # most kubelets of a cluster in one process have no file
+
     try:
         document = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
