@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from hyperkube_host.kubelet.allocation.allocation import with_allocation
+from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
+from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
 from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
@@ -184,11 +187,16 @@ def build_services(
         )
     )
     volumes = None if simulated else VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
+    state = AllocationState(None if simulated else directories.root)
+    admission = Admission(
+        PodAdmission(node.node, partial(_allocated, pods, state)), (), pods.entries, state, recorder, queue.sync_pod
+    )
     work = WorkerServices(
         runtime=runtime,
         clock=clock,
         recorder=recorder,
-        admission=Admission(PodAdmission(node.node, pods.active_pods), (), pods.entries, recorder, queue.sync_pod),
+        admission=admission,
+        allocations=AllocationManager(state, recorder, admission.grant, manager.resizer),
         volumes=volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
@@ -199,7 +207,7 @@ def build_services(
         host_ips=host_ips,
         requeue_after=queue.sync_pod_after,
         terminated=partial(_sync_pending, pods, queue),
-        supports_recursive_read_only=lambda _handler: False,
+        supports_recursive_read_only=partial(_supports_recursive_read_only, runtime),
         status_target=pods.status_target,
     )
     return KubeletServices(
@@ -226,8 +234,19 @@ def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods:
 
 def _sync_pending(pods: PodManager, queue: SyncQueue, _ended: str) -> None:
     """Look again at the pods that wait for room, now that one has ended."""
-    for entry in pods.pending():
+    for entry in pods.waiting_for_room():
         queue.sync_pod(uid_of(entry.pod))
+
+
+def _allocated(pods: PodManager, state: AllocationState) -> list[Object]:
+    """Return the active pods with the resources that they were granted."""
+    granted = ((pod, state.get(str(uid_of(pod)))) for pod in pods.active_pods())
+    return [pod if found is None else with_allocation(pod, found) for pod, found in granted]
+
+
+def _supports_recursive_read_only(runtime: Runtime, handler: str) -> bool:
+    handlers = {found.get("name", ""): found.get("features") or {} for found in runtime.status().handlers}
+    return bool(handlers.get(handler, {}).get("recursive_read_only_mounts"))
 
 
 def _registered(node: NodeUpdater) -> Object | None:

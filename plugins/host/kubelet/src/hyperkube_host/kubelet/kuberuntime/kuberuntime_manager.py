@@ -12,7 +12,12 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager
 from hyperkube_host.kubelet.kuberuntime.container_config import ContainerSettings
-from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, resource_settings
+from hyperkube_host.kubelet.kuberuntime.linux_resources import (
+    ResourceSettings,
+    container_linux_resources,
+    resource_settings,
+)
+from hyperkube_host.kubelet.kuberuntime.resize_containers import ContainerResizer
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
@@ -51,6 +56,7 @@ class RuntimeManager(Record):
 
     sandboxes: SandboxManager
     starter: ContainerStarter
+    resizer: ContainerResizer
 
 
 def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
@@ -85,7 +91,12 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         settings,
         sandboxes.config,
     )
-    return RuntimeManager(sandboxes=sandboxes, starter=starter)
+    resizer = ContainerResizer(
+        runtime,
+        lambda pod, container: container_linux_resources(pod, container, resources, {}),
+        update_pod_cgroup=lambda _pod: None,
+    )
+    return RuntimeManager(sandboxes=sandboxes, starter=starter, resizer=resizer)
 
 
 def _sandbox_settings(
