@@ -10,9 +10,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from hyperkube_host.kubelet.allocation.allocation import with_allocation
-from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
-from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
 from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
@@ -20,8 +17,7 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.housekeeping import Housekeeping
-from hyperkube_host.kubelet.images.image_manager import ImageManager
-from hyperkube_host.kubelet.images.pull_secrets import credentials_for
+from hyperkube_host.kubelet.images.image_services import build_image_manager
 from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManagerInputs, build_runtime_manager
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
@@ -180,23 +176,18 @@ def build_services(
     probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
     handlers = HandlerRunner(runtime, clock)
     stopper = ContainerStopper(runtime, handlers, recorder, clock)
-    images = ImageManager(runtime, clock, recorder, partial(credentials_for, get_secret=objects.secret))
+    images = build_image_manager(options.images, options.pods.root, runtime, clock, recorder, objects, tokens)
     manager = build_runtime_manager(
         RuntimeManagerInputs(
             options.pods, runtime, plugins.network, directories, objects, handlers, recorder, images, host_ips, node
         )
     )
     volumes = None if simulated else VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
-    state = AllocationState(None if simulated else directories.root)
-    admission = Admission(
-        PodAdmission(node.node, partial(_allocated, pods, state)), (), pods.entries, state, recorder, queue.sync_pod
-    )
     work = WorkerServices(
         runtime=runtime,
         clock=clock,
         recorder=recorder,
-        admission=admission,
-        allocations=AllocationManager(state, recorder, admission.grant, manager.resizer),
+        admission=Admission(PodAdmission(node.node, pods.active_pods), (), pods.entries, recorder, queue.sync_pod),
         volumes=volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
@@ -207,7 +198,7 @@ def build_services(
         host_ips=host_ips,
         requeue_after=queue.sync_pod_after,
         terminated=partial(_sync_pending, pods, queue),
-        supports_recursive_read_only=partial(_supports_recursive_read_only, runtime),
+        supports_recursive_read_only=lambda _handler: False,
         status_target=pods.status_target,
     )
     return KubeletServices(
@@ -234,19 +225,8 @@ def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods:
 
 def _sync_pending(pods: PodManager, queue: SyncQueue, _ended: str) -> None:
     """Look again at the pods that wait for room, now that one has ended."""
-    for entry in pods.waiting_for_room():
+    for entry in pods.pending():
         queue.sync_pod(uid_of(entry.pod))
-
-
-def _allocated(pods: PodManager, state: AllocationState) -> list[Object]:
-    """Return the active pods with the resources that they were granted."""
-    granted = ((pod, state.get(str(uid_of(pod)))) for pod in pods.active_pods())
-    return [pod if found is None else with_allocation(pod, found) for pod, found in granted]
-
-
-def _supports_recursive_read_only(runtime: Runtime, handler: str) -> bool:
-    handlers = {found.get("name", ""): found.get("features") or {} for found in runtime.status().handlers}
-    return bool(handlers.get(handler, {}).get("recursive_read_only_mounts"))
 
 
 def _registered(node: NodeUpdater) -> Object | None:

@@ -76,7 +76,6 @@ class PodSync:
             sandbox = self._create_sandbox(entry, actions.attempt, result)
         if sandbox is None:
             return result
-        result.changed |= self._services.allocations.actuate(entry, pod_status, sandbox)
         for container in actions.starts:
             self._start(entry, container, sandbox, paths, pod_status, result)
         return result
@@ -187,7 +186,7 @@ class PodSync:
             self._services.starter.start(entry.pod, container, sandbox, paths, next_attempt(entry, name, latest))
         except StartFailed as error:
             entry.waiting[name] = error.waiting
-            result.wait(error.retry_seconds)
+            result.failed = True
         else:
             entry.waiting.pop(name, None)
             result.changed = True

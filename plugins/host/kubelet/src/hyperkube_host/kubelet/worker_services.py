@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter
@@ -37,7 +36,6 @@ class WorkerServices(Record):
     clock: Clock
     recorder: KubeletEventRecorder
     admission: Admission
-    allocations: AllocationManager
     volumes: VolumeManager | None
     sandboxes: SandboxManager
     starter: ContainerStarter

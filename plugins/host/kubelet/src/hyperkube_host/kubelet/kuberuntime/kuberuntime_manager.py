@@ -12,12 +12,7 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager
 from hyperkube_host.kubelet.kuberuntime.container_config import ContainerSettings
-from hyperkube_host.kubelet.kuberuntime.linux_resources import (
-    ResourceSettings,
-    container_linux_resources,
-    resource_settings,
-)
-from hyperkube_host.kubelet.kuberuntime.resize_containers import ContainerResizer
+from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, resource_settings
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
@@ -56,7 +51,6 @@ class RuntimeManager(Record):
 
     sandboxes: SandboxManager
     starter: ContainerStarter
-    resizer: ContainerResizer
 
 
 def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
@@ -91,12 +85,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         settings,
         sandboxes.config,
     )
-    resizer = ContainerResizer(
-        runtime,
-        lambda pod, container: container_linux_resources(pod, container, resources, {}),
-        update_pod_cgroup=lambda _pod: None,
-    )
-    return RuntimeManager(sandboxes=sandboxes, starter=starter, resizer=resizer)
+    return RuntimeManager(sandboxes=sandboxes, starter=starter)
 
 
 def _sandbox_settings(
