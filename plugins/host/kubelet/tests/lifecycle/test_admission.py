@@ -1,5 +1,6 @@
 """One pod after the other is admitted, and a critical one may stop others."""
 
+from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.lifecycle.admission import Admission
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
@@ -22,7 +23,9 @@ class Node:
         self.entries, self.synced = list(entries), []
         predicate = PodAdmission(lambda: NODE, lambda: [one.pod for one in self.entries if one.is_active])
         recorder = KubeletEventRecorder(None, "n")
-        self.admission = Admission(predicate, handlers, lambda: self.entries, recorder, self.synced.append)
+        self.admission = Admission(
+            predicate, handlers, lambda: self.entries, AllocationState(None), recorder, self.synced.append
+        )
 
     def admit(self, one, *, is_running=False):
         self.entries.append(one)
@@ -76,3 +79,17 @@ def test_a_critical_pod_waits_for_those_that_make_room():
     then = node.admission.admit(vip, is_running=False)
 
     assert (again.waits, node.synced, then.failure, vip.state) == (True, ["b"], None, PodState.SYNCING)
+
+
+def test_a_resize_is_granted_only_if_the_node_has_the_room():
+    node = Node()
+    big, small = entry("big", cpu="1500m"), entry("small", cpu="100m")
+    node.admit(big)
+    node.admit(small)
+
+    def asks(cpu):
+        small.pod = entry("small", cpu=cpu).pod
+        pending = node.admission.grant(small)
+        return None if pending is None else (pending.reason, pending.cause)
+
+    assert [asks("400m"), asks("600m"), asks("3")] == [None, ("Deferred", "OutOfcpu"), ("Infeasible", "Infeasible")]

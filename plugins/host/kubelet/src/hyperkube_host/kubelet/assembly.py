@@ -10,6 +10,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from hyperkube_host.kubelet.allocation.allocation import with_allocation
+from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
+from hyperkube_host.kubelet.allocation.state import AllocationState
+from hyperkube_host.kubelet.cm.interface import ContainerManager
+from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
 from hyperkube_host.kubelet.config.pod_sink import PodSource
 from hyperkube_host.kubelet.config.sources import static_sources
@@ -17,7 +22,8 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.housekeeping import Housekeeping
-from hyperkube_host.kubelet.images.image_services import build_image_manager
+from hyperkube_host.kubelet.images.image_manager import ImageManager
+from hyperkube_host.kubelet.images.pull_secrets import credentials_for
 from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManagerInputs, build_runtime_manager
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
@@ -50,7 +56,7 @@ from hyperkube.hookspecs import runtime as runtime_specs
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.network import Network, NetworkHooks
-from hyperkube.hookspecs.runtime import Runtime, RuntimeHooks, Simulated, TakesAddresses
+from hyperkube.hookspecs.runtime import Runtime, RuntimeHooks, Simulated, TakesAddresses, TellsRuntimeConfig
 from hyperkube.hookspecs.volume import VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
@@ -106,6 +112,7 @@ class KubeletServices(Record):
     probes: ProbeManager
     stopper: ContainerStopper
     worker: PodWorker
+    container_manager: ContainerManager
     pleg: GenericPleg
     housekeeping: Housekeeping
     sources: tuple[PodSource, ...]
@@ -151,12 +158,27 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     return KubeletPlugins(runtime, network, volumes, tuple(hosts))
 
 
-def _node_status(options: KubeletOptions, plugins: KubeletPlugins, addresses: Sequence[str]) -> NodeStatus:
+def _container_manager(
+    options: KubeletOptions, runtime: Runtime, recorder: KubeletEventRecorder, clock: Clock
+) -> ContainerManager:
+    """Return what gives pods their place: cgroups where the runtime has them in common with the kubelet."""
+    if not isinstance(runtime, TellsRuntimeConfig):
+        return UnmanagedContainerManager()
+    from hyperkube_host.kubelet.cm.build import container_manager_for
+
+    return container_manager_for(options, runtime, recorder, clock)
+
+
+def _node_status(
+    options: KubeletOptions, plugins: KubeletPlugins, addresses: Sequence[str], manager: ContainerManager
+) -> NodeStatus:
     runtime, root = plugins.runtime, options.pods.root
     thresholds = () if isinstance(runtime, Simulated) else options.node.thresholds
     pressure = Pressure(thresholds, partial(measure, root))
     machine = machine_info(root, runtime)
-    return NodeStatus(options.node, runtime, machine, addresses, plugins.problems, pressure.holding)
+    return NodeStatus(
+        options.node, runtime, machine, addresses, plugins.problems, manager.node_resources, pressure.holding
+    )
 
 
 def build_services(
@@ -168,7 +190,9 @@ def build_services(
     event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node.name)
     recorder = KubeletEventRecorder(event_recorder, options.node.name)
     host_ips = node_addresses(options.node)
-    node = NodeUpdater(client, options.node, clock, recorder, _node_status(options, plugins, host_ips))
+    container_manager = _container_manager(options, runtime, recorder, clock)
+    status = _node_status(options, plugins, host_ips, container_manager)
+    node = NodeUpdater(client, options.node, clock, recorder, status)
     simulated = isinstance(runtime, Simulated)
     services = None if client is None or simulated else Informer(client, clock, SERVICES)
     objects, tokens = ObjectCache(client, clock, services), TokenManager(client, clock)
@@ -176,18 +200,33 @@ def build_services(
     probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
     handlers = HandlerRunner(runtime, clock)
     stopper = ContainerStopper(runtime, handlers, recorder, clock)
-    images = build_image_manager(options.images, options.pods.root, runtime, clock, recorder, objects, tokens)
+    images = ImageManager(runtime, clock, recorder, partial(credentials_for, get_secret=objects.secret))
     manager = build_runtime_manager(
         RuntimeManagerInputs(
-            options.pods, runtime, plugins.network, directories, objects, handlers, recorder, images, host_ips, node
+            options.pods,
+            runtime,
+            plugins.network,
+            directories,
+            objects,
+            handlers,
+            recorder,
+            images,
+            host_ips,
+            node,
+            container_manager,
         )
     )
     volumes = None if simulated else VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
+    state = AllocationState(None if simulated else directories.root)
+    predicate = PodAdmission(node.node, partial(_allocated, pods, state))
+    admission = Admission(predicate, (container_manager,), pods.entries, state, recorder, queue.sync_pod)
     work = WorkerServices(
         runtime=runtime,
         clock=clock,
         recorder=recorder,
-        admission=Admission(PodAdmission(node.node, pods.active_pods), (), pods.entries, recorder, queue.sync_pod),
+        admission=admission,
+        allocations=AllocationManager(state, recorder, admission.grant, manager.resizer),
+        container_manager=container_manager,
         volumes=volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
@@ -197,8 +236,8 @@ def build_services(
         statuses=StatusManager(client),
         host_ips=host_ips,
         requeue_after=queue.sync_pod_after,
-        terminated=partial(_sync_pending, pods, queue),
-        supports_recursive_read_only=lambda _handler: False,
+        terminated=partial(_pod_ended, container_manager, pods, queue),
+        supports_recursive_read_only=partial(_supports_recursive_read_only, runtime),
         status_target=pods.status_target,
     )
     return KubeletServices(
@@ -212,8 +251,11 @@ def build_services(
         probes=probes,
         stopper=stopper,
         worker=PodWorker(work),
+        container_manager=container_manager,
         pleg=GenericPleg(runtime, clock, queue.sync_pod),
-        housekeeping=Housekeeping(options.pods, runtime, pods, manager.sandboxes, directories, clock),
+        housekeeping=Housekeeping(
+            options.pods, runtime, pods, manager.sandboxes, directories, clock, container_manager.remove_orphans
+        ),
         sources=_sources(options, client, clock, pods),
     )
 
@@ -223,10 +265,25 @@ def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods:
     return (*static,) if client is None else (*static, ApiSource(client, clock, options.node.name, pods))
 
 
-def _sync_pending(pods: PodManager, queue: SyncQueue, _ended: str) -> None:
-    """Look again at the pods that wait for room, now that one has ended."""
-    for entry in pods.pending():
+def _pod_ended(manager: ContainerManager, pods: PodManager, queue: SyncQueue, uid: str) -> None:
+    """Take back what an ended pod had, then look again at the pods that wait for room."""
+    entry = pods.get(uid)
+    if entry is not None:
+        manager.unprepare_dynamic_resources(entry.pod)
+    manager.pod_ended(uid)
+    for entry in pods.waiting_for_room():
         queue.sync_pod(uid_of(entry.pod))
+
+
+def _allocated(pods: PodManager, state: AllocationState) -> list[Object]:
+    """Return the active pods with the resources that they were granted."""
+    granted = ((pod, state.get(str(uid_of(pod)))) for pod in pods.active_pods())
+    return [pod if found is None else with_allocation(pod, found) for pod, found in granted]
+
+
+def _supports_recursive_read_only(runtime: Runtime, handler: str) -> bool:
+    handlers = {found.get("name", ""): found.get("features") or {} for found in runtime.status().handlers}
+    return bool(handlers.get(handler, {}).get("recursive_read_only_mounts"))
 
 
 def _registered(node: NodeUpdater) -> Object | None:

@@ -1,5 +1,6 @@
 """Options of the kubelet: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
+from hyperkube_host.kubelet.cm.flags import FLAGS as CONTAINER_MANAGER
 from hyperkube_host.kubelet.thresholds import DEFAULT_THRESHOLDS
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 
@@ -58,8 +59,6 @@ FLAGS = (
             Flag("rotate-certificates", BOOL, False, "renew the client certificate"),
             Flag("pods-per-core", INT, 0, "pods per core; 0 no limit"),
             Flag("node-status-max-images", INT, 50, "images listed in the status; -1 no limit"),
-            Flag("system-reserved", MAP, "", "resources kept for the system"),
-            Flag("kube-reserved", MAP, "", "resources kept for Kubernetes"),
             Flag("eviction-soft", MAP, "", "thresholds of eviction with grace"),
             Flag("low-diskspace-threshold-mb", INT, 256, "free megabytes below which pods are refused"),
         ),
@@ -107,25 +106,6 @@ FLAGS = (
         "Runtime",
         Flag("container-runtime", STRING, "", "runtime plugin; the bundle's unless given"),
         Flag("network-plugin", STRING, "", "network plugin; the runtime's own choice unless given"),
-        Flag("registry-qps", INT, 5, "pulls of images per second; 0 no limit"),
-        Flag("registry-burst", INT, 10, "pulls of images at once, as long as --registry-qps is not passed"),
-        Flag("serialize-image-pulls", BOOL, True, "pull one image at a time"),
-        Flag("max-parallel-image-pulls", INT, 0, "images pulled at a time unless one by one; 0 no limit"),
-        Flag("image-credential-provider-config", STRING, "", "file or folder that names credential providers"),
-        Flag("image-credential-provider-bin-dir", STRING, "", "folder of the credential providers"),
-        Flag(
-            "image-pull-credentials-verification-policy",
-            STRING,
-            "NeverVerifyPreloadedImages",
-            "NeverVerify, NeverVerifyPreloadedImages, NeverVerifyAllowlistedImages or AlwaysVerify: whether a pod"
-            " has to show that it could have pulled an image that is there",
-        ),
-        Flag(
-            "preloaded-images-verification-allowlist",
-            LIST,
-            "",
-            "images that NeverVerifyAllowlistedImages lets pass; an entry ending in /* stands for all below",
-        ),
         *unbuilt(
             Flag("runtime-request-timeout", DURATION, "2m0s", "timeout of calls to the runtime"),
             Flag("container-runtime-endpoint", STRING, "", "CRI socket"),
@@ -134,14 +114,9 @@ FLAGS = (
             Flag("image-gc-high-threshold", INT, 85, "disk use in percent that starts image removal"),
             Flag("image-gc-low-threshold", INT, 80, "disk use in percent that ends it"),
             Flag("minimum-image-ttl-duration", DURATION, "2m0s", "least age of a removed image"),
-            Flag("cgroup-driver", STRING, "cgroupfs", "cgroupfs or systemd"),
-            Flag("cgroup-root", STRING, "", "cgroup of all pods"),
-            Flag("cgroups-per-qos", BOOL, True, "a cgroup per quality of service"),
-            Flag("cpu-cfs-quota", BOOL, True, "enforce CPU limits"),
-            Flag("cpu-cfs-quota-period", DURATION, "100ms", "period of the CPU quota"),
-            Flag("runtime-cgroups", STRING, "", "the runtime's cgroup"),
-            Flag("kubelet-cgroups", STRING, "", "the kubelet's cgroup", aliases=("resource-container",)),
-            Flag("system-cgroups", STRING, "", "cgroup of other processes", aliases=("system-container",)),
+            Flag("registry-qps", INT, 5, "pulls per second"),
+            Flag("registry-burst", INT, 10, "burst of pulls"),
+            Flag("serialize-image-pulls", BOOL, True, "pull one image at a time"),
             Flag("docker-endpoint", STRING, "", "Docker's address"),
             Flag("docker-daemon-container", STRING, "/docker-daemon", "Docker's cgroup"),
             Flag("docker-exec-handler", STRING, "native", "native or nsenter"),
@@ -162,6 +137,7 @@ FLAGS = (
             Flag("oom-score-adj", INT, -999, "this process's OOM score"),
         ),
     ),
+    *CONTAINER_MANAGER,
     *section(
         "Serving",
         Flag("enable-server", BOOL, True, "serve the kubelet's API"),

@@ -6,6 +6,7 @@ and ``pkg/kubelet/logs/container_log_manager.go``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statuses
@@ -17,6 +18,7 @@ from hyperkube_host.kubelet.pod.pod_manager import PodManager
 
 from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerState, ContainerStatus, Runtime
 from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.objects import uid_of
 
 PERIOD_SECONDS = 30.0
 
@@ -32,7 +34,9 @@ class Housekeeping:
         sandboxes: SandboxManager,
         directories: KubeletDirectories,
         clock: Clock,
+        remove_orphan_cgroups: Callable[[Iterable[str]], None],
     ) -> None:
+        self._remove_orphan_cgroups = remove_orphan_cgroups
         self._options = options
         self._runtime = runtime
         self._pods = pods
@@ -46,6 +50,7 @@ class Housekeeping:
         for uid, pod_status in pod_statuses.items():
             if self._pods.get(uid) is None:
                 self.remove_pod(uid, pod_status)
+        self._remove_orphan_cgroups([uid_of(entry.pod) for entry in self._pods.entries() if not entry.is_finished])
         for uid in self._directories.pod_uids():
             if self._pods.get(uid) is None and uid not in pod_statuses:
                 self._directories.remove_pod(uid)

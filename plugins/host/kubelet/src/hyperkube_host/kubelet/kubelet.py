@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from functools import partial
 
 from hyperkube_host.kubelet.assembly import build_services, load_plugins
-from hyperkube_host.kubelet.container.pod_status import get_pod_status
+from hyperkube_host.kubelet.container.pod_status import get_pod_status, running_containers
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.housekeeping import PERIOD_SECONDS
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
@@ -27,7 +28,7 @@ from hyperkube_host.kubelet.types.pod_update import is_static
 
 from hyperkube.client.client import Client
 from hyperkube.client.worker_pool import WorkerPool
-from hyperkube.hookspecs.runtime import ContainerState, Runtime, Simulated
+from hyperkube.hookspecs.runtime import Config, ContainerState, Runtime, Simulated, UpdatesResources
 from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.objects import uid_of
@@ -107,6 +108,9 @@ class Kubelet:
         self._pool.begin()
         for host in self._plugins.hosts:
             host.start()
+        services.container_manager.start(
+            services.pods.active_pods, partial(running_containers, self.runtime), self._update_container
+        )
         services.pleg.start()
         if services.services is not None:
             services.services.start()
@@ -135,6 +139,7 @@ class Kubelet:
         if services.services is not None:
             services.services.stop()
         services.probes.close()
+        services.container_manager.close()
         self._pool.stop()
         self._pool.wait_ended(_CLOSE_SECONDS)
         if self.options.pods.stop_on_close:
@@ -143,6 +148,10 @@ class Kubelet:
         self.runtime.close()
         for host in reversed(self._plugins.hosts):
             host.close()
+
+    def _update_container(self, container_id: str, linux: Config) -> None:
+        if isinstance(self.runtime, UpdatesResources):
+            self.runtime.update_container_resources(container_id, linux)
 
     def _stop_all(self) -> None:
         running = [status.id for status in self.runtime.containers() if status.state == ContainerState.RUNNING]

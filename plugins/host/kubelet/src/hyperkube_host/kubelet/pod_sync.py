@@ -5,6 +5,7 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go`` (SyncPod, 
 
 from __future__ import annotations
 
+from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_status
 from hyperkube_host.kubelet.kuberuntime.pod_actions import (
     ContainerToKill,
@@ -76,6 +77,7 @@ class PodSync:
             sandbox = self._create_sandbox(entry, actions.attempt, result)
         if sandbox is None:
             return result
+        result.changed |= self._services.allocations.actuate(entry, pod_status, sandbox)
         for container in actions.starts:
             self._start(entry, container, sandbox, paths, pod_status, result)
         return result
@@ -160,6 +162,8 @@ class PodSync:
     def _create_sandbox(self, entry: PodEntry, attempt: int, result: SyncResult) -> SandboxStatus | None:
         if not attempt:
             record_unhonoured(self._services.recorder, self._services.runtime, entry.pod)
+        if not self._prepare(entry.pod, result):
+            return None
         try:
             sandbox = self._services.sandboxes.create(entry.pod, attempt)
         except (RuntimeFailed, NetworkFailed) as error:
@@ -169,6 +173,25 @@ class PodSync:
             return None
         result.changed = True
         return sandbox
+
+    def _prepare(self, pod: Object, result: SyncResult) -> bool:
+        """Make the pod's cgroup and have its claims prepared; tell whether both succeeded."""
+        manager, recorder = self._services.container_manager, self._services.recorder
+        try:
+            manager.prepare_pod(pod)
+        except ContainerManagerFailed as error:
+            text = f"unable to ensure pod container exists: {error}"
+            recorder.pod_event(pod, "Warning", "FailedCreatePodContainer", text)
+            result.failed = True
+            return False
+        try:
+            manager.prepare_dynamic_resources(pod)
+        except ContainerManagerFailed as error:
+            text = f"Failed to prepare dynamic resources: {error}"
+            recorder.pod_event(pod, "Warning", "FailedPrepareDynamicResources", text)
+            result.failed = True
+            return False
+        return True
 
     def _start(
         self,
@@ -186,7 +209,7 @@ class PodSync:
             self._services.starter.start(entry.pod, container, sandbox, paths, next_attempt(entry, name, latest))
         except StartFailed as error:
             entry.waiting[name] = error.waiting
-            result.failed = True
+            result.wait(error.retry_seconds)
         else:
             entry.waiting.pop(name, None)
             result.changed = True

@@ -129,6 +129,7 @@ class PodWorker:
         """Report the pod as it is, then bring it further; return what the runtime has of it afterwards."""
         for _ in range(MOST_PASSES):
             is_new = pod_status.sandbox is None
+            self._services.allocations.sync(entry, pod_status)
             found = self._reporter.compute(entry, pod_status)
             if found.phase in TERMINAL_PHASES:
                 entry.state = PodState.TERMINATING
@@ -151,8 +152,13 @@ class PodWorker:
         probes = self._services.probes
         if restarts_all:
             return self._sync.reset(entry, pod_status)
+        pod = self._services.allocations.allocated(entry.pod)
         actions = compute_pod_actions(
-            entry.pod, pod_status, failed_probes=probes.failed(), is_started=probes.is_started
+            pod,
+            pod_status,
+            failed_probes=probes.failed(),
+            is_started=probes.is_started,
+            resize_restarts=self._services.allocations.restarts(pod, pod_status),
         )
         return self._sync.run(entry, pod_status, actions)
 
@@ -184,6 +190,7 @@ class PodWorker:
             if services.volumes is not None:
                 services.volumes.teardown(pod)
             entry.state = PodState.TERMINATED
+            services.allocations.forget(uid_of(pod))
             services.terminated(uid_of(pod))
         # Deleted last: once the pod is gone from the API, its name and its node's resources are given to another one.
         if is_being_deleted(pod) and not entry.removed:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
+from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter
@@ -36,6 +38,8 @@ class WorkerServices(Record):
     clock: Clock
     recorder: KubeletEventRecorder
     admission: Admission
+    allocations: AllocationManager
+    container_manager: ContainerManager
     volumes: VolumeManager | None
     sandboxes: SandboxManager
     starter: ContainerStarter

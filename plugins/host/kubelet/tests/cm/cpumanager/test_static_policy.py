@@ -277,7 +277,8 @@ class TestReconciliation:
         shared, own = pod("shared", {"name": "c"}), pod("own", container("c", "2"))
 
         def reconcile():
-            manager.reconcile(lambda: [shared, own], "{}/{}".format, lambda *call: told.append(call))
+            ids = {("shared", "c"): "shared/c", ("own", "c"): "own/c"}
+            manager.reconcile(lambda: [shared, own], lambda: ids, lambda *call: told.append(call))
 
         reconcile()
         reconcile()
@@ -298,7 +299,7 @@ class TestReconciliation:
             raise RuntimeFailed("no")
 
         for _ in range(2):
-            manager.reconcile(lambda: [pod("p", {"name": "c"})], "{}/{}".format, refuse)
+            manager.reconcile(lambda: [pod("p", {"name": "c"})], lambda: {("p", "c"): "id"}, refuse)
 
         assert len(calls) == 2
 
@@ -306,6 +307,6 @@ class TestReconciliation:
         own = pod("own", container("c", "2"))
         manager.allocate(own, own["spec"]["containers"][0])
 
-        manager.reconcile(list, lambda *_: "", lambda *_: None)
+        manager.reconcile(list, dict, lambda *_: None)
 
         assert format_cpu_set(manager.affinity("other", "c")) == "0-7"

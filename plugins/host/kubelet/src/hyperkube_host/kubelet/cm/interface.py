@@ -47,8 +47,8 @@ NO_OPTIONS = RunContainerOptions()
 ActivePods = Callable[[], Iterable[Object]]
 UpdateContainer = Callable[[str, CriMessage], None]
 """Called with a container's id and a CRI ``LinuxContainerResources``: UpdateContainerResources of the runtime."""
-ContainerId = Callable[[str, str], str]
-"""Called with a pod's uid and a container's name; returns the id of the container that runs, or the empty string."""
+RunningContainers = Callable[[], Mapping[tuple[str, str], str]]
+"""Returns (pod uid, container name) → the id of the container that runs."""
 
 
 class PodContainerManager(Protocol):
@@ -95,12 +95,16 @@ class ContainerManager(Protocol):
     """Gives pods their place on the node: cgroups, CPUs, memory, devices, dynamic resources."""
 
     pods: PodContainerManager
+    enforce_cpu_quota: bool
+    """Whether limits of CPU are enforced."""
+    cpu_period: int
+    """Microseconds that quotas are measured by."""
 
-    def start(self, active_pods: ActivePods, container_id: ContainerId, update_container: UpdateContainer) -> None:
+    def start(self, active_pods: ActivePods, running: RunningContainers, update_container: UpdateContainer) -> None:
         """Make the node's cgroups and begin to keep them; the pod sources need not be ready.
 
         Raises:
-            ContainerManagerFailed: the node's cgroups cannot be made.
+            UsageError: the node's cgroups cannot be made.
         """
 
     def close(self) -> None:
@@ -111,6 +115,16 @@ class ContainerManager(Protocol):
 
         Called: when the node admits a pod, and again after a restart of the kubelet. Must: be idempotent.
         """
+
+    def prepare_pod(self, pod: Object) -> None:
+        """Make the pod's cgroup, if it is not there; called before its sandbox is created.
+
+        Raises:
+            ContainerManagerFailed: it cannot be made.
+        """
+
+    def pod_ended(self, uid: str) -> None:
+        """Remove the cgroup of a pod whose containers have all ended; one that cannot be removed yet is later."""
 
     def update_qos_cgroups(self) -> None:
         """Set the cgroups of QoS classes by the active pods: one was admitted, or has ended.
@@ -127,11 +141,7 @@ class ContainerManager(Protocol):
         """
 
     def unprepare_dynamic_resources(self, pod: Object) -> None:
-        """Have claims unprepared that no other pod of the node uses.
-
-        Raises:
-            ContainerManagerFailed: one is not, with the driver's reason.
-        """
+        """Have claims unprepared that no other pod of the node uses; what a driver refuses is tried again later."""
 
     def run_options(self, pod: Object, container: Object) -> RunContainerOptions:
         """Return what devices and claims add to a container that is about to be created.
@@ -146,11 +156,14 @@ class ContainerManager(Protocol):
     def has_exclusive_cpus(self, pod: Object, container: Object | None = None) -> bool:
         """Tell whether a container, or one of the pod's, has CPUs for itself alone: its quota is not enforced."""
 
-    def pre_start_container(self, pod: Object, container: Object, container_id: str) -> None:
-        """Note the id of a created container, before it starts."""
+    def swap_resources(self, pod: Object, container: Object, memory_limit: int) -> CriMessage:
+        """Return the fields of ``LinuxContainerResources`` that say how much a container may swap.
 
-    def post_stop_container(self, container_id: str) -> None:
-        """Forget a container that has ended."""
+        Args:
+            pod: the pod.
+            container: one of its containers.
+            memory_limit: its limit of memory in bytes, 0 for none.
+        """
 
     def node_resources(self, machine: Mapping[str, Quantity]) -> tuple[ResourceList, ResourceList]:
         """Return the node's capacity and what pods may use of it.
@@ -163,6 +176,9 @@ class ContainerManager(Protocol):
 
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Write the health of devices into the ``allocatedResourcesStatus`` of container statuses."""
+
+    def remove_orphans(self, known: Iterable[str]) -> None:
+        """Remove the cgroups of pods with other uids than those; all pod sources must be ready."""
 
     def status(self) -> str:
         """Return why the node's cgroups cannot be trusted, or the empty string."""

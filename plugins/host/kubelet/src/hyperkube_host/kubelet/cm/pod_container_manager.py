@@ -5,7 +5,7 @@ Source: kubernetes ``pkg/kubelet/cm/pod_container_manager_linux.go``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from hyperkube_host.kubelet.cm.cgroup_manager import CgroupManager, kill_processes
@@ -61,8 +61,16 @@ class PodCgroupSettings(Record):
 class PodCgroups:
     """See `PodContainerManager`."""
 
-    def __init__(self, manager: CgroupManager, root: CgroupName, driver: str, settings: PodCgroupSettings) -> None:
-        """Take the machine's cgroups, and the cgroup of all pods."""
+    def __init__(
+        self,
+        manager: CgroupManager,
+        root: CgroupName,
+        driver: str,
+        settings: PodCgroupSettings,
+        has_exclusive_cpus: Callable[[Object], bool] = lambda _pod: False,
+    ) -> None:
+        """Take the machine's cgroups, the cgroup of all pods, and which pods have CPUs alone: they have no quota."""
+        self._has_exclusive_cpus = has_exclusive_cpus
         self._manager = manager
         self._classes = QosContainers.below(root)
         self._driver = driver
@@ -126,7 +134,7 @@ class PodCgroups:
         settings = self._settings
         return resource_config_for_pod(
             pod,
-            enforce_cpu_limits=settings.enforce_cpu_limits,
+            enforce_cpu_limits=settings.enforce_cpu_limits and not self._has_exclusive_cpus(pod),
             cpu_period=settings.cpu_period,
             enforce_memory_qos=settings.memory_qos,
             pids_limit=settings.pids_limit if settings.pids_limit > 0 else None,

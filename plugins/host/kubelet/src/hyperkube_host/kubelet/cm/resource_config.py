@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from hyperkube.kinds.pods import container_resources, pod_limits, pod_requests, spec_of
 from hyperkube.kinds.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, qos_class
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, ResourceList
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.quantity import Quantity, parse
 
@@ -96,6 +97,20 @@ def huge_page_sizes(folder: Path = HUGE_PAGES_FOLDER) -> tuple[int, ...]:
     """Return the sizes in bytes of the huge pages that the machine can have, as their folders are sorted by name."""
     names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
     return tuple(int(name.removeprefix("hugepages-").removesuffix("kB")) << 10 for name in names)
+
+
+def huge_pages(folder: Path = HUGE_PAGES_FOLDER) -> dict[str, str]:
+    """Return resource → amount of the huge pages that the machine has: ``hugepages-2Mi``."""
+    found = {}
+    for size in huge_page_sizes(folder):
+        count = int((folder / f"hugepages-{size >> 10}kB/nr_hugepages").read_text())
+        found[huge_page_resource(size)] = str(Quantity(count * size, form="BinarySI"))
+    return found
+
+
+def huge_page_resource(size: int) -> str:
+    """Return the name of the resource of pages of that size in bytes: ``hugepages-2Mi``."""
+    return f"{HUGE_PAGES_PREFIX}{page_size_name(size).replace('B', 'i')}"
 
 
 def page_size_name(size: int) -> str:

@@ -11,11 +11,13 @@ from hyperkube_host.kubelet.cm.cgroup_name import CgroupName
 from hyperkube_host.kubelet.cm.interface import (
     NO_OPTIONS,
     ActivePods,
-    ContainerId,
     CriMessage,
+    PodContainerManager,
     RunContainerOptions,
+    RunningContainers,
     UpdateContainer,
 )
+from hyperkube_host.kubelet.cm.resource_config import QUOTA_PERIOD
 
 from hyperkube.kinds.resource_lists import ResourceList
 from hyperkube.machinery.objects import Object
@@ -64,10 +66,13 @@ class UnmanagedPods:
 class UnmanagedContainerManager:
     """Manages nothing: simulated nodes, and processes of a user without rights."""
 
-    def __init__(self) -> None:
-        self.pods = UnmanagedPods()
+    enforce_cpu_quota = True
+    cpu_period = QUOTA_PERIOD
 
-    def start(self, active_pods: ActivePods, container_id: ContainerId, update_container: UpdateContainer) -> None:
+    def __init__(self) -> None:
+        self.pods: PodContainerManager = UnmanagedPods()
+
+    def start(self, active_pods: ActivePods, running: RunningContainers, update_container: UpdateContainer) -> None:
         """Nothing runs in the background."""
 
     def close(self) -> None:
@@ -76,6 +81,12 @@ class UnmanagedContainerManager:
     def admit(self, pod: Object) -> None:
         """Admit every pod."""
         del pod
+
+    def prepare_pod(self, pod: Object) -> None:
+        """No pod has a cgroup."""
+
+    def pod_ended(self, uid: str) -> None:
+        """No pod has a cgroup."""
 
     def update_qos_cgroups(self) -> None:
         """There are none."""
@@ -101,11 +112,10 @@ class UnmanagedContainerManager:
         del pod, container
         return False
 
-    def pre_start_container(self, pod: Object, container: Object, container_id: str) -> None:
-        """Note nothing."""
-
-    def post_stop_container(self, container_id: str) -> None:
-        """Forget nothing."""
+    def swap_resources(self, pod: Object, container: Object, memory_limit: int) -> CriMessage:
+        """Let no container swap beyond its memory."""
+        del pod, container
+        return {"memory_swap_limit_in_bytes": memory_limit} if memory_limit else {}
 
     def node_resources(self, machine: Mapping[str, Quantity]) -> tuple[ResourceList, ResourceList]:
         """Let pods use all that the machine has."""
@@ -113,6 +123,9 @@ class UnmanagedContainerManager:
 
     def allocated_resources_status(self, pod: Object, container_statuses: Iterable[Object]) -> None:
         """Know of no device."""
+
+    def remove_orphans(self, known: Iterable[str]) -> None:
+        """There are none."""
 
     def status(self) -> str:
         """Nothing can be wrong."""

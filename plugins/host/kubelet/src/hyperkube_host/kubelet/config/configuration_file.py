@@ -39,11 +39,16 @@ FLAG_OF = {
     "cpuCFSQuota": "cpu-cfs-quota",
     "cpuCFSQuotaPeriod": "cpu-cfs-quota-period",
     "cgroupsPerQOS": "cgroups-per-qos",
+    "qosReserved": "qos-reserved",
+    "reservedSystemCPUs": "reserved-cpus",
+    "podPidsLimit": "pod-max-pids",
+    "failCgroupV1": "fail-cgroupv1",
+    "memorySwap.swapBehavior": "memory-swap-behavior",
     "makeIPTablesUtilChains": "make-iptables-util-chains",
     "enableProfilingHandler": "profiling",
 }
 """Field → flag, where the one is not the other in another spelling (``syncFrequency``, ``sync-frequency``)."""
-_NESTED = ("authentication", "authorization", "x509", "anonymous", "webhook")
+_NESTED = ("authentication", "authorization", "x509", "anonymous", "webhook", "memorySwap")
 _log = logging.getLogger("hyperkube.kubelet")
 
 
@@ -93,6 +98,12 @@ def _as_flag(field: str, value: Any) -> Any:
     """Return a value as its flag is typed, where the file has another shape."""
     if field == "evictionHard":
         return ",".join(f"{signal}<{amount}" for signal, amount in value.items())
+    if field == "reservedMemory":
+        return ";".join(f"{entry['numaNode']}:{_pairs(entry['limits'])}" for entry in value)
     if field == "registerWithTaints":
         return [f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in value]
     return value
+
+
+def _pairs(table: Mapping[str, Any]) -> str:
+    return ",".join(f"{name}={value}" for name, value in table.items())

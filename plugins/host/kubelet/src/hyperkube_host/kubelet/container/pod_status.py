@@ -80,3 +80,13 @@ def get_pod_statuses(runtime: Runtime) -> dict[str, PodStatus]:
 def get_pod_status(runtime: Runtime, uid: str) -> PodStatus:
     """Return what the runtime has of one pod."""
     return PodStatus.of(*runtime.pod(uid))
+
+
+def running_containers(runtime: Runtime) -> dict[tuple[str, str], str]:
+    """Return (pod uid, container name) → the id of the container that runs."""
+    return {
+        (uid, status.name): status.id
+        for uid, pod in get_pod_statuses(runtime).items()
+        for status in pod.all()
+        if status.state is ContainerState.RUNNING
+    }

@@ -6,13 +6,20 @@ Source: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go`` (NewKubeGe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
+from hyperkube_host.kubelet.cm.interface import ContainerManager, ContainerManagerFailed
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager
 from hyperkube_host.kubelet.kuberuntime.container_config import ContainerSettings
-from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, resource_settings
+from hyperkube_host.kubelet.kuberuntime.linux_resources import (
+    ResourceSettings,
+    container_linux_resources,
+    resource_settings,
+)
+from hyperkube_host.kubelet.kuberuntime.resize_containers import ContainerResizer
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
@@ -44,6 +51,7 @@ class RuntimeManagerInputs(NamedTuple):
     images: ImageManager
     host_ips: tuple[str, ...]
     node: NodeUpdater
+    container_manager: ContainerManager
 
 
 class RuntimeManager(Record):
@@ -51,19 +59,20 @@ class RuntimeManager(Record):
 
     sandboxes: SandboxManager
     starter: ContainerStarter
+    resizer: ContainerResizer
 
 
 def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
     """Build it."""
     options, runtime = given.options, given.runtime
-    resources = resource_settings(machine_info(options.root, runtime).capacity.memory)
+    resources = resource_settings(machine_info(options.root, runtime).capacity.memory, given.container_manager)
     dns = _dns_settings(options, given.host_ips)
     sandboxes = SandboxManager(
         runtime,
         given.network,
         given.host_ips,
         given.recorder,
-        _sandbox_settings(given.directories, dns, resources),
+        _sandbox_settings(given.directories, dns, resources, given.container_manager),
         lambda pod: _runtime_handler(given.objects, pod),
     )
     settings = NodeSettings(
@@ -72,6 +81,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         resolver_file=_resolver(dns, runtime),
         containers=ContainerSettings(resources=resources, seccomp_root=options.root / "seccomp"),
         cluster_domain=options.cluster_domain,
+        container_manager=given.container_manager,
         tells_address=isinstance(runtime, TakesAddresses),
         unprivileged_port_offset=options.unprivileged_port_offset,
     )
@@ -85,17 +95,34 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         settings,
         sandboxes.config,
     )
-    return RuntimeManager(sandboxes=sandboxes, starter=starter)
+    resizer = ContainerResizer(
+        runtime,
+        lambda pod, container: container_linux_resources(pod, container, resources, {}),
+        update_pod_cgroup=partial(_update_pod_cgroup, given.container_manager),
+    )
+    return RuntimeManager(sandboxes=sandboxes, starter=starter, resizer=resizer)
+
+
+def _update_pod_cgroup(manager: ContainerManager, pod: Object) -> None:
+    """Set the limits of a resized pod's cgroup.
+
+    Raises:
+        RuntimeFailed: the kernel refused one.
+    """
+    try:
+        manager.pods.update(pod)
+    except ContainerManagerFailed as error:
+        raise RuntimeFailed(str(error)) from error
 
 
 def _sandbox_settings(
-    directories: KubeletDirectories, dns: DnsSettings, resources: ResourceSettings
+    directories: KubeletDirectories, dns: DnsSettings, resources: ResourceSettings, manager: ContainerManager
 ) -> SandboxSettings:
     return SandboxSettings(
         dns=dns,
         resources=resources,
         log_directory=lambda namespace, name, uid: str(directories.pod_logs(namespace, name, uid)),
-        cgroup_parent=lambda _pod: "",
+        cgroup_parent=manager.pods.cgroup_parent,
         user_namespace=lambda _pod: None,
     )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.cm.resource_config import (
     QUOTA_PERIOD,
     container_huge_page_limits,
@@ -32,17 +33,25 @@ class ResourceSettings(Record):
         enforce_cpu_quota: whether limits of CPU are enforced (``--cpu-cfs-quota``).
         cpu_period: microseconds (``--cpu-cfs-quota-period``).
         huge_pages: the sizes of the machine's huge pages.
+        container_manager: says what a container may swap, and which pods have CPUs for themselves.
     """
 
     memory_capacity: int
     enforce_cpu_quota: bool = True
     cpu_period: int = QUOTA_PERIOD
     huge_pages: tuple[int, ...] = ()
+    container_manager: ContainerManager
 
 
-def resource_settings(memory_capacity: int) -> ResourceSettings:
+def resource_settings(memory_capacity: int, manager: ContainerManager) -> ResourceSettings:
     """Return the settings of this machine."""
-    return ResourceSettings(memory_capacity=memory_capacity, huge_pages=huge_page_sizes())
+    return ResourceSettings(
+        memory_capacity=memory_capacity,
+        enforce_cpu_quota=manager.enforce_cpu_quota,
+        cpu_period=manager.cpu_period,
+        huge_pages=huge_page_sizes(),
+        container_manager=manager,
+    )
 
 
 def linux_resources(requests: ResourceList, limits: ResourceList, settings: ResourceSettings) -> dict[str, Any]:
@@ -79,10 +88,8 @@ def container_linux_resources(
     made["oom_score_adj"] = container_oom_score_adjust(pod, container, settings.memory_capacity)
     pages = container_huge_page_limits(container, settings.huge_pages)
     made["hugepage_limits"] = [_page_limit(size, limit) for size, limit in pages.items()]
-    if "memory_limit_in_bytes" in made:
-        # Memory and swap together: containers do not swap beyond their memory.
-        made["memory_swap_limit_in_bytes"] = made["memory_limit_in_bytes"]
-    return {**made, **exclusive}
+    swap = settings.container_manager.swap_resources(pod, container, made.get("memory_limit_in_bytes", 0))
+    return {**made, **swap, **exclusive}
 
 
 def _page_limit(size: str, limit: int) -> Config:
@@ -93,6 +100,8 @@ def sandbox_resources(pod: Object, settings: ResourceSettings) -> tuple[Config, 
     """Return the ``LinuxContainerResources`` of the pod's overhead and of its containers together."""
     overhead = read(pod["spec"].get("overhead"))
     resources = linux_resources(pod_requests(pod, with_overhead=False), pod_limits(pod, with_overhead=False), settings)
+    if settings.container_manager.has_exclusive_cpus(pod):
+        resources["cpu_quota"] = -1
     return (linux_resources(overhead, overhead, settings) if overhead else {}), resources
 
 

@@ -6,7 +6,7 @@ Source of the rules: kubernetes ``pkg/kubelet/kuberuntime/kuberuntime_manager.go
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus
@@ -72,6 +72,7 @@ def compute_pod_actions(
     *,
     failed_probes: Mapping[str, ProbeType],
     is_started: Callable[[str], bool],
+    resize_restarts: Sequence[ContainerToKill] = (),
 ) -> PodActions:
     """Return the next actions.
 
@@ -80,6 +81,7 @@ def compute_pod_actions(
         pod_status: its sandboxes and containers in the runtime.
         failed_probes: container id → the probe whose failures require a restart of the container.
         is_started: tells of a running container's id whether its startup probe has passed.
+        resize_restarts: running containers that get new resources by a restart.
     """
     if is_sandbox_changed(pod_status.sandboxes):
         return _actions_without_sandbox(pod, pod_status)
@@ -96,7 +98,13 @@ def compute_pod_actions(
     if not regular.keeps and not regular.starts:
         # Sidecars alone do not keep a pod alive.
         return PodActions(kill_pod=True)
-    return PodActions(kills=(*init.kills, *regular.kills), starts=(*starts, *regular.starts))
+    kills = [*init.kills, *regular.kills]
+    starts += regular.starts
+    stopped = {kill.status.id for kill in kills}
+    for kill in (one for one in resize_restarts if one.status.id not in stopped):
+        kills.append(kill)
+        starts += [one for one in (*init_containers_of(pod), *containers_of(pod)) if one["name"] == kill.status.name]
+    return PodActions(kills=tuple(kills), starts=tuple(starts))
 
 
 def is_sandbox_changed(sandboxes: Iterable[SandboxStatus]) -> bool:

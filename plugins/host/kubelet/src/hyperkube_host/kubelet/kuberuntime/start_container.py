@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from hyperkube_host.kubelet.cm.interface import ContainerManager, ContainerManagerFailed
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager, ImageUnavailable
@@ -45,6 +46,7 @@ class NodeSettings(Record):
     """Pod → the text of its ``resolv.conf``, None when the node's own one is used."""
     containers: ContainerSettings
     cluster_domain: str
+    container_manager: ContainerManager
     tells_address: bool = False
     """Whether containers are told their address in ``POD_IP``: they share the network of the node."""
     unprivileged_port_offset: int = 0
@@ -140,9 +142,24 @@ class ContainerStarter:
         Raises:
             ConfigFailed: it refers to an object or key that does not exist.
         """
-        env = self._environment(pod, container, sandbox)
+        manager = self._settings.container_manager
+        try:
+            given = manager.run_options(pod, container)
+        except ContainerManagerFailed as error:
+            raise ConfigFailed(str(error)) from error
+        # What the pod says of a variable counts more than what a device does.
+        env = {one["key"]: one["value"] for one in given.envs} | self._environment(pod, container, sandbox)
         mounts = [*mounts_of(container, paths, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
-        inputs = ContainerInputs(attempt=attempt, image=image, env=env, mounts=mounts)
+        inputs = ContainerInputs(
+            attempt=attempt,
+            image=image,
+            env=env,
+            mounts=[*mounts, *given.mounts],
+            exclusive=manager.pre_create_container(pod, container),
+            devices=given.devices,
+            cdi_devices=given.cdi_devices,
+            annotations=given.annotations,
+        )
         return container_config(pod, container, inputs, self._settings.containers)
 
     def _pod_ips(self, pod: Object, sandbox: SandboxStatus) -> tuple[str, ...]:

@@ -9,6 +9,9 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
+from hyperkube_host.kubelet.allocation.allocation import Allocation, with_allocation
+from hyperkube_host.kubelet.allocation.resize import DEFERRED, INFEASIBLE, Pending, exceeds_node
+from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
@@ -16,7 +19,8 @@ from hyperkube_host.kubelet.preemption.preemption import DISRUPTION, PREEMPTED, 
 from hyperkube_host.kubelet.qos.policy import is_critical
 from hyperkube_host.kubelet.types.pod_status import Failure
 
-from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.kinds.qos import BEST_EFFORT, qos_class
+from hyperkube.machinery.objects import Object, metadata, uid_of
 
 
 class AdmitHandler(Protocol):
@@ -46,11 +50,16 @@ class Admission:
         predicate: PodAdmission,
         handlers: Iterable[AdmitHandler],
         entries: Callable[[], Iterable[PodEntry]],
+        allocations: AllocationState,
         recorder: KubeletEventRecorder,
         sync_pod: Callable[[str], None],
     ) -> None:
-        """Ask `predicate`, then `handlers`; `sync_pod` is called with the uid of each pod that has to make room."""
+        """Ask `predicate`, then `handlers`, and remember in `allocations` what is granted.
+
+        `sync_pod` is called with the uid of each pod that has to make room.
+        """
         self._predicate = predicate
+        self._allocations = allocations
         self._handlers = tuple(handlers)
         self._entries = entries
         self._recorder = recorder
@@ -65,13 +74,32 @@ class Admission:
             entry: the pod.
             is_running: an earlier kubelet admitted it: room is not asked for again.
         """
+        uid = str(uid_of(entry.pod))
         with self._lock:
-            failure = None if is_running else self._predicate.check(entry.pod)
+            granted = self._allocations.get(uid)
+            # What an earlier kubelet granted counts, whatever the pod asks for by now.
+            pod = entry.pod if granted is None else with_allocation(entry.pod, granted)
+            failure = None if is_running else self._predicate.check(pod)
             if failure is not None and is_critical(entry.pod) and self._make_room(entry):
                 return Verdict(waits=True)
-            failure = failure or self._first_failure(entry.pod)
+            failure = failure or self._first_failure(pod)
             entry.state = PodState.SYNCING if failure is None else PodState.REJECTED
+            if failure is None and qos_class(pod) != BEST_EFFORT:  # without resources nothing can be resized
+                self._allocations.set(uid, Allocation.of(pod))
             return Verdict(failure)
+
+    def grant(self, entry: PodEntry) -> Pending | None:
+        """Grant a pod the resources that it asks for by now, or return why not."""
+        generation = int(metadata(entry.pod).get("generation", 0))
+        with self._lock:
+            infeasible = exceeds_node(entry.pod, self._predicate.node())
+            if infeasible:
+                return Pending(INFEASIBLE, infeasible, INFEASIBLE, generation)
+            failure = self._predicate.check(entry.pod)
+            if failure is not None:
+                return Pending(DEFERRED, failure.message, failure.reason, generation)
+            self._allocations.set(str(uid_of(entry.pod)), Allocation.of(entry.pod))
+            return None
 
     def _first_failure(self, pod: Object) -> Failure | None:
         return next((found for found in (handler.admit(pod) for handler in self._handlers) if found), None)

@@ -33,6 +33,10 @@ class PodAdmission:
         self._node = node
         self._others = others
 
+    def node(self) -> Object:
+        """Return the node as it is now."""
+        return self._node()
+
     def check(self, pod: Object) -> Failure | None:
         """Return why the pod cannot run here, or None."""
         node = self._node()

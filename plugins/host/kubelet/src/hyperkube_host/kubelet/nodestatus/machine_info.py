@@ -11,6 +11,8 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
+from hyperkube_host.kubelet.cm.resource_config import huge_pages
+
 from hyperkube.hookspecs.runtime import MachineCapacity, Runtime, Simulated
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.release import GIT_VERSION
@@ -24,10 +26,12 @@ class MachineInfo(NamedTuple):
     Attributes:
         capacity: cores, memory and disk.
         node_info: ``status.nodeInfo`` without the runtime's version.
+        huge_pages: the resource of each size of huge pages, and how much there is of it.
     """
 
     capacity: MachineCapacity
     node_info: Object
+    huge_pages: dict[str, str]
 
 
 def architecture() -> str:
@@ -62,6 +66,7 @@ def machine_info(root: Path, runtime: Runtime) -> MachineInfo:
             "operatingSystem": operating_system(),
             "architecture": architecture(),
         },
+        dict.fromkeys(("hugepages-1Gi", "hugepages-2Mi"), "0") if isinstance(runtime, Simulated) else huge_pages(),
     )
 
 

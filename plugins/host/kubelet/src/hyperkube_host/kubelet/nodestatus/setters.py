@@ -14,6 +14,7 @@ from hyperkube_host.kubelet.thresholds import DISK, MEMORY, PID
 
 from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.kinds.conditions import with_condition
+from hyperkube.kinds.resource_lists import ResourceList, read, write
 from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
@@ -46,6 +47,7 @@ class NodeStatus:
         machine: MachineInfo,
         addresses: Iterable[str],
         problems: Callable[[], Iterable[str]],
+        resources: Callable[[ResourceList], tuple[ResourceList, ResourceList]] = lambda machine: (machine, machine),
         pressure: Callable[[datetime], Collection[str]] = lambda _now: (),
     ) -> None:
         """Take what the status tells.
@@ -56,6 +58,7 @@ class NodeStatus:
             machine: what does not change.
             addresses: the node's.
             problems: returns the reasons why the node is not ready; none means that it is.
+            resources: returns the node's capacity and what is allocatable of it, given what the machine has.
             pressure: returns which conditions of pressure hold.
         """
         self._pressure = pressure
@@ -64,15 +67,15 @@ class NodeStatus:
         self._addresses = list(addresses)
         self._problems = problems
         self._machine = machine
-        self._capacity = self._capacity_list()
+        self._resources = resources
+        self._capacity = read(self._capacity_list())
 
-    def _capacity_list(self) -> Object:
+    def _capacity_list(self) -> dict[str, str]:
         capacity = self._machine.capacity
         return {
             "cpu": str(capacity.cores),
             "ephemeral-storage": f"{capacity.disk // 1024}Ki",
-            "hugepages-1Gi": "0",
-            "hugepages-2Mi": "0",
+            **self._machine.huge_pages,
             "memory": f"{capacity.memory // 1024}Ki",
             "pods": str(self._options.max_pods),
         }
@@ -83,10 +86,11 @@ class NodeStatus:
             key: value for key, value in old.items() if key in {"volumesInUse", "volumesAttached", "features", "config"}
         }
         hostname = {"type": "Hostname", "address": self._options.name}
+        capacity, allocatable = self._resources(self._capacity)
         status |= {
             "addresses": [*({"type": "InternalIP", "address": a} for a in self._addresses), hostname],
-            "capacity": self._capacity,
-            "allocatable": dict(self._capacity),
+            "capacity": write(capacity),
+            "allocatable": write(allocatable),
             "nodeInfo": {
                 **self._machine.node_info,
                 "containerRuntimeVersion": f"{self._runtime.name}://{self._runtime.version()}",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
+from hyperkube_host.kubelet.allocation.allocation import Allocation
+from hyperkube_host.kubelet.allocation.resize import InProgress, Pending
 from hyperkube_host.kubelet.pod.restart_backoff import RestartBackoff
 from hyperkube_host.kubelet.types.pod_spec import LEAST_GRACE_SECONDS
 from hyperkube_host.kubelet.types.pod_status import CONDITIONS_BY_KUBELET, Failure, Waiting, foreign_conditions
@@ -50,6 +52,9 @@ class PodEntry:
         waiting: container name → why its last start failed.
         restarts: the delays of crashed containers.
         messages: container id → termination message.
+        resize_pending: a resize that it asks for and was not granted.
+        resize_in_progress: a resize that was granted and is not in force everywhere.
+        resized_from: what it was granted before that.
         sandboxes_stopped: ids of the sandboxes that were stopped: one that died by itself has still to be.
         reported: the status that was written last.
     """
@@ -65,6 +70,9 @@ class PodEntry:
     waiting: dict[str, Waiting] = field(default_factory=dict)
     restarts: RestartBackoff = field(default_factory=RestartBackoff)
     messages: dict[str, str] = field(default_factory=dict)
+    resize_pending: Pending | None = None
+    resize_in_progress: InProgress | None = None
+    resized_from: Allocation | None = None
     sandboxes_stopped: set[str] = field(default_factory=set)
     reported: Object | None = None
 

@@ -83,9 +83,11 @@ class PodManager:
         """Return the admitted pods whose containers run or will, also those that are being stopped."""
         return [entry.pod for entry in self.entries() if entry.is_active]
 
-    def pending(self) -> list[PodEntry]:
-        """Return the pods that the node has not decided on."""
-        return [entry for entry in self.entries() if entry.state is PodState.PENDING]
+    def waiting_for_room(self) -> list[PodEntry]:
+        """Return the pods that may fit once another one has ended: new ones, and those with a resize to come."""
+        return [
+            entry for entry in self.entries() if entry.state is PodState.PENDING or entry.resize_pending is not None
+        ]
 
     def forget(self, uid: str) -> None:
         """Drop a pod that is gone."""

@@ -52,7 +52,7 @@ class StatusReporter:
     def compute(self, entry: PodEntry, pod_status: PodStatus, *, is_terminal: bool = False) -> Report:
         """Return the status of a pod; probes of containers that were found running begin."""
         services = self._services
-        pod = entry.pod
+        pod = services.allocations.allocated(entry.pod)
         if pod_status.sandbox is not None and entry.state not in {PodState.TERMINATING, PodState.TERMINATED}:
             services.probes.add_pod(pod, pod_status, address_of(pod, pod_status.sandbox, services.host_ips))
         view = {**pod, "status": entry.view().get("status") or {}}
@@ -71,6 +71,7 @@ class StatusReporter:
             is_restarting_all=was_restarting,
             failure=entry.failure,
             disruption=entry.disruption,
+            resize_conditions=services.allocations.conditions(entry),
             host_ips=services.host_ips,
             runtime_name=services.runtime.name,
             supports_recursive_read_only=partial(services.supports_recursive_read_only, handler),

@@ -11,7 +11,7 @@ import threading
 from hyperkube_host.kubelet.cm.cpumanager.cpu_set import CpuSet, format_cpu_set
 from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
 from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy
-from hyperkube_host.kubelet.cm.interface import ActivePods, ContainerId, UpdateContainer
+from hyperkube_host.kubelet.cm.interface import ActivePods, RunningContainers, UpdateContainer
 from hyperkube_host.kubelet.cm.topologymanager.hints import ResourceHints
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import all_containers
 
@@ -63,6 +63,10 @@ class CpuManager:
         with self._lock:
             return self._state.own_cpus(uid, container) or frozenset()
 
+    def pod_has_exclusive(self, pod: Object) -> bool:
+        """Tell whether one of the pod's containers has CPUs for itself alone."""
+        return any(self.exclusive_cpus(uid_of(pod), container["name"]) for container in all_containers(pod))
+
     def allocatable_cpus(self) -> CpuSet:
         """Return the CPUs that containers could have alone, were they all free."""
         return frozenset() if self._policy is None else self._policy.allocatable()
@@ -78,7 +82,7 @@ class CpuManager:
                 if (uid, name) not in alive:
                     self._state.release(uid, name)
 
-    def reconcile(self, active_pods: ActivePods, container_id: ContainerId, update: UpdateContainer) -> None:
+    def reconcile(self, active_pods: ActivePods, containers: RunningContainers, update: UpdateContainer) -> None:
         """Tell the runtime the shared CPUs of running containers where they are other than it was told last.
 
         Containers with CPUs of their own are left alone: those never change.
@@ -86,11 +90,12 @@ class CpuManager:
         if self._policy is None:
             return
         self.remove_stale(active_pods)
+        ids = containers()
         seen: dict[str, CpuSet] = {}
         for pod in active_pods():
             for container in all_containers(pod):
                 uid, name = uid_of(pod), container["name"]
-                running = container_id(uid, name)
+                running = ids.get((uid, name))
                 cpus = self.affinity(uid, name)
                 if not running or not cpus or self.exclusive_cpus(uid, name):
                     continue

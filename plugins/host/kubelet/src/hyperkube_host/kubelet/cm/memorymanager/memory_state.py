@@ -6,7 +6,7 @@ Sources: kubernetes ``pkg/kubelet/cm/memorymanager/state``, ``memory_manager.go`
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,11 @@ from hyperkube_host.kubelet.checkpointmanager.checkpoint_file import (
     CheckpointFile,
     canonical_json,
 )
-from hyperkube_host.kubelet.cm.resource_config import page_size_name
+from hyperkube_host.kubelet.cm.resource_config import huge_page_resource
 from hyperkube_host.kubelet.cm.topologymanager.hints import SYSTEM_NODES
 
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX
+from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.quantity import Quantity
 
@@ -67,14 +68,9 @@ def node_memory(folder: Path = SYSTEM_NODES) -> dict[int, KindSizes]:
         sizes = {MEMORY: _total(node / "meminfo")}
         for pages in (node / "hugepages").glob("hugepages-*"):
             size = int(pages.name.removeprefix("hugepages-").removesuffix("kB")) << 10
-            sizes[f"{HUGE_PAGES_PREFIX}{huge_page_unit(size)}"] = size * int((pages / "nr_hugepages").read_text())
+            sizes[huge_page_resource(size)] = size * int((pages / "nr_hugepages").read_text())
         found[int(node.name.removeprefix("node"))] = sizes
     return found
-
-
-def huge_page_unit(size: int) -> str:
-    """Return the size of a page as names of resources have it: ``2Mi``."""
-    return page_size_name(size).replace("B", "i")
 
 
 def _total(file: Path) -> int:

@@ -6,9 +6,10 @@ Sources: kubernetes ``pkg/kubelet/cm/topologymanager/policy.go``, ``numa_info.go
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
+
+from hyperkube.machinery.dataclass import dataclass
 
 NumaNodes = frozenset[int]
 SYSTEM_NODES = Path("/sys/devices/system/node")
