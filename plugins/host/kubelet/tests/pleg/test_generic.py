@@ -8,7 +8,7 @@ from hyperkube_host.kubelet.pleg.generic import (
     GenericPleg,
 )
 
-from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, SandboxStatus
+from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, RuntimeFailed, SandboxStatus
 from hyperkube.machinery.clock import FakeClock
 
 
@@ -29,6 +29,13 @@ class Listed:
             ContainerStatus(id=f"{uid}-c", sandbox_id=uid, name="c", attempt=0, state=state, image="i")
             for uid, state in self.states.items()
         ]
+
+
+class Down(Listed):
+    """A runtime that does not answer."""
+
+    def sandboxes(self):
+        raise RuntimeFailed("connection refused")
 
 
 class Notifying(Listed):
@@ -91,3 +98,15 @@ def test_without_relisting_for_long_it_is_unhealthy(changed):
     states.append(pleg.unhealthy())
 
     assert states == ["", "pleg was last seen active 181s ago; threshold is 180s", ""]
+
+
+def test_a_runtime_that_is_down_changes_nothing_and_makes_the_kubelet_unhealthy_in_time(changed):
+    clock = FakeClock()
+    pleg = GenericPleg(Down(), clock, changed.append)
+
+    seconds = pleg.relist()
+    clock.advance(RELIST_THRESHOLD_SECONDS + 1)
+    pleg.relist()
+
+    assert (seconds, changed) == (RELIST_SECONDS, [])
+    assert pleg.unhealthy().startswith("pleg was last seen active")

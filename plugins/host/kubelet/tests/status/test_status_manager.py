@@ -2,11 +2,12 @@
 
 import pytest
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
-from hyperkube_host.kubelet.status.status_manager import StatusManager
+from hyperkube_host.kubelet.status.status_manager import StatusManager, status_changes
 
 from hyperkube.client.fake import FakeClient
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.errors import Conflict
 
 RUNNING = {"phase": "Running"}
 
@@ -51,3 +52,31 @@ def test_without_an_api_a_status_is_remembered(pod):
     StatusManager(None).set_pod_status(entry, None, RUNNING)
 
     assert entry.reported == RUNNING
+
+
+def test_only_what_changed_is_written_and_what_is_gone_is_removed():
+    known = {"phase": "Running", "podIP": "1.2.3.4", "nominatedNodeName": "n", "startTime": "t"}
+
+    assert status_changes(known, {"phase": "Failed", "reason": "Evicted", "startTime": "t"}) == {
+        "phase": "Failed", "reason": "Evicted", "podIP": None,
+    }  # fmt: skip
+
+
+def test_a_condition_that_another_component_adds_meanwhile_is_not_lost(client, pod):
+    gate = {"type": "example.com/gate", "status": "True"}
+    entry, statuses = PodEntry(pod), StatusManager(client)
+    client.patch(PODS, "p", {"status": {"conditions": [gate]}}, "d", subresource="status")
+
+    with pytest.raises(Conflict):
+        statuses.set_pod_status(entry, pod, {"phase": "Running", "conditions": [{"type": "Ready"}]})
+
+    assert shown(client)["conditions"] == [gate]
+
+
+def test_a_write_of_its_own_is_no_conflict(client, pod):
+    entry, statuses = PodEntry(pod), StatusManager(client)
+
+    statuses.set_pod_status(entry, pod, RUNNING)
+    statuses.set_pod_status(entry, pod, {"phase": "Failed"})
+
+    assert shown(client)["phase"] == "Failed"

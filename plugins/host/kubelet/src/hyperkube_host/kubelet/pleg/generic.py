@@ -7,11 +7,12 @@ Source: kubernetes ``pkg/kubelet/pleg/generic.go``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statuses
 
-from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime
+from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
 
 RELIST_SECONDS = 1.0
@@ -31,6 +32,7 @@ class GenericPleg:
         self._notifies = isinstance(runtime, NotifiesChanges)
         self._pods: dict[str, PodStatus] = {}
         self._relisted_at = clock.monotonic()
+        self._logger = logging.getLogger("hyperkube.kubelet")
 
     def start(self) -> None:
         """Let a runtime that can do so report its changes."""
@@ -39,7 +41,11 @@ class GenericPleg:
 
     def relist(self) -> float:
         """List all pods and report those that changed; return the seconds until the next relisting."""
-        pods = get_pod_statuses(self._runtime)
+        try:
+            pods = get_pod_statuses(self._runtime)
+        except RuntimeFailed as error:
+            self._logger.warning("containers could not be listed: %s", error)
+            return RELIST_SECONDS
         for uid in {*pods, *self._pods}:
             if pods.get(uid) != self._pods.get(uid):
                 self._changed(uid)

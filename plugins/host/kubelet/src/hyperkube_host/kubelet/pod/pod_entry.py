@@ -57,6 +57,7 @@ class PodEntry:
         resized_from: what it was granted before that.
         sandboxes_stopped: ids of the sandboxes that were stopped: one that died by itself has still to be.
         reported: the status that was written last.
+        version: the resource version of the pod after that.
     """
 
     pod: Object
@@ -75,6 +76,7 @@ class PodEntry:
     resized_from: Allocation | None = None
     sandboxes_stopped: set[str] = field(default_factory=set)
     reported: Object | None = None
+    version: str = ""
 
     @property
     def is_admitted(self) -> bool:

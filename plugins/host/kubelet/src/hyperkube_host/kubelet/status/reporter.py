@@ -22,10 +22,12 @@ from hyperkube_host.kubelet.worker_services import WorkerServices
 
 from hyperkube.hookspecs.runtime import ContainerState
 from hyperkube.kinds.conditions import is_true
-from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.errors import ApiError, Conflict
 from hyperkube.machinery.objects import Object, uid_of
 
 REPORT_RETRY_SECONDS = 1.0
+CONFLICT_RETRY_SECONDS = 0.1
+"""The time for the watch to deliver the version of a pod that another component wrote."""
 
 
 class Report(NamedTuple):
@@ -91,6 +93,9 @@ class StatusReporter:
             return True  # the pod is not in the API any more
         try:
             self._services.statuses.set_pod_status(entry, self._services.status_target(entry.pod), status)
+        except Conflict:
+            self._services.requeue_after(uid_of(entry.pod), CONFLICT_RETRY_SECONDS)
+            return False
         except (ApiError, ConnectionError) as error:
             self._logger.warning("status of pod %s could not be written yet: %s", describe(entry.pod), error)
             self._services.requeue_after(uid_of(entry.pod), REPORT_RETRY_SECONDS)

@@ -10,7 +10,7 @@ from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import PODS
 from hyperkube.machinery.errors import Conflict, NotFound
-from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, name_of, namespace_of, resource_version_of, uid_of
 
 
 class StatusManager:
@@ -23,23 +23,27 @@ class StatusManager:
         """Write a pod's status to `target`: the pod itself, or the mirror of a static pod, None while there is none.
 
         Raises:
+            Conflict: the pod was changed meanwhile, or another one has its name; its source will tell.
             ApiError: the API server refuses; try again later.
             ConnectionError: it cannot be reached.
         """
         known = entry.reported if entry.reported is not None else (target or {}).get("status") or {}
-        if status == known:
+        changes = status_changes(known, status)
+        if not changes:
             return
         if self._client is None:
             entry.reported = status
             return
         if target is None:
             return  # written by the sync that the mirror's creation causes
-        gone = {key: None for key in known if key not in status and key in {"reason", "message", "podIP", "podIPs"}}
-        body: Object = {"metadata": {"uid": uid_of(target)}, "status": {**status, **gone}}
+        # Lists are replaced as a whole: the version keeps a condition that another component has added meanwhile.
+        version = _newest(resource_version_of(target), entry.version)
+        body: Object = {"metadata": {"uid": uid_of(target), "resourceVersion": version}, "status": changes}
         try:
-            self._client.patch(PODS, name_of(target), body, namespace_of(target), subresource="status")
-        except (NotFound, Conflict):
-            return  # the pod is gone, or another pod has its name
+            written = self._client.patch(PODS, name_of(target), body, namespace_of(target), subresource="status")
+        except NotFound:
+            return  # the pod is gone
+        entry.version = resource_version_of(written)
         entry.reported = status
 
     def delete_pod(self, pod: Object) -> None:
@@ -56,3 +60,20 @@ class StatusManager:
             self._client.delete(PODS, name_of(pod), namespace_of(pod), options=options)
         except (NotFound, Conflict):
             return  # gone already
+
+
+_REMOVED = frozenset({"reason", "message", "podIP", "podIPs", "resources", "allocatedResources"})
+"""Fields that a kubelet takes back."""
+
+
+def status_changes(known: Object, status: Object) -> Object:
+    """Return the merge patch from one status to another; fields of other components stay."""
+    changes: Object = {key: value for key, value in status.items() if known.get(key) != value or key not in known}
+    return changes | {key: None for key in known if key in _REMOVED and key not in status}
+
+
+def _newest(seen: str, written: str) -> str:
+    """Return the version of a pod that its watch delivered last, or the one of a later write of our own."""
+    if seen.isdecimal() and written.isdecimal():
+        return max(seen, written, key=int)
+    return seen or written
