@@ -34,6 +34,7 @@ from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
 from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.nodestatus.pressure import Pressure, measure
+from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
@@ -79,19 +80,6 @@ class KubeletPlugins:
     network: Network | None
     volumes: tuple[tuple[str, Volumes], ...]
     hosts: tuple[PluginHost[Any], ...]
-
-    def problems(self) -> list[str]:
-        """Return why the node cannot run pods; empty when it can."""
-        problems = []
-        status = self.runtime.status()
-        if status.runtime_problem:
-            problems.append(f"container runtime is down: {status.runtime_problem}")
-        if status.network_problem:
-            problems.append(f"container runtime network not ready: {status.network_problem}")
-        network_status = self.network.status() if self.network is not None else ""
-        if network_status:
-            problems.append(f"container runtime network not ready: {network_status}")
-        return problems
 
 
 class KubeletServices(Record):
@@ -170,15 +158,17 @@ def _container_manager(
 
 
 def _node_status(
-    options: KubeletOptions, plugins: KubeletPlugins, addresses: Sequence[str], manager: ContainerManager
+    options: KubeletOptions,
+    runtime: Runtime,
+    addresses: Sequence[str],
+    manager: ContainerManager,
+    state: RuntimeState,
 ) -> NodeStatus:
-    runtime, root = plugins.runtime, options.pods.root
+    root = options.pods.root
     thresholds = () if isinstance(runtime, Simulated) else options.node.thresholds
     pressure = Pressure(thresholds, partial(measure, root))
     machine = machine_info(root, runtime)
-    return NodeStatus(
-        options.node, runtime, machine, addresses, plugins.problems, manager.node_resources, pressure.holding
-    )
+    return NodeStatus(options.node, runtime, machine, addresses, state, manager.node_resources, pressure.holding)
 
 
 def build_services(
@@ -191,7 +181,9 @@ def build_services(
     recorder = KubeletEventRecorder(event_recorder, options.node.name)
     host_ips = node_addresses(options.node)
     container_manager = _container_manager(options, runtime, recorder, clock)
-    status = _node_status(options, plugins, host_ips, container_manager)
+    pleg = GenericPleg(runtime, clock, queue.sync_pod)
+    state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
+    status = _node_status(options, runtime, host_ips, container_manager, state)
     node = NodeUpdater(client, options.node, clock, recorder, status)
     simulated = isinstance(runtime, Simulated)
     services = None if client is None or simulated else Informer(client, clock, SERVICES)
@@ -217,15 +209,15 @@ def build_services(
         )
     )
     volumes = None if simulated else VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
-    state = AllocationState(None if simulated else directories.root)
-    predicate = PodAdmission(node.node, partial(_allocated, pods, state))
-    admission = Admission(predicate, (container_manager,), pods.entries, state, recorder, queue.sync_pod)
+    granted = AllocationState(None if simulated else directories.root)
+    predicate = PodAdmission(node.node, partial(_allocated, pods, granted))
+    admission = Admission(predicate, (container_manager,), pods.entries, granted, recorder, queue.sync_pod)
     work = WorkerServices(
         runtime=runtime,
         clock=clock,
         recorder=recorder,
         admission=admission,
-        allocations=AllocationManager(state, recorder, admission.grant, manager.resizer),
+        allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer),
         container_manager=container_manager,
         volumes=volumes,
         sandboxes=manager.sandboxes,
@@ -237,7 +229,8 @@ def build_services(
         host_ips=host_ips,
         requeue_after=queue.sync_pod_after,
         terminated=partial(_pod_ended, container_manager, pods, queue),
-        supports_recursive_read_only=partial(_supports_recursive_read_only, runtime),
+        supports_recursive_read_only=state.supports_recursive_read_only,
+        network_problem=state.network_problem,
         status_target=pods.status_target,
     )
     return KubeletServices(
@@ -252,7 +245,7 @@ def build_services(
         stopper=stopper,
         worker=PodWorker(work),
         container_manager=container_manager,
-        pleg=GenericPleg(runtime, clock, queue.sync_pod),
+        pleg=pleg,
         housekeeping=Housekeeping(
             options.pods, runtime, pods, manager.sandboxes, directories, clock, container_manager.remove_orphans
         ),
@@ -279,11 +272,6 @@ def _allocated(pods: PodManager, state: AllocationState) -> list[Object]:
     """Return the active pods with the resources that they were granted."""
     granted = ((pod, state.get(str(uid_of(pod)))) for pod in pods.active_pods())
     return [pod if found is None else with_allocation(pod, found) for pod, found in granted]
-
-
-def _supports_recursive_read_only(runtime: Runtime, handler: str) -> bool:
-    handlers = {found.get("name", ""): found.get("features") or {} for found in runtime.status().handlers}
-    return bool(handlers.get(handler, {}).get("recursive_read_only_mounts"))
 
 
 def _registered(node: NodeUpdater) -> Object | None:

@@ -34,6 +34,7 @@ from hyperkube.machinery.times import parse_time
 BACK_OFF_SECONDS, JITTER = 10.0, 0.5
 """The time until a failed sync is tried again, and the share of it that is added at random."""
 REPORT_RETRY_SECONDS = 1.0
+NETWORK_RETRY_SECONDS = 1.0
 MOST_PASSES = 2
 """How often one sync looks at the runtime again after it changed something there itself."""
 _DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline"
@@ -138,6 +139,8 @@ class PodWorker:
             # simulated one the first report tells more after the first pass.
             if not (is_new and self._is_simulated):
                 self._reporter.report(entry, found)
+            if self._waits_for_network(entry):
+                return pod_status
             result = self._run(entry, pod_status, restarts_all=found.restarts_all)
             self._requeue(entry, result)
             if not result.changed:
@@ -147,6 +150,15 @@ class PodWorker:
                 return pod_status
         self._services.requeue_after(uid_of(entry.pod), 0.0)
         return pod_status
+
+    def _waits_for_network(self, entry: PodEntry) -> bool:
+        problem = "" if entry.pod["spec"].get("hostNetwork") else self._services.network_problem()
+        if problem:
+            self._services.recorder.pod_event(
+                entry.pod, "Warning", "NetworkNotReady", f"network is not ready: {problem}"
+            )
+            self._services.requeue_after(uid_of(entry.pod), NETWORK_RETRY_SECONDS)
+        return bool(problem)
 
     def _run(self, entry: PodEntry, pod_status: PodStatus, *, restarts_all: bool) -> SyncResult:
         probes = self._services.probes

@@ -31,6 +31,7 @@ class WorkerServices(Record):
         requeue_after: (pod uid, seconds) → sync the pod again then.
         terminated: called with the uid of a pod whose containers have ended for good.
         status_target: pod → the pod of the API that its status is written to.
+        network_problem: returns why pods get no network, or the empty string.
         supports_recursive_read_only: tells of a runtime handler's name whether its mounts can be so.
     """
 
@@ -51,4 +52,5 @@ class WorkerServices(Record):
     requeue_after: Callable[[str, float], None]
     terminated: Callable[[str], None]
     status_target: Callable[[Object], Object | None]
+    network_problem: Callable[[], str]
     supports_recursive_read_only: Callable[[str], bool]

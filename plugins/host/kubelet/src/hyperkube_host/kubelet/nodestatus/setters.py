@@ -9,10 +9,11 @@ from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
+from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.options import NodeOptions
 from hyperkube_host.kubelet.thresholds import DISK, MEMORY, PID
 
-from hyperkube.hookspecs.runtime import Runtime
+from hyperkube.hookspecs.runtime import Config, Runtime, RuntimeFailed
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resource_lists import ResourceList, read, write
 from hyperkube.machinery.aggregate import aggregate
@@ -20,6 +21,16 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
 MAX_IMAGES = 50
+DECLARED_FEATURES = (
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+)
+"""What schedulers and admission cannot take for granted of a node of this version.
+
+Source: kubernetes component-helpers ``nodedeclaredfeatures/features``.
+"""
 _PRESSURE = {
     MEMORY: (
         ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -46,7 +57,7 @@ class NodeStatus:
         runtime: Runtime,
         machine: MachineInfo,
         addresses: Iterable[str],
-        problems: Callable[[], Iterable[str]],
+        state: RuntimeState,
         resources: Callable[[ResourceList], tuple[ResourceList, ResourceList]] = lambda machine: (machine, machine),
         pressure: Callable[[datetime], Collection[str]] = lambda _now: (),
     ) -> None:
@@ -57,7 +68,7 @@ class NodeStatus:
             runtime: its runtime.
             machine: what does not change.
             addresses: the node's.
-            problems: returns the reasons why the node is not ready; none means that it is.
+            state: of the runtime: whether it is ready, and what it can do.
             resources: returns the node's capacity and what is allocatable of it, given what the machine has.
             pressure: returns which conditions of pressure hold.
         """
@@ -65,7 +76,7 @@ class NodeStatus:
         self._options = options
         self._runtime = runtime
         self._addresses = list(addresses)
-        self._problems = problems
+        self._state = state
         self._machine = machine
         self._resources = resources
         self._capacity = read(self._capacity_list())
@@ -82,8 +93,9 @@ class NodeStatus:
 
     def compute(self, old: Object, now: datetime) -> Object:
         """Return the status, given the one that is there."""
+        self._state.refresh()
         status: Object = {
-            key: value for key, value in old.items() if key in {"volumesInUse", "volumesAttached", "features", "config"}
+            key: value for key, value in old.items() if key in {"volumesInUse", "volumesAttached", "config"}
         }
         hostname = {"type": "Hostname", "address": self._options.name}
         capacity, allocatable = self._resources(self._capacity)
@@ -93,16 +105,36 @@ class NodeStatus:
             "allocatable": write(allocatable),
             "nodeInfo": {
                 **self._machine.node_info,
-                "containerRuntimeVersion": f"{self._runtime.name}://{self._runtime.version()}",
+                "containerRuntimeVersion": self._runtime_version(old),
             },
             "daemonEndpoints": {"kubeletEndpoint": {"Port": self._options.kubelet_port}},
-            "images": [
-                {"names": [*image.digests, *image.tags], "sizeBytes": image.size}
-                for image in sorted(self._runtime.images(), key=lambda image: -image.size)[:MAX_IMAGES]
-            ],
+            "images": self._images(),
         }
         status["conditions"] = self._conditions(old, now)
-        return status
+        return status | self._abilities()
+
+    def _runtime_version(self, old: Object) -> str:
+        try:
+            return f"{self._runtime.name}://{self._runtime.version()}"
+        except RuntimeFailed:  # its absence is the Ready condition's to tell
+            return str((old.get("nodeInfo") or {}).get("containerRuntimeVersion", f"{self._runtime.name}://"))
+
+    def _images(self) -> list[Object]:
+        try:
+            images = self._runtime.images()
+        except RuntimeFailed:
+            return []
+        largest = sorted(images, key=lambda image: -image.size)[:MAX_IMAGES]
+        return [{"names": [*image.digests, *image.tags], "sizeBytes": image.size} for image in largest]
+
+    def _abilities(self) -> Object:
+        """Return what the runtime and the kubelet can do."""
+        runtime = self._state.status
+        handlers = [_handler(handler) for handler in runtime.handlers]
+        found: Object = {"runtimeHandlers": handlers} if handlers else {}
+        if "supplemental_groups_policy" in runtime.features:
+            found["features"] = {"supplementalGroupsPolicy": bool(runtime.features["supplemental_groups_policy"])}
+        return found | {"declaredFeatures": list(DECLARED_FEATURES)}
 
     def _conditions(self, old: Object, now: datetime) -> list[Object]:
         holding = self._pressure(now)
@@ -110,7 +142,7 @@ class NodeStatus:
             (kind, "True", *under) if kind in holding else (kind, "False", *fine)
             for kind, (fine, under) in _PRESSURE.items()
         ]
-        problems = [problem for problem in self._problems() if problem]
+        problems = self._state.problems()
         if problems:
             own.append(("Ready", "False", "KubeletNotReady", aggregate(problems)))
         else:
@@ -120,6 +152,18 @@ class NodeStatus:
             new = {"type": name, "status": state, "reason": reason, "message": message}
             conditions = with_condition(conditions, {**new, "lastHeartbeatTime": format_time(now)}, now)
         return conditions
+
+
+def _handler(handler: Config) -> Object:
+    """Return a runtime handler as a node's status tells of it."""
+    features = handler.get("features") or {}
+    return {
+        "name": handler.get("name", ""),
+        "features": {
+            "recursiveReadOnlyMounts": bool(features.get("recursive_read_only_mounts")),
+            "userNamespaces": bool(features.get("user_namespaces")),
+        },
+    }
 
 
 def without_heartbeats(status: Object) -> Object:
