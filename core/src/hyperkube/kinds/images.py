@@ -10,8 +10,8 @@ import re
 _PATH = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _DOMAIN = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _HOST = rf"(?:{_DOMAIN}(?:\.{_DOMAIN})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
-_REFERENCE = re.compile(
-    rf"(?:{_HOST}/)?{_PATH}(?:/{_PATH})*(?::(?P<tag>\w[\w.-]{{0,127}}))?"
+REFERENCE = re.compile(
+    rf"(?P<name>(?:{_HOST}/)?{_PATH}(?:/{_PATH})*)(?::(?P<tag>\w[\w.-]{{0,127}}))?"
     r"(?P<digest>@[A-Za-z][A-Za-z0-9]*(?:[-_+.][A-Za-z][A-Za-z0-9]*)*:[0-9a-fA-F]{32,})?",
     re.ASCII,
 )
@@ -20,7 +20,7 @@ _REFERENCE = re.compile(
 
 def pull_policy(image: str) -> str:
     """Return ``Always`` for an image that may change under its name (``latest`` or no tag), else ``IfNotPresent``."""
-    match = _REFERENCE.fullmatch(image)
+    match = REFERENCE.fullmatch(image)
     if match is None:
         return "IfNotPresent"
     tag = match["tag"] or ("" if match["digest"] else "latest")

@@ -81,7 +81,7 @@ def test_events_tell_of_a_start(hollow):
     hollow.wait_phase("Running")
 
     assert [pair for pair in hollow.events() if not pair[0].startswith("Node") and pair[0] != "Starting"] == [
-        ("Pulled", 'Container image "nginx:1" already present on machine'),
+        ("Pulled", 'Container image "nginx:1" already present on machine and can be accessed by the pod'),
         ("Created", "Created container: c"),
         ("Started", "Started container c"),
     ]

@@ -80,3 +80,16 @@ def test_config_names_static_pods_unless_it_is_a_configuration(tmp_path, content
 )
 def test_the_api_is_served_unless_it_is_switched_off(values, serves):
     assert options(**values).server.is_serving is serves
+
+
+def test_parallel_pulls_are_not_made_one_by_one():
+    with pytest.raises(UsageError, match="maxParallelImagePulls 3 must be a positive number"):
+        options(max_parallel_image_pulls=3)
+
+    found = options(max_parallel_image_pulls=3, serialize_image_pulls=False).images
+    assert (found.max_parallel, found.serialize, found.verifies) == (3, False, True)
+
+
+def test_credential_providers_need_both_flags():
+    with pytest.raises(UsageError, match="must be set together"):
+        options(image_credential_provider_config="x")

@@ -23,3 +23,13 @@ def test_time_fills_it_but_not_beyond_its_size():
     clock.advance(60)
 
     assert bucket.reserve() <= 0 < bucket.reserve()
+
+
+def test_a_token_that_is_yet_to_come_is_not_accepted():
+    clock = FakeClock()
+    bucket = TokenBucket(clock, 2.0, 1)
+
+    taken = [bucket.try_accept(), bucket.try_accept()]
+    clock.advance(0.5)
+
+    assert [*taken, bucket.try_accept(), bucket.try_accept()] == [True, False, True, False]

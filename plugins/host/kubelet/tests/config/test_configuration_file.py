@@ -79,7 +79,7 @@ def test_fields_without_effect_are_named(tmp_path, caplog):
 
     named = [record.getMessage().partition("field ")[2].partition(" ")[0] for record in caplog.records]
     assert named == [
-        "serializeImagePulls", "evictionSoft", "shutdownGracePeriod", "logging",
+        "evictionSoft", "shutdownGracePeriod", "logging",
         "authentication.webhook.cacheTTL",
     ]  # fmt: skip
 

@@ -22,8 +22,7 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.flags import FAMILIES, FLAGS, NAME
 from hyperkube_host.kubelet.housekeeping import Housekeeping
-from hyperkube_host.kubelet.images.image_manager import ImageManager
-from hyperkube_host.kubelet.images.pull_secrets import credentials_for
+from hyperkube_host.kubelet.images.image_services import build_image_manager
 from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManagerInputs, build_runtime_manager
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
@@ -192,7 +191,7 @@ def build_services(
     probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
     handlers = HandlerRunner(runtime, clock)
     stopper = ContainerStopper(runtime, handlers, recorder, clock)
-    images = ImageManager(runtime, clock, recorder, partial(credentials_for, get_secret=objects.secret))
+    images = build_image_manager(options.images, options.pods.root, runtime, clock, recorder, objects, tokens)
     manager = build_runtime_manager(
         RuntimeManagerInputs(
             options.pods,

@@ -144,6 +144,55 @@ class RuntimeOptions(Record):
         return cls(runtime=runtime, network=values["network-plugin"], pod_cidr=values["pod-cidr"])
 
 
+class ImageOptions(Record):
+    """How images are pulled, and who may use those that are there.
+
+    Attributes:
+        max_parallel: pulls at a time where they are not made one by one; 0 for no limit.
+        verifies: whether a pod has to show that it could have pulled an image that is there.
+    """
+
+    serialize: bool
+    max_parallel: int
+    qps: float
+    burst: int
+    verifies: bool
+    verification_policy: str
+    verification_allowlist: tuple[str, ...]
+    provider_config: str
+    provider_bin_dir: str
+
+    @classmethod
+    def of(cls, values: FlagValues) -> ImageOptions:
+        """Return the options that the values of flags make.
+
+        Raises:
+            UsageError: values that contradict one another.
+        """
+        serialize, at_once = values["serialize-image-pulls"], values["max-parallel-image-pulls"]
+        if at_once < 0 or (serialize and at_once > 1):
+            raise UsageError(
+                f"invalid configuration: maxParallelImagePulls {at_once} must be a positive number,"
+                " and cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) set to false"
+            )
+        config, folder = values["image-credential-provider-config"], values["image-credential-provider-bin-dir"]
+        if bool(config) != bool(folder):
+            raise UsageError(
+                "--image-credential-provider-config and --image-credential-provider-bin-dir must be set together"
+            )
+        return cls(
+            serialize=serialize,
+            max_parallel=at_once,
+            qps=values["registry-qps"],
+            burst=values["registry-burst"],
+            verifies=values["feature-gates"].get("KubeletEnsureSecretPulledImages", True),
+            verification_policy=values["image-pull-credentials-verification-policy"],
+            verification_allowlist=values["preloaded-images-verification-allowlist"],
+            provider_config=config,
+            provider_bin_dir=folder,
+        )
+
+
 class ServerOptions(Record):
     """The kubelet's API and its ports."""
 
@@ -216,6 +265,7 @@ class KubeletOptions(Record):
     sources: SourceOptions
     pods: PodOptions
     runtime: RuntimeOptions
+    images: ImageOptions
     server: ServerOptions
     values: FlagValues
     flagz: Mapping[str, str] | None = None
@@ -232,6 +282,7 @@ class KubeletOptions(Record):
             sources=SourceOptions.of(values),
             pods=PodOptions.of(values),
             runtime=RuntimeOptions.of(values),
+            images=ImageOptions.of(values),
             server=ServerOptions.of(values),
             values=values.with_values({"hostname-override": node_name(values)}),
             flagz=flagz,

@@ -26,6 +26,18 @@ class TokenBucket:
         """Take a token; return the seconds until it is there, 0 or less for at once."""
         with self._lock:
             now = self._clock.monotonic()
-            self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate) - 1.0
-            self._filled_at = now
+            self._fill(now)
+            self._tokens -= 1.0
             return -self._tokens / self._rate
+
+    def try_accept(self) -> bool:
+        """Take a token if one is there now; tell whether one was."""
+        with self._lock:
+            self._fill(self._clock.monotonic())
+            accepted = self._tokens >= 1.0
+            self._tokens -= accepted
+            return accepted
+
+    def _fill(self, now: float) -> None:
+        self._tokens = min(self._burst, self._tokens + (now - self._filled_at) * self._rate)
+        self._filled_at = now
