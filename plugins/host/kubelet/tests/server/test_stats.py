@@ -1,7 +1,9 @@
 """What the summary says of the use of CPU."""
 
+import os
+
 import pytest
-from hyperkube_host.kubelet.server.stats import Statistics
+from hyperkube_host.kubelet.server.stats import Statistics, node_usage
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, ContainerUsage, SandboxStatus
 from hyperkube.machinery.clock import FakeClock
@@ -81,3 +83,16 @@ def test_a_container_that_begins_anew_uses_no_less_than_nothing(runtime, clock, 
     runtime.cpu = 0
 
     assert measure() == 0
+
+
+def test_the_nodes_use_is_what_the_kernel_counts(tmp_path):
+    (tmp_path / "stat").write_text("cpu  100 20 30 900 50 6 4 10 70 0\ncpu0 1 1 1 1 1 1 1 1 1 1\nbtime 1600000000\n")
+    (tmp_path / "meminfo").write_text(
+        "MemTotal:  1000 kB\nMemFree:  10 kB\nMemAvailable:  400 kB\nHugePages_Total: 0\n"
+    )
+
+    usage = node_usage(tmp_path)
+
+    assert usage.cpu_nanoseconds == 170 * SECOND // os.sysconf("SC_CLK_TCK"), "guests are counted as users already"
+    assert (usage.memory, usage.available_memory) == (600 * 1024, 400 * 1024)
+    assert usage.started_at == 1_600_000_000

@@ -12,12 +12,14 @@ import platform
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO
 
 import orjson
 from hyperkube_lib.image_archive.layer import Layer
+
+from hyperkube.machinery.dataclass import dataclass
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64", "armv7l": "arm"}
 _CREATED = "1970-01-01T00:00:00Z"
