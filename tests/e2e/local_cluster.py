@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
-import psutil
 import yaml
 from hyperkube_testing.peers.ports import free_port
 
@@ -129,11 +128,6 @@ class LocalCluster:
             if RUNNING_LINE in line:
                 running.set()
         process.stdout.close()
-
-    def processor_seconds(self) -> float:
-        """Return the processor time that its process has used."""
-        used = psutil.Process(self.process.pid).cpu_times()
-        return used.user + used.system
 
     def kill(self) -> None:
         """End it as a crash would: at once, telling nobody."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,7 +11,6 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_host.apiserver.controlplane.component_status import ComponentHealth
 from hyperkube_host.apiserver.server import ApiServer
-from hyperkube_testing.peers.ports import refusing_port
 
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
@@ -44,8 +44,9 @@ def component(status, text):
 @pytest.fixture
 def closed():
     """An address at which nothing is."""
-    with refusing_port() as port:
-        yield f"http://127.0.0.1:{port}/healthz"
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    return f"http://127.0.0.1:{port}/healthz"
 
 
 @pytest.mark.parametrize(

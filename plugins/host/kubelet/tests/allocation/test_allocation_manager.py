@@ -9,7 +9,6 @@ from hyperkube_host.kubelet.kuberuntime.resize_containers import UNLIMITED_MEMOR
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, SandboxStatus
-from hyperkube.machinery.clock import FakeClock
 
 SANDBOX = SandboxStatus(id="s", namespace="d", name="p", uid="u", attempt=0, ready=True, created_at=1)
 SMALL = {"limits": {"cpu": "200m", "memory": "128Mi"}, "requests": {"cpu": "50m", "memory": "64Mi"}}
@@ -55,7 +54,7 @@ class World:
         self.answer = answer
         self.cgroups = []
         resizer = ContainerResizer(self.runtime, lambda _pod, container: container["resources"], self.cgroups.append)
-        self.manager = AllocationManager(self.state, self.recorder, self.grant, resizer, FakeClock())
+        self.manager = AllocationManager(self.state, self.recorder, self.grant, resizer)
         self.state.set("u", Allocation.of(pod(SMALL)))
         self.linux = {"cpu_quota": 20000, "cpu_period": 100000, "cpu_shares": 51, "memory_limit_in_bytes": 128 << 20}
 

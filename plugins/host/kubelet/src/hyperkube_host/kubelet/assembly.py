@@ -6,7 +6,7 @@ Source of the order: kubernetes ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -44,7 +44,7 @@ from hyperkube_host.kubelet.pod.pod_manager import PodManager
 from hyperkube_host.kubelet.pod_workers import PodWorker
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.status_manager import StatusManager
-from hyperkube_host.kubelet.sync_queue import SyncQueue
+from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 from hyperkube_host.kubelet.worker_services import WorkerServices
 
@@ -146,14 +146,19 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
 
 
 def _container_manager(
-    options: KubeletOptions, runtime: Runtime, recorder: KubeletEventRecorder, clock: Clock
+    options: KubeletOptions,
+    runtime: Runtime,
+    client: Client | None,
+    recorder: KubeletEventRecorder,
+    clock: Clock,
+    devices_changed: Callable[[], None],
 ) -> ContainerManager:
     """Return what gives pods their place: cgroups where the runtime has them in common with the kubelet."""
     if not isinstance(runtime, TellsRuntimeConfig):
         return UnmanagedContainerManager()
     from hyperkube_host.kubelet.cm.build import container_manager_for
 
-    return container_manager_for(options, runtime, recorder, clock)
+    return container_manager_for(options, runtime, client, recorder, clock, devices_changed)
 
 
 def _node_status(
@@ -179,7 +184,9 @@ def build_services(
     event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node.name)
     recorder = KubeletEventRecorder(event_recorder, options.node.name)
     host_ips = node_addresses(options.node)
-    container_manager = _container_manager(options, runtime, recorder, clock)
+    container_manager = _container_manager(
+        options, runtime, client, recorder, clock, partial(queue.add, Task.SYNC_NODE)
+    )
     pleg = GenericPleg(runtime, clock, queue.sync_pod)
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
     status = _node_status(options, runtime, host_ips, container_manager, state)
@@ -216,7 +223,7 @@ def build_services(
         clock=clock,
         recorder=recorder,
         admission=admission,
-        allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer, clock),
+        allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer),
         container_manager=container_manager,
         volumes=volumes,
         sandboxes=manager.sandboxes,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hyperkube_host.kubelet.cm.cgroup_manager import CgroupManager, cgroup_mount
 from hyperkube_host.kubelet.cm.cgroup_name import NODE_ALLOCATABLE, SYSTEMD, new_cgroup_name
 from hyperkube_host.kubelet.cm.cgroup_v1 import CgroupV1Manager
 from hyperkube_host.kubelet.cm.cgroup_v2 import CgroupV2Manager
-from hyperkube_host.kubelet.cm.container_manager import Cgroups, LinuxContainerManager, ResourceProvider
+from hyperkube_host.kubelet.cm.container_manager import Cgroups, LinuxContainerManager
 from hyperkube_host.kubelet.cm.cpumanager.cpu_manager import STATIC, CpuManager
 from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
 from hyperkube_host.kubelet.cm.cpumanager.cpu_topology import discover_topology
@@ -38,6 +38,7 @@ from hyperkube_host.kubelet.cm.node_container_manager import (
     reservation,
     validate_node_allocatable,
 )
+from hyperkube_host.kubelet.cm.node_plugins import NodePlugins
 from hyperkube_host.kubelet.cm.options import ContainerManagerOptions
 from hyperkube_host.kubelet.cm.pod_container_manager import PodCgroups, PodCgroupSettings
 from hyperkube_host.kubelet.cm.qos_container_manager import QosCgroups
@@ -51,6 +52,7 @@ from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.options import KubeletOptions
 
+from hyperkube.client.client import Client
 from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed, TellsRuntimeConfig
 from hyperkube.kinds.resource_lists import read
 from hyperkube.machinery.clock import Clock
@@ -67,9 +69,14 @@ _log = logging.getLogger("hyperkube.kubelet.cm")
 
 
 def container_manager_for(
-    options: KubeletOptions, runtime: Runtime, recorder: KubeletEventRecorder, clock: Clock
+    options: KubeletOptions,
+    runtime: Runtime,
+    client: Client | None,
+    recorder: KubeletEventRecorder,
+    clock: Clock,
+    devices_changed: Callable[[], None],
 ) -> LinuxContainerManager:
-    """Return the container manager of a kubelet.
+    """Return the container manager of a kubelet; `devices_changed` is called when the node has other devices.
 
     Raises:
         UsageError: a flag that cannot be, or the machine does not go with it.
@@ -85,7 +92,12 @@ def container_manager_for(
     )
     wanted = ContainerManagerOptions.of(options.values, options.node.thresholds)
     return build_container_manager(
-        wanted, capacity, driver=runtime_cgroup_driver(runtime), node_event=recorder.node_event, clock=clock
+        wanted,
+        capacity,
+        driver=runtime_cgroup_driver(runtime),
+        node_event=recorder.node_event,
+        clock=clock,
+        plugins=partial(NodePlugins, wanted.state, client, clock, devices_changed=devices_changed),
     )
 
 
@@ -102,8 +114,8 @@ def runtime_cgroup_driver(runtime: Runtime) -> str:
     return "" if linux is None else str(linux.get("cgroup_driver", "SYSTEMD")).lower()
 
 
-Providers = Callable[[TopologyManager], Sequence[ResourceProvider]]
-"""Called with what aligns resources; returns the managers of devices and dynamic resources."""
+MakePlugins = Callable[..., NodePlugins]
+"""Called with what aligns resources (`topology`) and the machine's nodes (`numa`)."""
 
 
 def build_container_manager(
@@ -113,7 +125,7 @@ def build_container_manager(
     driver: str,
     node_event: NodeEvent,
     clock: Clock,
-    providers: Providers = lambda _topology: (),
+    plugins: MakePlugins | None = None,
 ) -> LinuxContainerManager:
     """Return the container manager; nothing runs and no cgroup is made yet.
 
@@ -123,7 +135,7 @@ def build_container_manager(
         driver: the runtime's own cgroup driver, empty when it does not tell.
         node_event: records an event about the node.
         clock: for what is done again and again.
-        providers: makes the managers of devices and dynamic resources.
+        plugins: makes the managers of devices and dynamic resources; None for a node without.
 
     Raises:
         UsageError: the machine, or the state of an earlier kubelet, does not go with the options.
@@ -132,11 +144,12 @@ def build_container_manager(
     validate_node_allocatable(options.allocatable, capacity)
     used = driver or options.cgroup_driver
     manager = cgroup_manager(options, used, clock)
-    topology = TopologyManager(options.topology, discover_numa())
+    numa = discover_numa()
+    topology = TopologyManager(options.topology, numa)
     cpus, memory = _cpu_manager(options, capacity, topology), _memory_manager(options, capacity, topology)
     pods, cgroups = _cgroups(options, manager, used, capacity, cpus.pod_has_exclusive)
-    made = tuple(providers(topology))
-    for provider in (cpus, memory):
+    made = None if plugins is None else plugins(topology=topology, numa=numa)
+    for provider in (cpus, memory) if made is None else (made.devices, cpus, memory):
         topology.add_provider(provider)
     swap = SwapSettings(
         behavior=options.swap_behavior,
@@ -151,7 +164,8 @@ def build_container_manager(
         cpus=cpus,
         memory=memory,
         topology=topology,
-        providers=made,
+        providers=() if made is None else (made.devices, made.claims),
+        services=(lambda _manager, _pods: ()) if made is None else made.services,
         reconcile_seconds=options.cpu_reconcile_seconds,
         enforce_cpu_quota=options.cpu_quota,
         cpu_period=options.cpu_period,

@@ -73,6 +73,19 @@ class ResourceProvider(Protocol):
     def remove_stale(self, active_pods: ActivePods) -> None:
         """Take back what pods had that are gone."""
 
+    def remove_orphans(self, known: Iterable[str]) -> None:
+        """Undo `prepare` for pods with other uids than those: it failed when they ended."""
+
+
+class Service(Protocol):
+    """What listens for plugins or for those who ask."""
+
+    def start(self) -> None:
+        """Begin to serve."""
+
+    def close(self) -> None:
+        """End."""
+
 
 class Cgroups(Record):
     """The cgroups of the node; without ``--cgroups-per-qos`` only those that are reserved for."""
@@ -93,7 +106,8 @@ class LinuxContainerManager:
         cpus: CpuManager,
         memory: MemoryManager,
         topology: TopologyManager,
-        providers: Sequence[ResourceProvider] = (),
+        providers: Sequence[ResourceProvider],
+        services: Callable[[LinuxContainerManager, ActivePods], Sequence[Service]],
         reconcile_seconds: float,
         enforce_cpu_quota: bool,
         cpu_period: int,
@@ -105,6 +119,8 @@ class LinuxContainerManager:
         self.pods = pods
         self.cpus, self.memory, self.topology = cpus, memory, topology
         self.providers = tuple(providers)
+        self._make_services = services
+        self._services: Sequence[Service] = ()
         self.enforce_cpu_quota, self.cpu_period = enforce_cpu_quota, cpu_period
         self._cgroups = cgroups
         self._config = allocatable_config
@@ -128,8 +144,9 @@ class LinuxContainerManager:
             self._cgroups.node.enforce_reserved(self._node_event)
         except ContainerManagerFailed as error:
             raise UsageError(f"Failed to start ContainerManager: {error}") from error
-        for provider in self.providers:
-            provider.start()
+        self._services = self._make_services(self, active_pods)
+        for one in (*self.providers, *self._services):
+            one.start()
         reconcile = partial(self.cpus.reconcile, active_pods, running, update_container)
         self._thread = threading.Thread(
             target=self._keep, args=(reconcile,), name="kubelet-container-manager", daemon=True
@@ -141,8 +158,8 @@ class LinuxContainerManager:
         self._stop.set()
         if self._thread is not None:
             self._thread.join(self._reconcile_seconds)
-        for provider in self.providers:
-            provider.close()
+        for one in (*self._services, *self.providers):
+            one.close()
 
     def _keep(self, reconcile: Callable[[], None]) -> None:
         """Do what is due again and again: enforcement until it succeeds, CPUs each period, QoS cgroups each minute."""
@@ -281,6 +298,8 @@ class LinuxContainerManager:
     def remove_orphans(self, known: Iterable[str]) -> None:
         """See `ContainerManager`."""
         uids = set(known)
+        for provider in self.providers:
+            provider.remove_orphans(uids)
         for uid, name in self.pods.all_pods().items():
             if uid not in uids:
                 try:

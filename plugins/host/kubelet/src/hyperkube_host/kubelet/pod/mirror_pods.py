@@ -38,8 +38,7 @@ class MirrorPods:
             return
         mirror = self._pods.mirror(entry.pod)
         if entry.removed:
-            # The mirror tells how the pod ends, until it has.
-            if mirror is not None and entry.is_finished:
+            if mirror is not None:
                 self._try(partial(delete_mirror, self._client, mirror))
             return
         node = self._registered_node()

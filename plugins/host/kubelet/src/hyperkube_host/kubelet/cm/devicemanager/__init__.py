@@ -1,0 +1,1 @@
+"""The device manager: devices that plugins offer, given to containers."""
