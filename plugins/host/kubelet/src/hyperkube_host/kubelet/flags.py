@@ -104,7 +104,10 @@ FLAGS = (
     ),
     *section(
         "Runtime",
-        Flag("container-runtime", STRING, "", "runtime plugin; the bundle's unless given"),
+        Flag("container-runtime", STRING, "", "runtime plugin; remote with a CRI socket, else the bundle's"),
+        Flag("runtime-request-timeout", DURATION, "2m0s", "timeout of calls to the runtime"),
+        Flag("container-runtime-endpoint", STRING, "", "CRI socket; one of the usual places unless given"),
+        Flag("image-service-endpoint", STRING, "", "CRI socket for images; the runtime's unless given"),
         Flag("network-plugin", STRING, "", "network plugin; the runtime's own choice unless given"),
         Flag("registry-qps", INT, 5, "pulls of images per second; 0 no limit"),
         Flag("registry-burst", INT, 10, "pulls of images at once, as long as --registry-qps is not passed"),
@@ -126,9 +129,6 @@ FLAGS = (
             "images that NeverVerifyAllowlistedImages lets pass; an entry ending in /* stands for all below",
         ),
         *unbuilt(
-            Flag("runtime-request-timeout", DURATION, "2m0s", "timeout of calls to the runtime"),
-            Flag("container-runtime-endpoint", STRING, "", "CRI socket"),
-            Flag("image-service-endpoint", STRING, "", "CRI socket for images"),
             Flag("pod-infra-container-image", STRING, "registry.k8s.io/pause:3.10", "sandbox image"),
             Flag("image-gc-high-threshold", INT, 85, "disk use in percent that starts image removal"),
             Flag("image-gc-low-threshold", INT, 80, "disk use in percent that ends it"),

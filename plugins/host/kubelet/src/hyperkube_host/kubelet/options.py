@@ -16,6 +16,9 @@ from hyperkube.machinery.record import Record
 from hyperkube.plugin.defaults import default_plugin
 from hyperkube.plugin.flags import FlagValues
 
+REMOTE = "remote"
+RUNTIME_SOCKETS = ("/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock")
+"""Where runtimes listen; the first that is there is used by a kubelet that is given no other."""
 AUTHORIZATION_MODES = ("Webhook", "AlwaysAllow")
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
@@ -140,7 +143,8 @@ class RuntimeOptions(Record):
         Raises:
             UsageError: no runtime is named, and none is the default.
         """
-        runtime = values["container-runtime"] or default_plugin("runtime", "container-runtime")
+        remote = REMOTE if runtime_endpoint(values) else ""
+        runtime = values["container-runtime"] or remote or default_plugin("runtime", "container-runtime")
         return cls(runtime=runtime, network=values["network-plugin"], pod_cidr=values["pod-cidr"])
 
 
@@ -284,7 +288,9 @@ class KubeletOptions(Record):
             runtime=RuntimeOptions.of(values),
             images=ImageOptions.of(values),
             server=ServerOptions.of(values),
-            values=values.with_values({"hostname-override": node_name(values)}),
+            values=values.with_values(
+                {"hostname-override": node_name(values), "container-runtime-endpoint": runtime_endpoint(values)}
+            ),
             flagz=flagz,
         )
 
@@ -292,6 +298,12 @@ class KubeletOptions(Record):
 def node_name(values: FlagValues) -> str:
     """Return the name of the node: the host's unless given."""
     return values["hostname-override"] or socket.gethostname().lower()
+
+
+def runtime_endpoint(values: FlagValues) -> str:
+    """Return the socket of the runtime: the given one, or one that is there; empty without."""
+    given = str(values["container-runtime-endpoint"])
+    return given or next((f"unix://{path}" for path in RUNTIME_SOCKETS if Path(path).is_socket()), "")
 
 
 def is_configuration(path: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from hyperkube_host.kubelet.probe.result import ProbeOutcome, ProbeResult
 
-from hyperkube.hookspecs.runtime import Process, Runtime, RuntimeFailed
+from hyperkube.hookspecs.runtime import ExecsSync, Process, Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object
 
@@ -41,6 +41,12 @@ def run_command(
     Raises:
         RuntimeFailed: it could not be started.
     """
+    if isinstance(runtime, ExecsSync):
+        try:
+            done = runtime.exec_sync(container_id, command, timeout or 0)
+        except TimeoutError:
+            return None, b""
+        return done.exit_code, (done.stdout + done.stderr)[:OUTPUT_LIMIT]
     process = runtime.exec(container_id, command, stdin=False, tty=False)
     try:
         return _collect(process, clock, timeout)
