@@ -4,13 +4,18 @@ from hyperkube_host.kubelet.allocation.allocation import Allocation
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.allocation.resize import Pending
 from hyperkube_host.kubelet.allocation.state import AllocationState
+from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.container.pod_status import PodStatus
+from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, linux_resources
 from hyperkube_host.kubelet.kuberuntime.resize_containers import UNLIMITED_MEMORY, ContainerResizer
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, SandboxStatus
+from hyperkube.kinds.resource_lists import read
+from hyperkube.machinery.clock import FakeClock
 
 SANDBOX = SandboxStatus(id="s", namespace="d", name="p", uid="u", attempt=0, ready=True, created_at=1)
+SETTINGS = ResourceSettings(memory_capacity=1 << 30, container_manager=UnmanagedContainerManager())
 SMALL = {"limits": {"cpu": "200m", "memory": "128Mi"}, "requests": {"cpu": "50m", "memory": "64Mi"}}
 LARGE = {"limits": {"cpu": "300m", "memory": "192Mi"}, "requests": {"cpu": "80m", "memory": "96Mi"}}
 
@@ -18,6 +23,14 @@ LARGE = {"limits": {"cpu": "300m", "memory": "192Mi"}, "requests": {"cpu": "80m"
 def pod(resources, generation=2):
     spec = {"containers": [{"name": "c", "image": "i", "resources": resources}]}
     return {"metadata": {"name": "p", "namespace": "d", "uid": "u", "generation": generation}, "spec": spec}
+
+
+def linux(resources):
+    return linux_resources(read(resources.get("requests")), read(resources.get("limits")), SETTINGS)
+
+
+def _linux(_pod, container):
+    return linux(container["resources"])
 
 
 class Runtime:
@@ -53,8 +66,8 @@ class World:
         self.state, self.recorder, self.runtime = AllocationState(None), Recorder(), Runtime()
         self.answer = answer
         self.cgroups = []
-        resizer = ContainerResizer(self.runtime, lambda _pod, container: container["resources"], self.cgroups.append)
-        self.manager = AllocationManager(self.state, self.recorder, self.grant, resizer)
+        resizer = ContainerResizer(self.runtime, _linux, self.cgroups.append)
+        self.manager = AllocationManager(self.state, self.recorder, self.grant, resizer, FakeClock())
         self.state.set("u", Allocation.of(pod(SMALL)))
         self.linux = {"cpu_quota": 20000, "cpu_period": 100000, "cpu_shares": 51, "memory_limit_in_bytes": 128 << 20}
 
@@ -97,8 +110,8 @@ def test_memory_comes_before_cpu_and_limits_grow_before_requests():
 
     memory = {"limits": {"cpu": "200m", "memory": "192Mi"}, "requests": {"cpu": "50m", "memory": "96Mi"}}
     assert world.runtime.calls == [
-        ("s", 20000, 51, 192 << 20), ("c", memory),
-        ("s", 30000, 51, 192 << 20), ("s", 30000, 81, 192 << 20), ("c", LARGE),
+        ("s", 20000, 51, 192 << 20), ("c", linux(memory)),
+        ("s", 30000, 51, 192 << 20), ("s", 30000, 81, 192 << 20), ("c", linux(LARGE)),
     ]  # fmt: skip
     assert len(world.cgroups) == 3
 
@@ -113,8 +126,8 @@ def test_what_shrinks_gives_back_requests_before_limits_and_after_its_containers
 
     memory = {"limits": {"cpu": "300m", "memory": "128Mi"}, "requests": {"cpu": "80m", "memory": "64Mi"}}
     assert world.runtime.calls == [
-        ("c", memory), ("s", 30000, 81, 128 << 20),
-        ("c", SMALL), ("s", 30000, 51, 128 << 20), ("s", 20000, 51, 128 << 20),
+        ("c", linux(memory)), ("s", 30000, 81, 128 << 20),
+        ("c", linux(SMALL)), ("s", 30000, 51, 128 << 20), ("s", 20000, 51, 128 << 20),
     ]  # fmt: skip
 
 

@@ -2,9 +2,13 @@
 
 import pytest
 from hyperkube_host.kubelet.allocation.resize import Change, InProgress, Pending, change_of, event_message, exceeds_node
+from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
+from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, linux_resources
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus
+from hyperkube.kinds.resource_lists import read
 
+SETTINGS = ResourceSettings(memory_capacity=1 << 30, container_manager=UnmanagedContainerManager())
 NODE = {"status": {"allocatable": {"cpu": "2", "memory": "1Gi"}}}
 
 
@@ -53,7 +57,7 @@ def test_more_than_the_whole_node_has_is_never_granted(requests, text):
     ids=["in force", "limit", "request", "least request", "least limit", "memory in force", "memory", "unknown"],
 )
 def test_a_change_is_what_the_runtime_does_not_have_yet(limits, requests, linux, resource, changed):
-    found = change_of(container(limits, requests), running(**linux), resource)
+    found = change_of(container(), linux_resources(read(requests), read(limits), SETTINGS), running(**linux), resource)
 
     assert found is (Change.IN_PLACE if changed else Change.NONE)
 
@@ -62,8 +66,10 @@ def test_a_policy_may_want_a_restart():
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
     wanted = container({"memory": "192Mi"}, resizePolicy=policy)
 
-    assert change_of(wanted, running(memory_limit_in_bytes=1), "memory") is Change.RESTART
-    assert change_of(wanted, running("exited", memory_limit_in_bytes=1), "memory") is Change.NONE
+    linux = {"memory_limit_in_bytes": 192 << 20}
+
+    assert change_of(wanted, linux, running(memory_limit_in_bytes=1), "memory") is Change.RESTART
+    assert change_of(wanted, linux, running("exited", memory_limit_in_bytes=1), "memory") is Change.NONE
 
 
 def test_events_show_the_resources_as_json():

@@ -96,9 +96,10 @@ class AllocationManager:
         found = []
         for container in (*restartable_init_containers_of(pod), *containers_of(pod)):
             status = pod_status.latest(container["name"])
-            if status is None:
+            if status is None or not status.resources.get("linux"):
                 continue
-            changes = {name: change_of(container, status, name) for name in RESOURCES}
+            wanted = self._resizer.linux_resources(pod, container)
+            changes = {name: change_of(container, wanted, status, name) for name in RESOURCES}
             names = [name for name, change in changes.items() if change is not Change.NONE]
             if names:
                 found.append((container, status, names, Change.RESTART in changes.values()))

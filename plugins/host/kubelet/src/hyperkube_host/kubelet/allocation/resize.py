@@ -10,19 +10,13 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import orjson
-from hyperkube_host.kubelet.cm.resource_config import (
-    MIN_MILLI_CPU_FOR_QUOTA,
-    MIN_SHARES,
-    milli_cpu_to_shares,
-)
 from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
 from hyperkube_host.kubelet.types.pod_status import POD_RESIZE_IN_PROGRESS, POD_RESIZE_PENDING
 
-from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus
+from hyperkube.hookspecs.runtime import Config, ContainerState, ContainerStatus
 from hyperkube.kinds.pods import pod_requests
 from hyperkube.kinds.resource_lists import read
 from hyperkube.machinery.objects import Object
-from hyperkube.machinery.quantity import Quantity
 
 DEFERRED, INFEASIBLE, ERROR = "Deferred", "Infeasible", "Error"
 
@@ -103,39 +97,31 @@ class Change(StrEnum):
     RESTART = "restart"
 
 
-def change_of(container: Object, status: ContainerStatus, resource: str) -> Change:
+def change_of(container: Object, wanted: Config, status: ContainerStatus, resource: str) -> Change:
     """Return what a running container needs, so that its CPU or memory becomes what was granted.
 
     Args:
-        container: the container with the resources that it was granted.
+        container: the container.
+        wanted: the ``LinuxContainerResources`` of what it was granted.
         status: the container in the runtime; one that tells no resources is left as it is.
         resource: ``cpu`` or ``memory``.
     """
     linux = status.resources.get("linux") or {}
-    if status.state != ContainerState.RUNNING or not linux or not _differs(container, linux, resource):
+    if status.state != ContainerState.RUNNING or not linux or not _differs(wanted, linux, resource):
         return Change.NONE
     policies = {one.get("resourceName"): one.get("restartPolicy") for one in container.get("resizePolicy") or []}
     return Change.RESTART if policies.get(resource) == "RestartContainer" else Change.IN_PLACE
 
 
-def _differs(container: Object, linux: Any, resource: str) -> bool:
-    resources = container.get("resources") or {}
-    limits, requests = read(resources.get("limits")), read(resources.get("requests"))
+def _differs(wanted: Config, linux: Config, resource: str) -> bool:
+    """Tell whether a wanted value is not in force. What is no longer limited stays so: a limit cannot be taken away."""
     if resource == "memory":
-        asked = _amount(limits, "memory")
-        return bool(asked) and asked != int(linux.get("memory_limit_in_bytes") or 0)
-    cpu_limit, cpu_request = _milli(limits), _milli(requests) or _milli(limits)
-    quota, period = int(linux.get("cpu_quota") or 0), int(linux.get("cpu_period") or 0)
-    in_force = quota * 1000 // period if quota > 0 and period > 0 else 0
-    if max(cpu_limit, in_force) > MIN_MILLI_CPU_FOR_QUOTA and cpu_limit != in_force:
+        return bool(wanted.get("memory_limit_in_bytes")) and not _equal(wanted, linux, "memory_limit_in_bytes")
+    is_limited = int(wanted.get("cpu_quota") or 0) > 0
+    if is_limited and not (_equal(wanted, linux, "cpu_quota") and _equal(wanted, linux, "cpu_period")):
         return True
-    shares = int(linux.get("cpu_shares") or 0)
-    return max(cpu_request, shares) > MIN_SHARES and bool(shares) and milli_cpu_to_shares(cpu_request) != shares
+    return bool(linux.get("cpu_shares")) and not _equal(wanted, linux, "cpu_shares")
 
 
-def _amount(resources: dict[str, Quantity], name: str) -> int:
-    return resources[name].value() if name in resources else 0
-
-
-def _milli(resources: dict[str, Quantity]) -> int:
-    return resources["cpu"].milli_value() if "cpu" in resources else 0
+def _equal(wanted: Config, linux: Config, name: str) -> bool:
+    return int(wanted.get(name) or 0) == int(linux.get(name) or 0)

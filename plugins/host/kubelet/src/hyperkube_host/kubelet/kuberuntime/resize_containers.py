@@ -28,7 +28,8 @@ class ContainerResizer:
         self, runtime: Runtime, linux_resources: LinuxResources, update_pod_cgroup: Callable[[Object], None]
     ) -> None:
         self._runtime = runtime
-        self._linux_resources = linux_resources
+        self.linux_resources = linux_resources
+        """What the runtime is told of a container."""
         self._update_pod_cgroup = update_pod_cgroup
 
     def resize(
@@ -62,7 +63,7 @@ class ContainerResizer:
                     self._update_pod(goal, sandbox, config)
             for container, status in _falling_first(before, containers):
                 wanted = next(one for one in _all(goal) if one["name"] == container["name"])
-                self._runtime.update_container_resources(status.id, self._linux_resources(goal, wanted))
+                self._runtime.update_container_resources(status.id, self.linux_resources(goal, wanted))
             for config, grows in steps:
                 if not grows:
                     self._update_pod(goal, sandbox, config)

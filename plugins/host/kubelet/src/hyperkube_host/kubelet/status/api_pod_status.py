@@ -45,10 +45,21 @@ def api_pod_status(pod: Object, given: StatusInput) -> Object:
     status["conditions"] = conditions(pod, now, init, regular, given)
     _addresses(pod, status, old, given)
     status["startTime"] = old.get("startTime") or format_time(given.now)
-    status |= containers
+    # In the order of their names; the init containers stay in the order in which they run.
+    status |= containers | {
+        key: sorted(containers[key], key=name_of_status) for key in SORTED_BY_NAME & containers.keys()
+    }
     status["qosClass"] = qos_class(pod)
     status |= _resources(pod, old)
     return status
+
+
+SORTED_BY_NAME = frozenset({"containerStatuses", "ephemeralContainerStatuses"})
+
+
+def name_of_status(status: Object) -> str:
+    """Return the name of the container that a status is of."""
+    return str(status["name"])
 
 
 def phase_of(pod: Object, init: Sequence[Object], regular: Sequence[Object], given: StatusInput) -> str:

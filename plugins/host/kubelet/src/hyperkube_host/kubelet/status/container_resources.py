@@ -50,15 +50,17 @@ def container_resources_status(container: Object, latest: ContainerStatus, old: 
 
 
 def _replace_limits(limits: dict[str, Quantity], in_force: Object, before: Mapping[str, str]) -> None:
-    cpu = _cpu_limit(in_force)
-    if "cpu" in limits:
-        if cpu is None:
-            limits["cpu"] = parse(before["cpu"]) if "cpu" in before else limits["cpu"]
-        elif cpu > MIN_MILLI_CPU_FOR_QUOTA or limits["cpu"].milli_value() > MIN_MILLI_CPU_FOR_QUOTA:
-            limits["cpu"] = _same_or(limits["cpu"], from_milli(cpu))
-    memory = int(in_force.get("memory_limit_in_bytes") or 0)
-    if "memory" in limits and 0 < memory < _MAX_MEMORY:
-        limits["memory"] = _same_or(limits["memory"], Quantity(memory, form="BinarySI"))
+    if not limits:
+        return
+    # A container with some limit also shows the others in force: those that it has from its pod.
+    cpu, memory = _cpu_limit(in_force), int(in_force.get("memory_limit_in_bytes") or 0)
+    granted = limits["cpu"].milli_value() if "cpu" in limits else 0
+    if cpu is not None and max(cpu, granted) > MIN_MILLI_CPU_FOR_QUOTA:
+        limits["cpu"] = _same_or(limits.get("cpu"), from_milli(cpu))
+    elif cpu is None and "cpu" in limits and "cpu" in before:
+        limits["cpu"] = parse(before["cpu"])
+    if 0 < memory < _MAX_MEMORY:
+        limits["memory"] = _same_or(limits.get("memory"), Quantity(memory, form="BinarySI"))
     elif "memory" in limits and "memory" in before:
         limits["memory"] = parse(before["memory"])
 
@@ -82,7 +84,7 @@ def _cpu_limit(in_force: Object) -> int | None:
     return quota * 1000 // period if quota > 0 and period > 0 else None
 
 
-def _same_or(granted: Quantity, in_force: Quantity) -> Quantity:
+def _same_or(granted: Quantity | None, in_force: Quantity) -> Quantity:
     """Return the granted quantity, in the words of the spec, if the one in force equals it."""
     return granted if granted == in_force else in_force
 

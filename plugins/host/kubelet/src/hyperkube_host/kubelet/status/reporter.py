@@ -15,7 +15,7 @@ from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
 from hyperkube_host.kubelet.pod_sync import address_of
 from hyperkube_host.kubelet.status.api_pod_status import api_pod_status, phase_of
 from hyperkube_host.kubelet.status.status_input import StatusInput
-from hyperkube_host.kubelet.types.pod_spec import all_containers_of, could_restart_all, restarts_all
+from hyperkube_host.kubelet.types.pod_spec import all_containers_of, containers_of, could_restart_all, restarts_all
 from hyperkube_host.kubelet.types.pod_status import ALL_CONTAINERS_RESTARTING
 from hyperkube_host.kubelet.types.pod_update import describe
 from hyperkube_host.kubelet.worker_services import WorkerServices
@@ -80,7 +80,11 @@ class StatusReporter:
             now=services.clock.now(),
         )
         status = api_pod_status(view, given)
-        init, regular = status.get("initContainerStatuses") or (), status["containerStatuses"]
+        init, by_name = (
+            status.get("initContainerStatuses") or (),
+            {one["name"]: one for one in status["containerStatuses"]},
+        )
+        regular = [by_name[container["name"]] for container in containers_of(pod)]
         return Report(status, phase_of(view, init, regular, given), restarting)
 
     def report(self, entry: PodEntry, report: Report) -> bool:
