@@ -97,7 +97,9 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
     )
     resizer = ContainerResizer(
         runtime,
-        lambda pod, container: container_linux_resources(pod, container, resources, {}),
+        lambda pod, container: container_linux_resources(
+            pod, container, resources, given.container_manager.pre_create_container(pod, container)
+        ),
         update_pod_cgroup=partial(_update_pod_cgroup, given.container_manager),
     )
     return RuntimeManager(sandboxes=sandboxes, starter=starter, resizer=resizer)

@@ -85,6 +85,7 @@ class StatusReporter:
             {one["name"]: one for one in status["containerStatuses"]},
         )
         regular = [by_name[container["name"]] for container in containers_of(pod)]
+        services.container_manager.allocated_resources_status(pod, [*init, *regular])
         return Report(status, phase_of(view, init, regular, given), restarting)
 
     def report(self, entry: PodEntry, report: Report) -> bool:
