@@ -10,8 +10,17 @@ from pathlib import Path
 import orjson
 import pytest
 from hyperkube_host.kubelet.server.auth import subresources
-from hyperkube_lib.serving.exchange import ExecUpgrade, HttpRequest, PortForwardUpgrade, Response, StreamResponse
+from hyperkube_host.kubelet.server.stream_urls import relay_to_url
+from hyperkube_lib.serving.exchange import (
+    ExecUpgrade,
+    HttpRequest,
+    PortForwardUpgrade,
+    RelayUpgrade,
+    Response,
+    StreamResponse,
+)
 
+from hyperkube.machinery.errors import InternalError
 from hyperkube.machinery.users import UserInfo
 
 pytest.importorskip("hyperkube_runtime.process", reason="runs pods")
@@ -367,3 +376,46 @@ def test_webhook_answers_decide(tmp_path):
 def test_debugging_can_be_switched_off(tmp_path):
     with running(tmp_path, **{"enable-debugging-handlers": False}) as rig:
         assert body(ask(rig, "/containerLogs/default/p/c")) == (405, "Debug endpoints are disabled.")
+
+
+@pytest.fixture
+def urls(rig, monkeypatch):
+    """Let the runtime have a streaming server of its own; what it was asked for."""
+    asked = []
+
+    def answer(*arguments, **streams):
+        asked.append((arguments[1:], streams))
+        return "http://127.0.0.1:41000/exec/a-token?x=1"
+
+    for method in ("exec_url", "attach_url", "port_forward_url"):
+        monkeypatch.setattr(rig.kubelet.runtime, method, answer, raising=False)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/exec/default/p/c?command=ls&command=-l&output=1&error=1", ((["ls", "-l"],), (False, True, True, False))),
+        ("/exec/default/p/c?command=sh&input=1&output=1&error=1&tty=1", ((["sh"],), (True, True, False, True))),
+        ("/attach/default/p/c?output=1", ((), (False, True, False, False))),
+        ("/portForward/default/p?port=80&port=81", (([80, 81],), None)),
+    ],
+)
+def test_a_runtime_with_a_streaming_server_gets_the_connection(rig, urls, path, expected):
+    start(rig, "sleep 1000")
+
+    answer = ask(rig, path, method="POST")
+
+    assert isinstance(answer, RelayUpgrade)
+    assert (answer.host, answer.port, answer.path, answer.tls) == ("127.0.0.1", 41000, "/exec/a-token?x=1", False)
+    ((arguments, streams),) = urls
+    flags = tuple(streams[name] for name in ("stdin", "stdout", "stderr", "tty")) if streams else None
+    assert (arguments, flags) == expected
+
+
+@pytest.mark.parametrize(
+    "url", ["", "/exec/token", "unix:///run/x.sock", "http://127.0.0.1/x", "http://127.0.0.1:99999/"]
+)
+def test_a_streaming_url_that_is_none_is_the_runtimes_fault(url):
+    with pytest.raises(InternalError, match="the runtime's streaming URL"):
+        relay_to_url(url)

@@ -75,7 +75,8 @@ class Housekeeping:
             for status in ended[keep + (statuses[0].state == ContainerState.EXITED) :]:
                 if now - status.finished_at >= self._options.dead_container_min_age_seconds:
                     self._runtime.remove_container(status.id)
-                    Path(status.log_path).unlink(missing_ok=True)
+                    if status.log_path:  # lists of containers need not tell it
+                        Path(status.log_path).unlink(missing_ok=True)
         used = {status.sandbox_id for status in pod_status.all()}
         for sandbox in pod_status.sandboxes[1:]:
             if not sandbox.ready and sandbox.id not in used:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hyperkube_host.kubelet.cm.interface import ContainerManager, ContainerManagerFailed
+from hyperkube_host.kubelet.container.pod_status import get_pod_status
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager, ImageUnavailable
@@ -159,8 +160,23 @@ class ContainerStarter:
             devices=given.devices,
             cdi_devices=given.cdi_devices,
             annotations=given.annotations,
+            target_id=self._target_id(pod, container),
         )
         return container_config(pod, container, inputs, self._settings.containers)
+
+    def _target_id(self, pod: Object, container: Object) -> str:
+        """Return the ID of the container whose processes an ephemeral container is to see, empty for none.
+
+        Raises:
+            ConfigFailed: there is no such container.
+        """
+        name = container.get("targetContainerName")
+        if not name:
+            return ""
+        latest = get_pod_status(self._runtime, uid_of(pod)).latest(name)
+        if latest is None:
+            raise ConfigFailed(f"unable to find target container {name}")
+        return latest.id
 
     def _pod_ips(self, pod: Object, sandbox: SandboxStatus) -> tuple[str, ...]:
         """Return the pod's addresses; those of the node for a pod on its network."""

@@ -19,6 +19,7 @@ from hyperkube_host.kubelet.server.configz import configuration
 from hyperkube_host.kubelet.server.container_log import LogSource
 from hyperkube_host.kubelet.server.server_context import ServerContext
 from hyperkube_host.kubelet.server.stats import Statistics
+from hyperkube_host.kubelet.server.stream_urls import relay_to_url
 from hyperkube_host.kubelet.server.streaming import serve_ports, serve_process
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of
 from hyperkube_host.kubelet.types.pod_status import reported_container_statuses
@@ -34,7 +35,13 @@ from hyperkube_lib.serving.exchange import (
 from hyperkube_lib.serving.zpages import Zpages
 
 from hyperkube.client.client import Client
-from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerState, ContainerStatus, RuntimeFailed
+from hyperkube.hookspecs.runtime import (
+    ContainerNotFound,
+    ContainerState,
+    ContainerStatus,
+    RuntimeFailed,
+    StreamsByUrl,
+)
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
@@ -125,6 +132,9 @@ class KubeletHandler:
             sandbox = get_pod_status(self._runtime, uid_of(self._pod(parts[1], parts[2]))).ready_sandbox
             if sandbox is None:
                 raise NotFound(f"not able to find pod sandbox of {parts[2]!r}")
+            if isinstance(self._runtime, StreamsByUrl):
+                ports = [int(port) for port in query.get("port", ()) if port.isdecimal()]
+                return relay_to_url(self._runtime.port_forward_url(sandbox.id, ports))
             return PortForwardUpgrade(serve=serve_ports(self._runtime, sandbox.id))
         raise NotFound("404 page not found")
 
@@ -224,13 +234,18 @@ class KubeletHandler:
             return self._run(status, _first(query, "cmd").split() or command)
         if what == "exec" and not command:
             raise BadRequest("you must specify at least 1 of stdin, stdout, stderr, and a command")
+        stdout, stderr = _flag(query, "output", "stdout"), _flag(query, "error", "stderr") and not tty
+        if not (stdin or stdout or stderr):
+            raise BadRequest("you must specify at least 1 of stdin, stdout, stderr")
+        if isinstance(self._runtime, StreamsByUrl):
+            streams = {"stdin": stdin, "stdout": stdout, "stderr": stderr, "tty": tty}
+            if what == "exec":
+                return relay_to_url(self._runtime.exec_url(status.id, command, **streams))
+            return relay_to_url(self._runtime.attach_url(status.id, **streams))
         if what == "exec":
             serve = serve_process(lambda: self._runtime.exec(status.id, command, stdin=stdin, tty=tty), tells_exit=True)
         else:
             serve = serve_process(lambda: self._runtime.attach(status.id, stdin=stdin), tells_exit=False)
-        stdout, stderr = _flag(query, "output", "stdout"), _flag(query, "error", "stderr") and not tty
-        if not (stdin or stdout or stderr):
-            raise BadRequest("you must specify at least 1 of stdin, stdout, stderr")
         return ExecUpgrade(serve=serve, tty=tty, stdin=stdin, stdout=stdout, stderr=stderr)
 
     def _run(self, status: ContainerStatus, command: Sequence[str]) -> Response:
