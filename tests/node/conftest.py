@@ -1,14 +1,23 @@
-"""Nodes with containers: one laboratory for the whole session, one cluster on it."""
+"""Nodes with containers: one laboratory and one cluster on it for the whole session.
+
+All objects of ``objects/`` are created when the cluster starts, so that what they have to wait for passes side by side;
+each test then looks at its own.
+"""
 
 from __future__ import annotations
 
+import importlib.metadata
+import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from hyperkube_testing.lab import missing_for_places
-from hyperkube_testing.lab.cluster import missing_for_clusters
+from hyperkube_testing.lab.cluster import Cluster, missing_for_clusters
 
 FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER))
+OBJECTS = FOLDER / "objects"
 
 
 def pytest_collection_modifyitems(items):
@@ -20,3 +29,44 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.slow)
             if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Show with a failure what the kubelets wrote meanwhile."""
+    report = yield
+    cluster = getattr(item, "funcargs", {}).get("cluster")
+    if report.failed and cluster is not None:
+        for name, kubelet in cluster.kubelets.items():
+            lines = [line for line in kubelet.output().splitlines() if "FLAG:" not in line]
+            report.sections.append((f"the kubelet of {name}", "\n".join(lines[-60:])))
+    return report
+
+
+def needs_remote():
+    """Skip where the runtime for containers is not installed."""
+    runtimes = {entry.name for entry in importlib.metadata.entry_points(group="hyperkube.runtime")}
+    if "remote" not in runtimes:
+        pytest.skip("the runtime plugin 'remote' is not installed")
+
+
+@pytest.fixture(scope="session")
+def bare_cluster(hyperkube_lab):
+    """A control plane without nodes."""
+    needs_remote()
+    return Cluster(hyperkube_lab)
+
+
+@pytest.fixture(scope="session")
+def cluster(bare_cluster):
+    """A cluster with ``node-1``, on which all objects of this folder run."""
+    bare_cluster.join(bare_cluster.lab.node("node-1"))
+    bare_cluster.start_proxy(bare_cluster.lab.node("node-1"))
+    for file in sorted(OBJECTS.glob("*.yaml")):
+        bare_cluster.apply(*yaml.safe_load_all(file.read_text()))
+    return bare_cluster
+
+
+@pytest.fixture(scope="session")
+def node(cluster):
+    return cluster.lab.node("node-1")

@@ -107,3 +107,11 @@ def test_pods_find_their_nodes_by_themselves_where_both_kinds_are(cluster, chang
 def test_a_start_waits_for_a_node_that_is_there(cluster):
     assert cluster.first_node == "here"
     assert cluster.replace(simulated_nodes=1, hollow_only=True).first_node == "hollow-0"
+
+
+@pytest.mark.parametrize(
+    ("runtime", "hollow_only", "expected"),
+    [("process", False, False), ("hollow", False, False), ("remote", False, True), ("remote", True, False)],
+)
+def test_containers_are_what_other_runtimes_than_processes_have(cluster, runtime, hollow_only, expected):
+    assert cluster.replace(runtime=runtime, hollow_only=hollow_only).has_containers is expected

@@ -15,6 +15,9 @@ from hyperkube.plugin.loader import installed
 ANYWHERE = {"0.0.0.0", "::", ""}
 EVICTION_HARD = "memory.available<100Mi,nodefs.available<1Gi,nodefs.inodesFree<1%"
 """A developer's disk is often fuller than a node's may be by default."""
+CONTAINER_SERVICES = "10.0.0.0/24"
+"""Addresses of services for containers: loopback, the default elsewhere, is each network namespace's own."""
+CONTAINER_PODS = "10.244.0.0/24"
 LOOPBACK_GATE = "AllowLoopbackEndpoints=true"
 
 
@@ -45,6 +48,11 @@ class ClusterOptions(Record):
     verbosity: int = 0
     addons: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+
+    @property
+    def has_containers(self) -> bool:
+        """Whether pods have network namespaces of their own, and so reach this machine at its own address only."""
+        return not self.hollow_only and self.runtime not in {"process", "hollow"}
 
     @property
     def first_node(self) -> str:

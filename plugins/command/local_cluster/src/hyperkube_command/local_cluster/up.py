@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from hyperkube_command.local_cluster.arguments import ANYWHERE, ClusterOptions
+from hyperkube_command.local_cluster.arguments import ANYWHERE, CONTAINER_PODS, CONTAINER_SERVICES, ClusterOptions
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
 from hyperkube_lib.addon_manager import AddonManager
@@ -34,6 +34,7 @@ Examples:
   hyperkube up
   hyperkube up --data-dir /tmp/demo --secure-port 7443 --nodes 3
   hyperkube up --hollow-only --nodes 100
+  hyperkube up --container-runtime=remote
   hyperkube up --apiserver-arg admission-control=AlwaysAdmit
   hyperkube up --scheduler-arg algorithm-provider=ClusterAutoscalerProvider
 """
@@ -53,7 +54,12 @@ Examples:
     show_default="XDG data folder",
     help="folder for the store, certificates and pods",
 )
-@click.option("--bind-address", default="127.0.0.1", show_default=True, help="address to listen on")
+@click.option(
+    "--bind-address",
+    default="",
+    show_default="127.0.0.1; with containers the machine's own, which they reach",
+    help="address to listen on",
+)
 @click.option(
     "--secure-port", type=click.IntRange(1, 65535), default=6443, show_default=True, help="port of the API server"
 )
@@ -67,7 +73,16 @@ Examples:
 @click.option(
     "--token-auth-file", type=click.Path(exists=True, dir_okay=False), help="static tokens: token,user,uid[,groups]"
 )
-@click.option("--runtime", default="process", show_default=True, help="container runtime plugin of the node")
+@click.option(
+    "--runtime",
+    "--container-runtime",
+    default="process",
+    show_default=True,
+    help="container runtime plugin of the node; remote for containerd or CRI-O",
+)
+@click.option(
+    "--container-runtime-endpoint", default="", show_default="the plugin's", help="socket of the container runtime"
+)
 @click.option(
     "--node-name", default=lambda: socket.gethostname().lower(), show_default="host name", help="name of the node"
 )
@@ -105,6 +120,7 @@ Examples:
 @click.option("--v", "-v", "verbosity", type=int, default=0, help="log level")
 def command(
     data_dir: Path, bind_address: str, secure_port: int, kubelet_port: int, token_auth_file: str | None, runtime: str,
+    container_runtime_endpoint: str,
     node_name: str, nodes: int, hollow_only: bool, processes: bool, service_range: str, node_port_range: str,
     enable_admission_plugins: str, addons: str, merge_kubeconfig: bool,
     apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
@@ -121,6 +137,8 @@ def command(
         "kubelet": _flags(kubelet_arg),
         "proxy": _flags(proxy_arg),
     }
+    if container_runtime_endpoint:
+        extra["kubelet"] = (f"--container-runtime-endpoint={container_runtime_endpoint}", *extra["kubelet"])
     if enable_admission_plugins:
         extra["apiserver"] += (f"--enable-admission-plugins={enable_admission_plugins}",)
     cluster = ClusterOptions(
@@ -141,11 +159,20 @@ def command(
     )
     set_up_logging(verbosity)
     validate(cluster)
+    cluster = cluster.replace(bind_address=cluster.bind_address or _default_address(cluster))
     bring_up(cluster, processes=processes, merge=merge_kubeconfig)
 
 
 def _flags(words: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word if word.startswith("-") else f"--{word}" for word in words)
+
+
+def _default_address(cluster: ClusterOptions) -> str:
+    if not cluster.has_containers:
+        return "127.0.0.1"
+    from hyperkube_host.apiserver.controlplane.system_objects import outward_address
+
+    return outward_address() or "127.0.0.1"
 
 
 def validate(cluster: ClusterOptions) -> None:
@@ -213,11 +240,14 @@ def prepared(cluster: ClusterOptions) -> Iterator[ClusterOptions]:
     (layout.root / "manifests").mkdir(mode=0o700, exist_ok=True)
     with locked_slice(layout.root / "slice") as addresses:
         port = _free_port(cluster.bind_address, cluster.kubelet_port)
-        kubelet = (f"--pod-cidr={addresses.pods}", *cluster.extra.get("kubelet", ()))
+        pods, services = addresses.pods, addresses.services
+        if cluster.has_containers:
+            pods, services = CONTAINER_PODS, CONTAINER_SERVICES
+        kubelet = (f"--pod-cidr={pods}", *cluster.extra.get("kubelet", ()))
         is_privileged = may_bind(addresses.first_service)
         complete = cluster.replace(
             kubelet_port=port,
-            service_range=cluster.service_range or addresses.services,
+            service_range=cluster.service_range or services,
             kubernetes_service_port=kubernetes_service_port(cluster, is_privileged=is_privileged),
             unprivileged_port_offset=0 if is_privileged else PORT_OFFSET,
             extra={**cluster.extra, "kubelet": kubelet},
@@ -286,6 +316,8 @@ def _announce(cluster: ClusterOptions, *, merge: bool) -> None:
         print("  all nodes are simulated: no pod runs a program")
     elif cluster.runtime == "process":
         print("  pods run as processes of this user: creating a pod equals being this user")
+    elif cluster.has_containers:
+        print(f"  pods are containers of {cluster.runtime}; clients in them, and in your network, reach the server")
     if cluster.simulated_nodes and not cluster.hollow_only:
         print("  pods of image host run on the real node, all others on the simulated ones")
     if cluster.unprivileged_port_offset:

@@ -53,6 +53,8 @@ class Cluster:
         self._start_api_server(flags)
         self._write_kubeconfig(self.master, "admin", _ADMIN)
         self._start_clients()
+        has_account = ("get", "serviceaccount", "default")
+        eventually(lambda: self.kubectl(*has_account, check=False).returncode == 0, why="controllers work")
 
     def hyperkube(self, place: Place, *words: str) -> Program:
         """Start one of hyperkube's servers on a place."""
@@ -70,7 +72,8 @@ class Cluster:
 
     def apply(self, *objects: dict[str, Any]) -> None:
         """Create or change objects."""
-        self.kubectl("apply", "-f", "-", stdin="".join(f"{orjson.dumps(item).decode()}\n---\n" for item in objects))
+        everything = {"apiVersion": "v1", "kind": "List", "items": objects}
+        self.kubectl("apply", "-f", "-", stdin=orjson.dumps(everything).decode())
 
     def get(self, kind: str, *words: str) -> Any:
         """Return an object, or the items of a list."""
