@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import orjson
+import psutil
 import yaml
 from hyperkube_testing.peers.ports import free_port
 
@@ -128,6 +129,11 @@ class LocalCluster:
             if RUNNING_LINE in line:
                 running.set()
         process.stdout.close()
+
+    def processor_seconds(self) -> float:
+        """Return the processor time that its process has used."""
+        used = psutil.Process(self.process.pid).cpu_times()
+        return used.user + used.system
 
     def kill(self) -> None:
         """End it as a crash would: at once, telling nobody."""

@@ -128,7 +128,7 @@ def test_describe_tells_the_story(hello):
 
     assert re.search(r"^Status: +Running$", pod, re.MULTILINE)
     assert "Controlled By:  ReplicaSet/hello-" in pod
-    assert "Started container" in pod
+    assert "Container started" in pod
     assert "3 desired | 3 updated | 3 total | 3 available | 0 unavailable" in deployment
     assert "ScalingReplicaSet" in deployment
     assert "Endpoints:" in service

@@ -251,7 +251,7 @@ def test_events_are_listed_for_one_object(room):
     events = room.kubectl("events", "--for", "pod/talker").out
 
     assert "Scheduled" in events
-    assert "Started container" in events
+    assert "Container started" in events
 
 
 def test_a_custom_resource_is_served_as_soon_as_it_is_defined(up, room):

@@ -20,9 +20,11 @@ from hyperkube.machinery.errors import HyperkubeError
 class RuntimeFailed(HyperkubeError):
     """The runtime could not do it; `reason` is a word for events and container states (``CreateContainerError``)."""
 
-    def __init__(self, message: str, reason: str = "RuntimeError") -> None:
+    def __init__(self, message: str, reason: str = "RuntimeError", details: str = "") -> None:
         super().__init__(message)
         self.reason = reason
+        self.details = details or message
+        """The runtime's own words, without what the way from it has added."""
 
 
 class ImageNotPresent(RuntimeFailed):

@@ -82,8 +82,8 @@ def test_events_tell_of_a_start(hollow):
 
     assert [pair for pair in hollow.events() if not pair[0].startswith("Node") and pair[0] != "Starting"] == [
         ("Pulled", 'Container image "nginx:1" already present on machine and can be accessed by the pod'),
-        ("Created", "Created container: c"),
-        ("Started", "Started container c"),
+        ("Created", "Container created"),
+        ("Started", "Container started"),
     ]
 
 

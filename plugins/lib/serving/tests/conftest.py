@@ -183,7 +183,7 @@ def connect() -> Iterator[Callable[[Edge], RawClient]]:
     clients: list[RawClient] = []
 
     def begin(edge: Edge, context: ssl.SSLContext | None = None) -> RawClient:
-        sock = socket.create_connection(("127.0.0.1", edge.port), timeout=10)
+        sock = socket.create_connection(("127.0.0.1", edge.port), timeout=60)
         if context is not None:
             sock = context.wrap_socket(sock, server_hostname="localhost")
         client = RawClient(sock)

@@ -11,6 +11,7 @@ import pytest
 from hyperkube_lib.serving.exchange import ExecUpgrade, Passed, RelayUpgrade, Response, StreamResponse
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.wire import plain
+from hyperkube_testing.peers.ports import refusing_port
 
 
 @pytest.fixture
@@ -221,16 +222,15 @@ def test_a_refusal_can_be_turned_into_another_answer(toy, edge, new_toy, start, 
     ids=["upgrade", "plain"],
 )
 def test_a_server_that_cannot_be_reached_is_named(toy, edge, connect, upgrade, code, message):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    toy.routes["/x"] = lambda _: RelayUpgrade(host="127.0.0.1", port=port, path="/x", tls=False)
-    client = connect(edge)
-    if upgrade:
-        client.upgrade("/x")
-    else:
-        client.get("/x")
+    with refusing_port() as port:
+        toy.routes["/x"] = lambda _: RelayUpgrade(host="127.0.0.1", port=port, path="/x", tls=False)
+        client = connect(edge)
+        if upgrade:
+            client.upgrade("/x")
+        else:
+            client.get("/x")
+        status, _, body = client.answer()
 
-    status, _, body = client.answer()
     assert status == code
     assert orjson.loads(body)["message"] == f"{message}: dial tcp 127.0.0.1:{port}: connect: connection refused"
 

@@ -8,6 +8,7 @@ import ssl
 import pytest
 from hyperkube_lib.serving.exchange import Response
 from hyperkube_lib.serving.secure_port import serve_secure
+from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.command.common_flags import SECURE_SERVING, delegated_auth
 from hyperkube.command.lifecycle import Lifecycle
@@ -36,8 +37,7 @@ class Hello:
 
 @pytest.fixture
 def port():
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    return free_port()
 
 
 @pytest.fixture

@@ -230,3 +230,15 @@ def test_only_the_chains_asked_for_are_read():
 
     assert saved.chains == {"nat": {"A", "B"}}
     assert saved.rules == {("nat", "A -j B")}
+
+
+def test_many_services_are_written_in_parts_with_the_shared_chains_last(kernel, built, monkeypatch):
+    monkeypatch.setattr("hyperkube_proxier.iptables.tables.SERVICES_PER_BATCH", 2)
+    names = ["a" * length for length in range(1, 6)]
+
+    built().sync(state(*(port(name, f"10.244.1.{len(name)}") for name in names)))
+
+    parts = kernel.written[0].split("COMMIT\n")
+    assert [part.count("\n-A KUBE-SVC-") > 0 for part in parts] == [False, True, True, False, True, False]
+    assert ["KUBE-SERVICES" in part for part in parts] == [False, False, False, True, True, False]
+    assert len(chains(kernel, "KUBE-SEP-")) == 5

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import ClassVar
 
 from hyperkube.hookspecs import authz as specs
@@ -92,13 +93,16 @@ class AuthzContract:
         if not self.in_memory:
             return
         built, questions, clock = self.build(), self.questions(), SystemClock()
-        start = clock.monotonic()
+        rounds = []
 
         for _ in range(ROUNDS):
+            start = clock.monotonic()
             for question in questions:
                 self.decide(built, question)
+            rounds.append(clock.monotonic() - start)
 
-        assert clock.monotonic() - start < ROUNDS * len(questions) * AVERAGE_SECONDS
+        # The median: other programs may make some rounds wait, a question to another server makes all of them wait.
+        assert median(rounds) < len(questions) * AVERAGE_SECONDS
 
     def test_its_rules_list_what_it_allows_or_say_that_they_are_incomplete(self) -> None:
         built = self.build()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 from hyperkube_host.apiserver.controlplane.component_status import ComponentHealth
 from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_testing.peers.ports import refusing_port
 
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.users import LOOPBACK
@@ -44,9 +44,8 @@ def component(status, text):
 @pytest.fixture
 def closed():
     """An address at which nothing is."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    return f"http://127.0.0.1:{port}/healthz"
+    with refusing_port() as port:
+        yield f"http://127.0.0.1:{port}/healthz"
 
 
 @pytest.mark.parametrize(

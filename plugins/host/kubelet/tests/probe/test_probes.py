@@ -1,7 +1,6 @@
 """Probing over HTTP and TCP."""
 
 import http.server
-import socket
 import threading
 
 import pytest
@@ -9,6 +8,7 @@ from hyperkube_host.kubelet.probe.http_probe import probe_http
 from hyperkube_host.kubelet.probe.ports import port_number
 from hyperkube_host.kubelet.probe.result import ProbeResult
 from hyperkube_host.kubelet.probe.tcp_probe import probe_tcp
+from hyperkube_testing.peers.ports import refusing_port
 
 CONTAINER = {"name": "c", "ports": [{"name": "web", "containerPort": 8080}]}
 
@@ -71,13 +71,11 @@ def test_headers_are_sent(port):
 
 
 def test_tcp_asks_for_an_open_port(port):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        closed = server.getsockname()[1]
-
     assert probe_tcp({"port": port}, CONTAINER, "127.0.0.1", 1).result is ProbeResult.SUCCESS
-    assert probe_tcp({"port": closed}, CONTAINER, "127.0.0.1", 1) == (
-        ProbeResult.FAILURE, f"dial tcp 127.0.0.1:{closed}: connect: connection refused",
-    )  # fmt: skip
+    with refusing_port() as closed:
+        assert probe_tcp({"port": closed}, CONTAINER, "127.0.0.1", 1) == (
+            ProbeResult.FAILURE, f"dial tcp 127.0.0.1:{closed}: connect: connection refused",
+        )  # fmt: skip
 
 
 def test_a_port_may_be_a_name():

@@ -19,6 +19,7 @@ from hyperkube_lib.serving.exchange import (
     Response,
     StreamResponse,
 )
+from hyperkube_testing.peers.ports import refusing_port
 
 from hyperkube.machinery.errors import InternalError
 from hyperkube.machinery.users import UserInfo
@@ -241,7 +242,7 @@ def test_a_port_is_forwarded(rig):
     assert isinstance(answer, PortForwardUpgrade)
 
     answer.serve(streams)
-    until(lambda: streams.got)
+    until(lambda: streams.got and len(log_words(rig, path)) > 1)
 
     assert streams.got == b"pong"
     assert until(lambda: body(ask(rig, path)) == (200, f"{port}\nping\n"))
@@ -259,11 +260,10 @@ def test_a_port_of_another_program_is_not_forwarded(rig):
 
 def test_a_closed_port_is_told(rig):
     start(rig, "sleep 1000")
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        free = server.getsockname()[1]
-    streams = FakeStreams(free, b"")
+    with refusing_port() as closed:
+        streams = FakeStreams(closed, b"")
 
-    ask(rig, "/portForward/default/p").serve(streams)
+        ask(rig, "/portForward/default/p").serve(streams)
 
     assert "Connection refused" in streams.problem
 

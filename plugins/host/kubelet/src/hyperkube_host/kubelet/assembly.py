@@ -223,7 +223,7 @@ def build_services(
         clock=clock,
         recorder=recorder,
         admission=admission,
-        allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer),
+        allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer, clock),
         container_manager=container_manager,
         volumes=volumes,
         sandboxes=manager.sandboxes,

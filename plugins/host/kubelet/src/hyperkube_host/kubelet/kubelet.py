@@ -228,6 +228,8 @@ class Kubelet:
             self._queue.sync_pod_after(uid, REGISTRATION_POLL_SECONDS)
             return
         self._services.worker.sync(entry)
+        if self._services.mirrors is not None and static and entry.is_finished:
+            self._services.mirrors.sync(entry)
         if entry.is_finished:
             self._forget(entry)
 

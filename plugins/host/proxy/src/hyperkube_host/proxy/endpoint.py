@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from hyperkube_host.proxy.configuration import to_object
 from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube_host.proxy.server import Proxy
+from hyperkube_lib.component_base.feature_gates import locked_gates
 from hyperkube_lib.serving.component import ComponentHandler
-from hyperkube_lib.serving.component_metrics import Collector, Release, registry_of
+from hyperkube_lib.serving.component_metrics import Collector, FeatureGates, Release, registry_of
 from hyperkube_lib.serving.endpoints import ServerEndpoints
 from hyperkube_lib.serving.exchange import HttpRequest, Response
 from hyperkube_lib.serving.zpages import Zpages
@@ -30,7 +31,7 @@ def proxy_endpoints(proxy: Proxy, options: ProxyOptions, collectors: Sequence[Co
     """
     return ServerEndpoints(
         configz={CONFIGURATION: to_object(options.values)},
-        metrics=registry_of(Release(), proxy.metrics, *collectors),
+        metrics=registry_of(Release(), FeatureGates(options.gates, locked_gates), proxy.metrics, *collectors),
         paths=lambda: [MODE_PATH],
         profiling=options.profiling,
     )

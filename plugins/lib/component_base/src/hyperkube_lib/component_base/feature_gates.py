@@ -38,6 +38,11 @@ def known_gates() -> Mapping[str, FeatureGate]:
     return {name: FeatureGate(name, "locked" in marks, "acts" in marks) for name, *marks in rows}
 
 
+def locked_gates() -> list[str]:
+    """Return the gates that cannot be switched off any more."""
+    return sorted(gate.name for gate in known_gates().values() if gate.locked)
+
+
 def check_gates(given: Mapping[str, bool]) -> None:
     """Check the gates of ``--feature-gates``; warn of those without effect.
 

@@ -6,14 +6,13 @@ Source of names: kubernetes component-base ``metrics/version.go`` and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from hyperkube.machinery.release import GIT_VERSION, MAJOR, MINOR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from prometheus_client import CollectorRegistry
     from prometheus_client.metrics_core import Metric
 
@@ -56,6 +55,61 @@ class Leadership:
         yield family
 
 
+class Process:
+    """Tells what Prometheus' own collector does not: traffic, and the limit of virtual memory.
+
+    Source: Prometheus' Go client, ``prometheus/process_collector_linux.go``.
+    """
+
+    def collect(self) -> Iterator[Metric]:
+        """Put the families together; none where the system does not tell."""
+        from resource import RLIMIT_AS, getrlimit
+
+        from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily
+
+        limit, _ = getrlimit(RLIMIT_AS)
+        yield GaugeMetricFamily(
+            "process_virtual_memory_max_bytes", "Most virtual memory, in bytes.", value=limit if limit >= 0 else 2**64
+        )
+        traffic = _traffic(Path("/proc/self/net/netstat"))
+        for name, column in (("receive", "InOctets"), ("transmit", "OutOctets")):
+            if column in traffic:
+                text = f"Bytes of the network namespace: {name}."
+                yield CounterMetricFamily(f"process_network_{name}_bytes", text, value=traffic[column])
+
+
+def _traffic(path: Path) -> dict[str, int]:
+    """Return the row ``IpExt`` of the kernel's counters, by column."""
+    try:
+        rows = [line.split() for line in path.read_text(encoding="ascii").splitlines() if line.startswith("IpExt:")]
+    except OSError:
+        return {}
+    return {name: int(value) for name, value in zip(*(row[1:] for row in rows[:2]), strict=False)} if rows else {}
+
+
+class FeatureGates:
+    """Tells which feature gates are on: ``kubernetes_feature_enabled``.
+
+    Told are those that were given and those that cannot be off any more, which are GA.
+    """
+
+    def __init__(self, given: Mapping[str, bool], locked: Callable[[], Iterable[str]]) -> None:
+        """Take the gates that were given, and what names those that are locked."""
+        self._given = given
+        self._locked = locked
+
+    def collect(self) -> Iterator[Metric]:
+        """Put the family together."""
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        family = GaugeMetricFamily(
+            "kubernetes_feature_enabled", "Whether a feature is on: 1, or 0.", labels=("name", "stage")
+        )
+        for name, value in {**dict.fromkeys(self._locked(), True), **self._given}.items():
+            family.add_metric((name, ""), int(value))
+        yield family
+
+
 def registry_of(*collectors: Collector) -> CollectorRegistry:
     """Return a registry of these and of the process's own metrics."""
     from prometheus_client import CollectorRegistry, ProcessCollector
@@ -64,6 +118,7 @@ def registry_of(*collectors: Collector) -> CollectorRegistry:
     for collector in collectors:
         registry.register(collector)
     ProcessCollector(registry=registry)
+    registry.register(Process())
     return registry
 
 

@@ -77,8 +77,13 @@ def masquerade_rules(mark: int) -> list[str]:
             f'-A {POSTROUTING} -m comment --comment "kubernetes service traffic requiring SNAT"'
             " -j MASQUERADE --random-fully"
         ),
-        f"-A {MARK_MASQ} -j MARK --or-mark {mark:#x}",
+        mark_rule(mark),
     ]
+
+
+def mark_rule(mark: int) -> str:
+    """Return the rule that marks a packet to be masqueraded."""
+    return f"-A {MARK_MASQ} -j MARK --or-mark {mark:#x}"
 
 
 def localnet_rule() -> str:

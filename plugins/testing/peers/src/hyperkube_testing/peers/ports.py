@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # Below what kernels hand out to outgoing connections (Linux: from 32768) and to node ports (from 30000): a port chosen
 # there cannot be taken by a client's connection between the choice and the server's bind.
@@ -20,3 +22,11 @@ def free_port() -> int:
                 continue
             return port
     raise OSError(f"no free port between {_LOWEST} and {_HIGHEST}")
+
+
+@contextmanager
+def refusing_port(host: str = "127.0.0.1") -> Iterator[int]:
+    """Hold a port on which connections are refused: bound, so that no other process gets it, but not listened on."""
+    with socket.socket() as held:
+        held.bind((host, 0))
+        yield held.getsockname()[1]

@@ -26,7 +26,9 @@ from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 from hyperkube_host.kubelet.types.pod_spec import containers_of, restartable_init_containers_of
 
 from hyperkube.hookspecs.runtime import ContainerStatus, RuntimeFailed, SandboxStatus
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.objects import Object, metadata, uid_of
+from hyperkube.machinery.times import format_time
 
 RESOURCES = ("memory", "cpu")
 
@@ -40,12 +42,14 @@ class AllocationManager:
         recorder: KubeletEventRecorder,
         grant: Callable[[PodEntry], Pending | None],
         resizer: ContainerResizer,
+        clock: Clock,
     ) -> None:
         """Ask `grant` for the resources of a resized pod; it remembers them in `state` if there is room."""
         self._state = state
         self._recorder = recorder
         self._grant = grant
         self._resizer = resizer
+        self._clock = clock
 
     def allocated(self, pod: Object) -> Object:
         """Return a pod with the resources that it was granted."""
@@ -81,8 +85,8 @@ class AllocationManager:
             entry.resize_in_progress, entry.resized_from = InProgress(generation), before
             text = event_message("Pod resize started", entry.pod, generation)
             self._recorder.pod_event(entry.pod, "Normal", "ResizeStarted", text)
-        elif pending != entry.resize_pending:
-            entry.resize_pending = pending
+        elif entry.resize_pending is None or pending != entry.resize_pending._replace(since=""):
+            entry.resize_pending = pending._replace(since=format_time(self._clock.now()))
             reason = "ResizeInfeasible" if pending.reason == INFEASIBLE else "ResizeDeferred"
             text = event_message(f"Pod resize {pending.cause}", entry.pod, generation, pending.message)
             self._recorder.pod_event(entry.pod, "Warning", reason, text)

@@ -29,18 +29,21 @@ class Pending(NamedTuple):
         message: why.
         cause: what the event calls it.
         generation: of the pod that asks for it.
+        since: when that was found, as a condition writes it.
     """
 
     reason: str
     message: str
     cause: str
     generation: int
+    since: str = ""
 
     def condition(self) -> Object:
         """Return the condition that tells of it."""
         return {
             "type": POD_RESIZE_PENDING,
             "status": "True",
+            "lastProbeTime": self.since or None,
             "reason": self.reason,
             "message": self.message,
             "observedGeneration": self.generation,

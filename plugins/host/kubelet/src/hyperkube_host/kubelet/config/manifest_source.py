@@ -15,7 +15,7 @@ from pathlib import Path
 
 import orjson
 from hyperkube_host.kubelet.config.pod_sink import PodSink
-from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SOURCE_ANNOTATION
+from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, SEEN_ANNOTATION, SOURCE_ANNOTATION
 
 from hyperkube.kinds.pods import containers, default_requests
 from hyperkube.machinery.clock import Clock, Timer
@@ -27,6 +27,9 @@ HTTP_SECONDS = 10.0
 MOST_BYTES = 10 << 20
 """Of a manifest; a longer one is none. Source: kubernetes ``pkg/kubelet/config/common.go`` (maxConfigLength)."""
 _PIECE = 65536
+_POD_DEFAULTS = {"restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30}
+_CONTAINER_DEFAULTS = {"terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File"}
+"""What the API server would fill in, of that on which the kubelet depends."""
 _DOCUMENT_MARK = re.compile(rb"^---\s*$", re.MULTILINE)
 
 
@@ -160,11 +163,14 @@ def static_pod(manifest: Object, kind: str, node_name: str, place: str, now: str
         **(meta.get("annotations") or {}),
         HASH_ANNOTATION: meta["uid"],
         SOURCE_ANNOTATION: kind,
-        "kubernetes.io/config.seen": now,
+        SEEN_ANNOTATION: now,
     }
     spec["nodeName"] = node_name
-    spec.setdefault("restartPolicy", "Always")
+    for field, value in _POD_DEFAULTS.items():
+        spec.setdefault(field, value)
     for container in containers({"spec": spec}):
+        for field, value in _CONTAINER_DEFAULTS.items():
+            container.setdefault(field, value)
         default_requests(container)
     spec["tolerations"] = [*(spec.get("tolerations") or []), {"operator": "Exists", "effect": "NoExecute"}]
     return {"kind": "Pod", "apiVersion": "v1", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}

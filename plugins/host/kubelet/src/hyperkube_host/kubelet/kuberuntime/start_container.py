@@ -96,9 +96,9 @@ class ContainerStarter:
         try:
             self._runtime.start_container(container_id)
         except RuntimeFailed as error:
-            self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error}")
-            raise StartFailed(Waiting(_reason(error, "RunContainerError"), str(error))) from error
-        self._recorder.container_event(pod, container, "Normal", "Started", f"Started container {container['name']}")
+            self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.details}")
+            raise StartFailed(Waiting(_reason(error, "RunContainerError"), error.details)) from error
+        self._recorder.container_event(pod, container, "Normal", "Started", "Container started")
         self._post_start(pod, container, container_id, sandbox)
 
     def _create(
@@ -119,9 +119,9 @@ class ContainerStarter:
         try:
             container_id = self._runtime.create_container(sandbox.id, config, sandbox_config)
         except RuntimeFailed as error:
-            self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error}")
-            raise StartFailed(Waiting(_reason(error, "CreateContainerError"), str(error))) from error
-        self._recorder.container_event(pod, container, "Normal", "Created", f"Created container: {container['name']}")
+            self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.details}")
+            raise StartFailed(Waiting(_reason(error, "CreateContainerError"), error.details)) from error
+        self._recorder.container_event(pod, container, "Normal", "Created", "Container created")
         return container_id
 
     def _post_start(self, pod: Object, container: Object, container_id: str, sandbox: SandboxStatus) -> None:

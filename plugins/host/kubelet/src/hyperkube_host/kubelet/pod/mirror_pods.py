@@ -38,7 +38,8 @@ class MirrorPods:
             return
         mirror = self._pods.mirror(entry.pod)
         if entry.removed:
-            if mirror is not None:
+            # The mirror tells how the pod ends, until it has.
+            if mirror is not None and entry.is_finished:
                 self._try(partial(delete_mirror, self._client, mirror))
             return
         node = self._registered_node()

@@ -146,6 +146,7 @@ def _state(status: ContainerStatus, old_state: Object, given: StatusInput) -> Ob
     if message:
         ended["message"] = message
     ended |= {
+        # A container that never started has done so at the epoch, as Go's time of no seconds says.
         "startedAt": _time(status.started_at),
         "finishedAt": _time(status.finished_at),
         "containerID": f"{given.runtime_name}://{status.id}",
@@ -199,5 +200,5 @@ def _set_init_readiness(container: Object, status: Object, given: StatusInput) -
     status["ready"] = (status["state"].get("terminated") or {}).get("exitCode") == 0
 
 
-def _time(seconds: float) -> str | None:
-    return format_time(datetime.fromtimestamp(seconds, UTC)) if seconds else None
+def _time(seconds: float) -> str:
+    return format_time(datetime.fromtimestamp(seconds, UTC))

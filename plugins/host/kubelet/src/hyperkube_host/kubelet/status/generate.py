@@ -41,7 +41,7 @@ def conditions(
     types = {entry["type"] for entry in wanted}
     own = [entry for entry in own if entry["type"] in types]
     for entry in wanted:
-        if "generation" in metadata(pod):
+        if "generation" in metadata(pod) and entry["type"] != ALL_CONTAINERS_RESTARTING:
             entry = {"observedGeneration": metadata(pod)["generation"], **entry}  # noqa: PLW2901  completes the entry
         previous = condition({"conditions": own}, entry["type"])
         keeps = previous is not None and all(

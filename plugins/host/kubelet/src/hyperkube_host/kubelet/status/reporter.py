@@ -17,7 +17,7 @@ from hyperkube_host.kubelet.status.api_pod_status import api_pod_status, phase_o
 from hyperkube_host.kubelet.status.status_input import StatusInput
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of, containers_of, could_restart_all, restarts_all
 from hyperkube_host.kubelet.types.pod_status import ALL_CONTAINERS_RESTARTING
-from hyperkube_host.kubelet.types.pod_update import describe
+from hyperkube_host.kubelet.types.pod_update import describe, is_static
 from hyperkube_host.kubelet.worker_services import WorkerServices
 
 from hyperkube.hookspecs.runtime import ContainerState
@@ -94,7 +94,7 @@ class StatusReporter:
 
     def write(self, entry: PodEntry, status: Object) -> bool:
         """Write a status if it is not the one that was written last; tell whether the API has it now."""
-        if entry.removed:
+        if entry.removed and not is_static(entry.pod):
             return True  # the pod is not in the API any more
         try:
             self._services.statuses.set_pod_status(entry, self._services.status_target(entry.pod), status)

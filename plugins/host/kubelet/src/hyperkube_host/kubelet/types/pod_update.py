@@ -11,6 +11,7 @@ from hyperkube.machinery.objects import Object, annotations_of, metadata, name_o
 __all__ = ["HASH_ANNOTATION", "MIRROR_ANNOTATION", "SOURCE_ANNOTATION", "describe", "is_mirror", "is_static"]
 
 SOURCE_ANNOTATION = "kubernetes.io/config.source"
+SEEN_ANNOTATION = "kubernetes.io/config.seen"
 HASH_ANNOTATION = "kubernetes.io/config.hash"
 
 

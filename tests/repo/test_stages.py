@@ -1,0 +1,79 @@
+"""The stages of ``./dev test``: lanes side by side, the failed tests once more alone, and the first failure named."""
+
+from __future__ import annotations
+
+import pytest
+from stages import run_all
+
+DEV = """#!/bin/sh
+echo "$*" >> order
+case "$*" in
+{cases}
+esac
+echo "this is $1"
+"""
+FORGETS = "rm -r .pytest_cache/unit"
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    """Return a function that makes a ``dev`` with what its tasks do, runs lanes, and returns the code and the order."""
+
+    def run(lanes, *alone, **cases):
+        lines = "\n".join(f"'{stage.replace('_', ' ')}') {commands} ;;" for stage, commands in cases.items())
+        (tmp_path / "dev").write_text(DEV.format(cases=lines))
+        (tmp_path / "dev").chmod(0o755)
+        code = run_all(tmp_path, lanes, alone)
+        return code, (tmp_path / "order").read_text().splitlines()
+
+    return run
+
+
+def failing(*names):
+    found = ", ".join(f'"{name}": true' for name in names)
+    return f"mkdir -p .pytest_cache/unit/v/cache; echo '{{{found}}}' > .pytest_cache/unit/v/cache/lastfailed; exit 1"
+
+
+def test_a_lane_goes_on_after_a_failure_and_the_code_tells_it(tasks, capsys):
+    code, order = tasks([("lint", "types")], "faults", lint="exit 3")
+
+    assert (code, order) == (1, ["lint", "types", "faults"])
+    assert capsys.readouterr().out.splitlines()[-1] == "failed: lint"
+
+
+def test_lanes_run_side_by_side_and_the_output_of_each_stage_is_whole(tasks, capsys):
+    waits = "mkdir {mine}; for _ in $(seq 600); do [ -d {other} ] && break; sleep 0.05; done; [ -d {other} ] || exit 1"
+
+    code, order = tasks(
+        [("one",), ("two",)], "last", one=waits.format(mine="a", other="b"), two=waits.format(mine="b", other="a")
+    )
+
+    assert (code, order[-1]) == (0, "last")
+    assert "this is one\n-- one " in capsys.readouterr().out
+
+
+AGAIN = "-n0 --last-failed --last-failed-no-failures=none"
+
+
+def test_tests_that_pass_alone_are_named_and_fail_nothing(tasks, capsys):
+    code, order = tasks([("unit", "solo")], unit=failing("t.py::test_a"), **{f"unit {AGAIN}": FORGETS})
+
+    assert (code, order) == (0, ["unit", "solo", f"unit {AGAIN}"])
+    assert "flaky (failed beside other tests, passed alone): t.py::test_a" in capsys.readouterr().out
+
+
+def test_tests_that_fail_alone_too_fail_the_stage(tasks, capsys):
+    again = failing("t.py::test_b")
+    code, _ = tasks([("unit",)], unit=failing("t.py::test_a", "t.py::test_b"), **{f"unit {AGAIN}": again})
+
+    said = capsys.readouterr().out
+    assert code == 1
+    assert "alone): t.py::test_a" in said
+    assert "alone): t.py::test_b" not in said
+    assert said.splitlines()[-1] == "failed: unit"
+
+
+def test_a_stage_that_breaks_before_its_tests_is_not_repeated(tasks):
+    code, order = tasks([("unit",)], unit="exit 2")
+
+    assert (code, order) == (1, ["unit"])
