@@ -222,12 +222,12 @@ class FakeClient:
         field_manager: str = "",
         force: bool = False,
     ) -> Object:
-        """Change part of an object by a merge or JSON patch, the kinds that need no schema."""
-        del field_manager, force
+        """Change part of an object by a merge or JSON patch; applying with force is merging here."""
+        del field_manager
         self._maybe_fail("patch", resource, _path(namespace, name, subresource))
         with self.condition:
             old = self._held(resource, namespace, name)
-            if patch_type == MERGE_PATCH:
+            if patch_type == MERGE_PATCH or force:
                 new: Object = apply_merge_patch(copy_object(old), patch)
             elif patch_type == JSON_PATCH:
                 new = apply_json_patch(copy_object(old), patch)

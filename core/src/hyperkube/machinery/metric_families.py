@@ -1,4 +1,4 @@
-"""Counters and histograms as plain dictionaries, made into Prometheus' families when they are read."""
+"""Counters, gauges and histograms as plain dictionaries, made into Prometheus' families when they are read."""
 
 from __future__ import annotations
 
@@ -40,6 +40,25 @@ class Counter:
         family = CounterMetricFamily(self.name, self.help, labels=self.labels)
         for values, count in rows.items():
             family.add_metric(values, count)
+        return family
+
+
+@dataclass(slots=True)
+class Gauge:
+    """Numbers as they are now, by label values; not thread-safe."""
+
+    name: str
+    help: str
+    labels: Labels = ()
+    rows: dict[Labels, float] = field(default_factory=dict)
+
+    def family(self, rows: Mapping[Labels, float]) -> Metric:
+        """Return the family of a copy of the rows."""
+        from prometheus_client.metrics_core import GaugeMetricFamily
+
+        family = GaugeMetricFamily(self.name, self.help, labels=self.labels)
+        for values, number in rows.items():
+            family.add_metric(values, number)
         return family
 
 

@@ -210,3 +210,23 @@ def test_a_new_template_does_not_wait_for_the_back_off_of_the_old_one():
     world.settle()
 
     assert world.client.objects(PODS)[0]["spec"]["containers"][0]["image"] == "v2"
+
+
+def test_revisions_that_keep_the_same_template_are_merged():
+    world = rig(node("n1"))
+    (first,) = world.client.objects(CONTROLLER_REVISIONS)
+    labels = {**first["metadata"]["labels"], "controller-revision-hash": "another"}
+    meta = {
+        "name": "log-another",
+        "namespace": "d",
+        "labels": labels,
+        "ownerReferences": first["metadata"]["ownerReferences"],
+    }
+
+    world.client.create(CONTROLLER_REVISIONS, {**first, "metadata": meta, "revision": 7}, "d")
+    world.settle()
+
+    (left,) = world.client.objects(CONTROLLER_REVISIONS)
+    assert left["metadata"]["name"] == "log-another", "the latest stays"
+    (pod,) = world.client.objects(PODS)
+    assert pod["metadata"]["labels"]["controller-revision-hash"] == "another", "it is not replaced"

@@ -499,3 +499,18 @@ def test_reconciliations_and_computations_are_counted():
     assert measured(failing, "reconciliations_total", action="none", error="internal") == 1
     computed = {"action": "none", "error": "internal", "metric_type": "Resource"}
     assert measured(failing, "metric_computation_total", **computed) == 1
+
+
+def test_the_number_of_autoscalers_and_what_each_asks_for_are_told_as_long_as_they_are_there():
+    world = World("100m", "100m")
+    there = measured(world, "num_horizontal_pod_autoscalers"), desired(world)
+
+    world.client.delete(AUTOSCALERS, "web", "d")
+    world.settle()
+
+    assert there == (1, 4)
+    assert (measured(world, "num_horizontal_pod_autoscalers"), desired(world)) == (0, None)
+
+
+def desired(world):
+    return measured(world, "desired_replicas", namespace="d", hpa_name="web")

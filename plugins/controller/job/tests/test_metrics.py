@@ -88,3 +88,17 @@ def test_every_family_is_there_from_the_start(name):
     families = {family.name for family in World().registry.collect()}
 
     assert f"job_controller_{name}" in families
+
+
+@pytest.mark.parametrize("action", ["FailJob", "Ignore", "Count"])
+def test_failures_that_the_pod_failure_policy_handles(action):
+    rule = {"action": action, "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    world = World(podFailurePolicy={"rules": [rule]}, podReplacementPolicy="Failed")
+    world.settle()
+    disrupted = {"phase": "Failed", "conditions": [{"type": "DisruptionTarget", "status": "True"}]}
+    name = world.client.objects(PODS)[0]["metadata"]["name"]
+
+    world.client.patch(PODS, name, {"status": disrupted}, "d", subresource="status")
+    world.settle()
+
+    assert world.told("pod_failures_handled_by_failure_policy_total", action=action) == 1

@@ -3,6 +3,7 @@
 from hyperkube_controller.service_cidr import ServiceCidr
 
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICE_CIDRS
+from hyperkube.machinery.errors import Forbidden
 from hyperkube.testing.contracts.controller import ControllerContract
 from hyperkube.testing.controller_rig import ControllerRig
 
@@ -86,3 +87,20 @@ def test_an_address_that_no_allocator_gave_holds_nothing():
     rig.advance(11)
 
     assert rig.client.objects(SERVICE_CIDRS) == []
+
+
+def test_a_status_that_is_refused_is_an_event():
+    rig = ControllerRig(ServiceCidr)
+    made = service_cidr()
+    made["metadata"]["finalizers"] = ["networking.k8s.io/service-cidr-finalizer"]
+    rig.client.seed(SERVICE_CIDRS, made)
+    said = []
+    rig.plugins[0]._recorder.event = lambda _obj, *event: said.append(event)
+    rig.client.fail_next("patch", "servicecidrs", Forbidden("no"))
+
+    rig.settle()
+    rig.advance(5)
+
+    text = "The ServiceCIDR Status can not be set to Ready=True"
+    assert said == [("Warning", "KubernetesServiceCIDRError", text)]
+    assert ready(rig) == ("True", "")

@@ -1,7 +1,10 @@
 """The statefulset controller, as transcripts of ordered pods."""
 
+from dataclasses import replace
+
 import pytest
 from hyperkube_controller.statefulset import Statefulset
+from prometheus_client import CollectorRegistry
 
 from hyperkube.kinds.resources import CONTROLLER_REVISIONS, EVENTS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from hyperkube.machinery.errors import Forbidden
@@ -373,3 +376,26 @@ def test_a_rollback_finds_the_old_revision():
 
     assert world.images() == {"db-0": "v1"}
     assert sorted(each["revision"] for each in world.client.objects(CONTROLLER_REVISIONS)) == [2, 3]
+
+
+def test_what_an_update_may_make_unavailable_is_told_where_the_limit_acts():
+    class Gated(Statefulset):
+        def __init__(self, context):
+            super().__init__(replace(context, gates={"MaxUnavailableStatefulSet": True}))
+
+    world = ControllerRig(Gated)
+    registry = CollectorRegistry()
+    update = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 2}}
+    world.client.seed(STATEFUL_SETS, stateful_set(podManagementPolicy="Parallel", updateStrategy=update))
+    world.settle()
+    registry.register(world.plugins[0]._metrics)
+
+    def numbers():
+        labels = {"statefulset_namespace": "d", "statefulset_name": "db", "pod_management_policy": "Parallel"}
+        names = ("max_unavailable", "unavailable_replicas")
+        return [registry.get_sample_value(f"statefulset_controller_statefulset_{name}", labels) for name in names]
+
+    assert numbers() == [2, 3]
+    world.client.delete(STATEFUL_SETS, "db", "d")
+    world.settle()
+    assert numbers() == [None, None]

@@ -32,6 +32,14 @@ def test_the_flag_chooses(known, wanted, keys):
     assert chosen(known, wanted) == keys
 
 
+def test_a_controller_may_have_more_names(entries):
+    known = descriptors(entries("deployment", podgc='[podgc]\naliases = ["sweeper"]\n'))
+
+    assert chosen(known, ["*", "-sweeper"]) == ["deployment"]
+    with pytest.raises(UsageError, match="controllers 'sweeper' and 'podgc' both go by the name 'sweeper'"):
+        descriptors(entries("sweeper", podgc='[podgc]\naliases = ["sweeper"]\n'))
+
+
 def test_a_controller_behind_a_gate_that_is_off_does_not_run(entries):
     known = descriptors(entries("deployment", svm="[svm]\nfeature_gates = { A = true, B = false }\n"))
 
@@ -64,7 +72,7 @@ def test_what_it_says_replaces_the_usual(known):
     [
         (
             '[job]\nnmae = "x"\n',
-            r"controller 'job': unknown key 'nmae' \(known: disabled_by_default, feature_gates, name, ",
+            r"controller 'job': unknown key 'nmae' \(known: aliases, disabled_by_default, feature_gates, name, ",
         ),
         ("[job]\nname = 7\n", "controller 'job': name must be a str, not 7"),
         ('[job]\nname = "deployment"\n', "controllers 'deployment' and 'job' both go by the name 'deployment'"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hyperkube.client.actions import Action, Update, perform
+from hyperkube.client.client import APPLY_PATCH
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
@@ -17,21 +17,21 @@ from hyperkube.machinery.labels import from_label_selector
 from hyperkube.machinery.objects import Object, labels_of, name_of
 from hyperkube.plugin import Plugin
 
+FIELD_MANAGER = "clusterrole-aggregation-controller"
 
-def decide(role: Object, all_roles: Iterable[Object]) -> list[Action]:
-    """Return the update that gives an aggregated role the rules of the roles that it selects, in order of names."""
+
+def decide(role: Object, all_roles: Iterable[Object]) -> list[Object] | None:
+    """Return the rules of the roles that an aggregated role selects, in order of names; None where it has them."""
     selectors = (role.get("aggregationRule") or {}).get("clusterRoleSelectors")
     if not selectors:
-        return []
+        return None
     others = sorted((other for other in all_roles if name_of(other) != name_of(role)), key=name_of)
     rules: list[Object] = []
     for selector in map(from_label_selector, selectors):
         for other in others:
             if selector.matches(labels_of(other)):
                 rules += [rule for rule in other.get("rules") or [] if rule not in rules]
-    if rules == (role.get("rules") or []):
-        return []
-    return [Update(CLUSTER_ROLES, {**role, "rules": rules})]
+    return None if rules == (role.get("rules") or []) else rules
 
 
 class ClusterroleAggregation(Plugin):
@@ -54,4 +54,16 @@ class ClusterroleAggregation(Plugin):
     def _sync(self, name: str) -> None:
         role = self._roles.get("", name)
         if role is not None:
-            perform(self.client, None, decide(role, self._roles.list()))
+            rules = decide(role, self._roles.list())
+            if rules is not None:
+                self._apply(name, rules)
+
+    def _apply(self, name: str, rules: list[Object]) -> None:
+        """Apply the rules, of which this controller is the manager; nothing else of the role is touched."""
+        wanted = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": name},
+            "rules": rules,
+        }
+        self.client.patch(CLUSTER_ROLES, name, wanted, patch_type=APPLY_PATCH, field_manager=FIELD_MANAGER, force=True)

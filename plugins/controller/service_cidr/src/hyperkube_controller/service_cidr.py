@@ -9,12 +9,14 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
-from hyperkube.client.actions import Action, Patch, perform
+from hyperkube.client.actions import Patch, perform
+from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import IP_ADDRESSES, SERVICE_CIDRS
+from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import Object, is_being_deleted, labels_of, metadata, name_of, uid_of
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
@@ -48,11 +50,11 @@ def in_use(service_cidr: Object, others: Iterable[Object], addresses: Iterable[s
     )
 
 
-def decide(service_cidr: Object, *, used: bool, now: datetime) -> list[Action]:
+def decide(service_cidr: Object, *, used: bool, now: datetime) -> list[Patch]:
     """Return what the object needs to be ready, to say that it cannot go, or to go."""
     finalizers = list(metadata(service_cidr).get("finalizers") or [])
     if not is_being_deleted(service_cidr):
-        actions: list[Action] = []
+        actions: list[Patch] = []
         if FINALIZER not in finalizers:
             actions.append(_finalizers(service_cidr, [*finalizers, FINALIZER]))
         return actions + _say(service_cidr, READY, now)
@@ -68,7 +70,7 @@ def _finalizers(service_cidr: Object, finalizers: list[str]) -> Patch:
     return Patch(SERVICE_CIDRS, name_of(service_cidr), patch)
 
 
-def _say(service_cidr: Object, said: Object, now: datetime) -> list[Action]:
+def _say(service_cidr: Object, said: Object, now: datetime) -> list[Patch]:
     conditions = (service_cidr.get("status") or {}).get("conditions") or []
     wanted = with_condition(conditions, said, now)
     if wanted == conditions:
@@ -83,6 +85,7 @@ class ServiceCidr(Plugin):
     @hookimpl
     def controller_build(self) -> Controller:
         """Build the loop."""
+        self._recorder = EventRecorder(self.client, self.context.clock, "service-cidr-controller")
         self._ranges = self.informers.informer(SERVICE_CIDRS)
         self._addresses = self.informers.informer(IP_ADDRESSES)
         self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
@@ -113,7 +116,17 @@ class ServiceCidr(Plugin):
             if not used and left > timedelta():
                 self._loop.queue.add_after(name, left.total_seconds())
                 return
-        perform(self.client, None, decide(service_cidr, used=used, now=now))
+        for action in decide(service_cidr, used=used, now=now):
+            self._patch(service_cidr, action)
+
+    def _patch(self, service_cidr: Object, action: Patch) -> None:
+        try:
+            perform(self.client, None, [action])
+        except (ApiError, OSError):
+            if action.subresource and not is_being_deleted(service_cidr):
+                text = "The ServiceCIDR Status can not be set to Ready=True"
+                self._recorder.event(service_cidr, "Warning", "KubernetesServiceCIDRError", text)
+            raise
 
     def _in_use(self, service_cidr: Object) -> bool:
         """Tell whether an API server gave an address that this range alone has; addresses of others do not count."""

@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hyperkube.hookspecs.base import PluginContext
-from hyperkube.machinery.metric_families import Counter, Histogram
+from hyperkube.machinery.metric_families import Counter, Gauge, Histogram
 
 if TYPE_CHECKING:
     from prometheus_client.metrics_core import Metric
 
 
 class ControllerMetrics:
-    """Counters and histograms of one controller; thread-safe."""
+    """Counters, gauges and histograms of one controller; thread-safe."""
 
-    def __init__(self, *families: Counter | Histogram) -> None:
+    def __init__(self, *families: Counter | Gauge | Histogram) -> None:
         self._lock = threading.Lock()
         self._families = families
 
@@ -31,6 +31,17 @@ class ControllerMetrics:
             with self._lock:
                 counter.add(labels, by)
 
+    def set(self, gauge: Gauge, value: float, labels: tuple[str, ...] = ()) -> None:
+        """Note what a number is now."""
+        with self._lock:
+            gauge.rows[labels] = value
+
+    def remove(self, gauge: Gauge, *labels: str) -> None:
+        """Leave out the rows whose first labels have these values: what they were about is gone."""
+        with self._lock:
+            for row in [row for row in gauge.rows if row[: len(labels)] == labels]:
+                del gauge.rows[row]
+
     def observe(self, histogram: Histogram, value: float, labels: tuple[str, ...] = ()) -> None:
         """Take a value."""
         with self._lock:
@@ -39,11 +50,15 @@ class ControllerMetrics:
     def collect(self) -> Iterator[Metric]:
         """Return the families as of now."""
         for family in self._families:
-            if isinstance(family, Counter):
-                with self._lock:
-                    counts = dict(family.rows)
-                yield family.family(counts)
-            else:
+            if isinstance(family, Histogram):
                 with self._lock:
                     rows = {labels: (list(counts), list(total)) for labels, (counts, total) in family.rows.items()}
                 yield family.family(rows)
+            elif isinstance(family, Counter):
+                with self._lock:
+                    counted = dict(family.rows)
+                yield family.family(counted)
+            else:
+                with self._lock:
+                    numbers = dict(family.rows)
+                yield family.family(numbers)

@@ -106,6 +106,14 @@ def sync_update_revision(
             collisions += 1
 
 
+def duplicates_of(revision: Object, others: Sequence[Object]) -> list[Object]:
+    """Return the other revisions that keep the same template: another client made them, or an older server."""
+    template = template_of(revision)
+    return [
+        other for other in others if name_of(other) != name_of(revision) and same_template(template_of(other), template)
+    ]
+
+
 def _in_order(value: Any) -> Any:
     """Return a copy with the keys of every object sorted: clients compare the data byte by byte with Go's own."""
     if isinstance(value, dict):

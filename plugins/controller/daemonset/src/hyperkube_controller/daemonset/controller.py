@@ -15,9 +15,15 @@ from hyperkube_controller.daemonset.rolling_update import rolling_update
 from hyperkube_controller.daemonset.status import status_of
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 from hyperkube_lib.pod_control import Failure, PodControl
-from hyperkube_lib.revisions import DAEMON_SET_REVISIONS, HASH_LABEL, sync_update_revision, truncate_history
+from hyperkube_lib.revisions import (
+    DAEMON_SET_REVISIONS,
+    HASH_LABEL,
+    duplicates_of,
+    sync_update_revision,
+    truncate_history,
+)
 
-from hyperkube.client.actions import perform
+from hyperkube.client.actions import Delete, perform
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.expectations import Expectations, Written
 from hyperkube.client.reconcile import ReconcileLoop
@@ -127,6 +133,10 @@ class Daemonset(Plugin):
         # Asked before the pods are read: a pod that the watch brings in between is then counted, never forgotten.
         satisfied = self._expectations.satisfied(key)
         pods = manager.claim(PODS, candidates(self._pods, daemon_set))
+        duplicates = duplicates_of(update, revisions)
+        if duplicates:
+            self._merge(duplicates, update, pods)
+            return None  # what was written brings the set back
         waits: list[float] = []
         observed = Observed(
             daemon_set,
@@ -177,6 +187,16 @@ class Daemonset(Plugin):
         if changed is not None:
             written = self.client.update(DAEMON_SETS, changed, namespace_of(daemon_set), subresource="status")
             self._written.note(key, written)
+
+    def _merge(self, duplicates: Sequence[Object], update: Object, pods: Sequence[Object]) -> None:
+        """Delete revisions that keep the present template too; their pods are of the present revision from then on."""
+        digest = labels_of(update).get(HASH_LABEL) or name_of(update)
+        merged = {labels_of(revision).get(HASH_LABEL) for revision in duplicates}
+        for pod in pods:
+            if labels_of(pod).get(HASH_LABEL) in merged - {digest}:
+                patch = {"metadata": {"uid": uid_of(pod), "labels": {HASH_LABEL: digest}}}
+                self.client.patch(PODS, name_of(pod), patch, namespace_of(pod))
+        perform(self.client, None, [Delete.of(CONTROLLER_REVISIONS, revision) for revision in duplicates])
 
     def _truncate_history(
         self, daemon_set: Object, pods: Sequence[Object], revisions: Sequence[Object], update: Object

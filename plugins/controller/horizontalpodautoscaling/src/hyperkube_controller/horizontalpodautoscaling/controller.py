@@ -87,7 +87,11 @@ class Horizontalpodautoscaling(Plugin):
             if old.get("spec") != new.get("spec"):
                 loop.enqueue(new)
 
-        self._autoscalers.add_handler(loop.enqueue, changed, loop.enqueue)
+        def seen(autoscaler: Object) -> None:
+            self._measures.controlled(len(self._autoscalers.list()))
+            loop.enqueue(autoscaler)
+
+        self._autoscalers.add_handler(seen, changed, seen)
         return loop
 
     def _sync(self, key: str) -> float | None:
@@ -95,6 +99,7 @@ class Horizontalpodautoscaling(Plugin):
         if autoscaler is None:
             self._histories.pop(key, None)
             self._selectors.forget(key)
+            self._measures.gone(*split_key(key))
             return None
         with self._measures.reconciliation() as outcome:
             self._reconcile(key, autoscaler, outcome)
@@ -127,6 +132,7 @@ class Horizontalpodautoscaling(Plugin):
         outcome.decided(decision.replicas, current, failed=bool(decision.events))
         try:
             self._rescale(autoscaler, resource, scale, decision, history)
+            self._measures.desired(autoscaler, int(decision.status.get("desiredReplicas", 0)))
         finally:
             self._write(autoscaler, decision.status)
 

@@ -12,7 +12,8 @@ from hyperkube_lib.controller_metrics import ControllerMetrics
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.metric_families import Counter, Histogram, growing
+from hyperkube.machinery.metric_families import Counter, Gauge, Histogram, growing
+from hyperkube.machinery.objects import Object, name_of, namespace_of
 
 _PREFIX = "horizontal_pod_autoscaler_controller_"
 _BUCKETS = growing(0.001, 2, 15)
@@ -48,7 +49,25 @@ class AutoscalerMetrics(ControllerMetrics):
         self._computed = Histogram(
             f"{_PREFIX}metric_computation_duration_seconds", "The time a metric took to compute", _BUCKETS, _COMPUTATION
         )
-        super().__init__(self._reconciliations, self._durations, self._computations, self._computed)
+        self._autoscalers = Gauge(f"{_PREFIX}num_horizontal_pod_autoscalers", "Number of autoscalers")
+        self._desired = Gauge(
+            f"{_PREFIX}desired_replicas", "Number of replicas that an autoscaler asks for", ("namespace", "hpa_name")
+        )
+        super().__init__(
+            self._reconciliations, self._durations, self._computations, self._computed, self._autoscalers, self._desired
+        )
+
+    def controlled(self, number: int) -> None:
+        """Note how many autoscalers there are."""
+        self.set(self._autoscalers, number)
+
+    def desired(self, autoscaler: Object, replicas: int) -> None:
+        """Note how many replicas an autoscaler asks for."""
+        self.set(self._desired, replicas, (namespace_of(autoscaler), name_of(autoscaler)))
+
+    def gone(self, namespace: str, name: str) -> None:
+        """Forget an autoscaler."""
+        self.remove(self._desired, namespace, name)
 
     @contextmanager
     def reconciliation(self) -> Iterator[Outcome]:

@@ -161,6 +161,7 @@ class Job(Plugin):
             changed = {**job, "status": decision.status}
             self._written.note(key, self.client.update(JOBS, changed, namespace_of(job), subresource="status"))
             self._metrics.status_written(job, decision.status)
+        self._metrics.handled_by_failure_policy(decision.policy_actions)
         self._backoff[key] = (uid_of(job), decision.backoff)
         for event in decision.events:
             self._recorder.event(job, *event)

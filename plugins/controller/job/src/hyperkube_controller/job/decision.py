@@ -49,6 +49,7 @@ class Decision:
         events: (type, reason, message) about the job.
         again: seconds after which to look again, or None.
         backoff: the failures to remember once the status was written.
+        policy_actions: what the pod failure policy made of the failures that this status notes, one action each.
     """
 
     status: Object
@@ -58,6 +59,7 @@ class Decision:
     events: list[tuple[str, str, str]] = field(default_factory=list)
     again: float | None = None
     backoff: BackoffRecord = NO_FAILURES
+    policy_actions: list[str] = field(default_factory=list)
 
     def look_again(self, seconds: float) -> None:
         """Look again after so many seconds, or earlier where that is asked for."""
@@ -157,6 +159,7 @@ def _count(decision: Decision, job: Object, count: SyncContext, ending: Ending |
     active = [pod for pod in count.active if uid_of(pod) not in deleted]
     withdrawn = {uid_of(pod) for pod in decision.release}
     release, all_noted = track_terminated_pods(job, count, ending.announcement if ending else "")
+    decision.policy_actions = count.policy_actions
     decision.release += [pod for pod in release if uid_of(pod) not in withdrawn]
     terminating = len(count.terminating) + len(decision.delete)
     if ending is not None:

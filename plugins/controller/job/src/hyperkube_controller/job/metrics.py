@@ -5,7 +5,7 @@ Source of names, labels and meanings: kubernetes ``pkg/controller/job/metrics/me
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from hyperkube_controller.job.decision import Decision, NewPod
@@ -71,11 +71,16 @@ class JobMetrics(ControllerMetrics):
             "The number of syncs of jobs that are left to another controller",
             ("controller_name",),
         )
+        self._policy_actions = Counter(
+            f"{prefix}pod_failures_handled_by_failure_policy",
+            "The number of failed pods by what the pod failure policy made of them",
+            ("action",),
+        )
         self._stale = Counter(f"{prefix}stale_sync_skips", "The number of syncs skipped while the cache was behind")
 
         super().__init__(
             self._durations, self._syncs, self._finished, self._pods_finished, self._indexes, self._created,
-            self._tracking, self._external, self._stale,
+            self._tracking, self._external, self._policy_actions, self._stale,
         )  # fmt: skip
 
     @contextmanager
@@ -130,6 +135,11 @@ class JobMetrics(ControllerMetrics):
     def by_external_controller(self, job: Object) -> None:
         """Count a job that another controller manages."""
         self.add(self._external, (job["spec"]["managedBy"],))
+
+    def handled_by_failure_policy(self, actions: Iterable[str]) -> None:
+        """Count failed pods by the action of the rule that matched each."""
+        for action in actions:
+            self.add(self._policy_actions, (action,))
 
     def stale(self) -> None:
         """Count a sync that waits for the cache."""

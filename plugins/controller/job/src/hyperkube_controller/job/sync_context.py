@@ -67,6 +67,7 @@ class SyncContext:
     uncounted_failed: list[str] = field(default_factory=list)
     counted_succeeded: int = 0
     counted_failed: int = 0
+    policy_actions: list[str] = field(default_factory=list)
 
 
 def sync_context_of(job: Object, pods: Sequence[Object]) -> SyncContext:
@@ -145,8 +146,12 @@ def track_terminated_pods(job: Object, count: SyncContext, ending: str) -> tuple
             new_indexes |= {index_of(pod) or 0} - before
         elif succeeded:
             count.uncounted_succeeded.append(uid)
-        elif (failed or ending == "FailureTarget") and match_pod_failure_policy(job, pod).counts:
-            count.uncounted_failed.append(uid)
+        elif failed or ending == "FailureTarget":
+            match = match_pod_failure_policy(job, pod)
+            if match.action:
+                count.policy_actions.append(match.action)
+            if match.counts:
+                count.uncounted_failed.append(uid)
         if len(new_indexes) + len(count.uncounted_succeeded) + len(count.uncounted_failed) >= MAX_UNCOUNTED:
             return release, False
     return release, True

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from hyperkube_controller.statefulset.decision import Decision, Step, decide
+from hyperkube_controller.statefulset.metrics import StatefulSetMetrics
 from hyperkube_controller.statefulset.observed import Observed
 from hyperkube_controller.statefulset.pod_control import StatefulPodControl
-from hyperkube_controller.statefulset.pods import ordinal_of, revision_of
+from hyperkube_controller.statefulset.pods import ordinal_of, ordinals, revision_of
+from hyperkube_controller.statefulset.rolling_update import max_unavailable
 from hyperkube_controller.statefulset.status import status_of
 from hyperkube_lib.controller_refs import ControllerRefManager, candidates, watch_orphans
 from hyperkube_lib.pod_control import Failure, slow_start_batch
@@ -49,6 +51,8 @@ class Statefulset(Plugin):
         clock = self.context.clock
         self._recorder = EventRecorder(self.client, clock, "statefulset-controller")
         self._written = Written()
+        self._metrics = StatefulSetMetrics()
+        self._metrics.register(self.context)
         self._sets = self.informers.informer(STATEFUL_SETS)
         self._pods = self.informers.informer(PODS)
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
@@ -73,6 +77,7 @@ class Statefulset(Plugin):
         stateful_set = self._sets.get(*split_key(key))
         if stateful_set is None:
             self._written.forget(key)
+            self._metrics.gone(*split_key(key))
             return None
         if self._written.is_stale(key, stateful_set):
             return None
@@ -94,6 +99,9 @@ class Statefulset(Plugin):
             self.context.gates.get(MAX_UNAVAILABLE, False),
         )
         decision = decide(observed)
+        if decision.unavailable is not None:
+            most = max_unavailable(stateful_set, len(ordinals(stateful_set)))
+            self._metrics.measured(stateful_set, most=most, unavailable=decision.unavailable)
         failures, replaced = self._act(observed, decision)
         self._write_status(key, stateful_set, status_of(observed, collisions, replaced))
         live = {name_of(current), name_of(update), *(revision_of(pod) for pod in pods)}

@@ -16,8 +16,8 @@ from hyperkube_controller.statefulset.claims import (
     is_claim_owner_up_to_date,
 )
 from hyperkube_controller.statefulset.observed import Observed
-from hyperkube_controller.statefulset.pods import conformed, ordinal_of, ordinals, pod_of, revision_for
-from hyperkube_controller.statefulset.rolling_update import outdated
+from hyperkube_controller.statefulset.pods import conformed, is_rolling, ordinal_of, ordinals, pod_of, revision_for
+from hyperkube_controller.statefulset.rolling_update import count_unavailable, outdated
 
 from hyperkube.kinds.pods import is_ready, is_terminal, phase
 from hyperkube.machinery.dataclass import dataclass
@@ -71,7 +71,8 @@ Step = CreatePod | DeletePod | UpdatePod | CreateClaims | UpdateClaimOwners
 class Decision:
     """What to do: steps in batches, each of which begins when the one before has succeeded; then updates, one by one.
 
-    `stale_claim` names a claim that has to go before its pod can come.
+    `stale_claim` names a claim that has to go before its pod can come; `unavailable` counts the pods that are not
+    available when the set's update obeys ``maxUnavailable`` and has come to its turn.
     """
 
     replicas: list[Step] = field(default_factory=list)
@@ -79,6 +80,7 @@ class Decision:
     condemned: list[Step] = field(default_factory=list)
     update: list[Object] = field(default_factory=list)
     stale_claim: str = ""
+    unavailable: int | None = None
 
 
 def decide(observed: Observed) -> Decision:
@@ -106,6 +108,8 @@ def decide(observed: Observed) -> Decision:
             return decision
     made = {step.ordinal: step.pod for step in decision.replicas if isinstance(step, CreatePod)}
     replicas = [made.get(ordinal) or by_ordinal.get(ordinal) for ordinal in wanted]
+    if observed.has_max_unavailable and is_rolling(observed.stateful_set):
+        decision.unavailable = count_unavailable(observed, replicas)
     decision.update = outdated(observed, replicas)
     return decision
 

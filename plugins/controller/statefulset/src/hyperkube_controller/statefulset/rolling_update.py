@@ -49,12 +49,16 @@ def max_unavailable(stateful_set: Object, replicas: int) -> int:
     return max(1, scaled_or(rolling.get("maxUnavailable"), 1, replicas, round_up=False))
 
 
+def count_unavailable(observed: Observed, replicas: Sequence[Object | None]) -> int:
+    """Return how many of the pods that the set is to have are missing or unavailable."""
+    return sum(pod is None or observed.is_unavailable(pod) for pod in replicas)
+
+
 def _within_max_unavailable(
     observed: Observed, replicas: Sequence[Object | None], targets: Sequence[Object | None]
 ) -> list[Object]:
     """Return the pods to replace now; in parallel, those that are unavailable anyway go first, whatever the limit."""
-    unavailable = sum(pod is None or observed.is_unavailable(pod) for pod in replicas)
-    spare = max(0, max_unavailable(observed.stateful_set, len(replicas)) - unavailable)
+    spare = max(0, max_unavailable(observed.stateful_set, len(replicas)) - count_unavailable(observed, replicas))
     old = [pod for pod in targets if pod is not None and _is_old(observed, pod)]
     if not observed.is_parallel:
         return old[:spare]

@@ -41,6 +41,7 @@ class ControllerDescriptor:
             constructor of the controller below kubernetes ``pkg/controller``.
         disabled_by_default: ``*`` in ``--controllers`` leaves it out.
         requires_special_handling: it acts as the manager itself.
+        aliases: more names that ``--controllers`` takes.
         feature_gates: it runs only where all of these are on; with what holds of each where nothing is said.
     """
 
@@ -50,7 +51,13 @@ class ControllerDescriptor:
     queue: str
     disabled_by_default: bool = False
     requires_special_handling: bool = False
+    aliases: Sequence[str] = ()
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names that ``--controllers`` takes for it."""
+        return frozenset({self.alias, self.name, *self.aliases})
 
     @classmethod
     def of(cls, alias: str, table: Mapping[str, Any]) -> ControllerDescriptor:
@@ -91,7 +98,7 @@ def descriptors(installed: Mapping[str, EntryPoint]) -> Descriptors:
     owners: dict[str, str] = {}
     for alias, entry in installed.items():
         made = found[alias] = ControllerDescriptor.of(alias, read_data(entry, FILE).get(alias, {}))
-        for name in {alias, made.name}:
+        for name in made.names:
             if name in owners:
                 raise UsageError(f"controllers {owners[name]!r} and {alias!r} both go by the name {name!r}")
             owners[name] = alias
@@ -111,12 +118,12 @@ def chosen(known: Descriptors, wanted: Sequence[str]) -> list[str]:
     Args:
         known: the installed controllers.
         wanted: the parts of ``--controllers``: ``*`` for all that are on by default, ``foo`` enables, ``-foo``
-            disables, whatever the order; canonical names do as well.
+            disables, whatever the order; canonical names and further aliases do as well.
 
     Raises:
         UsageError: a name that no installed controller has; the message lists the installed ones.
     """
-    by_name = {name: alias for alias, each in known.items() for name in (alias, each.name)}
+    by_name = {name: alias for alias, each in known.items() for name in each.names}
     enabled: set[str] = set()
     disabled: set[str] = set()
     everything = False
