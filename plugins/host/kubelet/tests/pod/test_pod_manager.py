@@ -33,6 +33,23 @@ def managed():
     return Managed()
 
 
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+NOT_READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}]}
+
+
+@pytest.mark.parametrize(("field", "after", "syncs"), [
+    ("reported", READY, False), ("writing", READY, False), ("reported", NOT_READY, True),
+])  # fmt: skip
+def test_a_condition_of_the_kubelets_that_another_component_wrote_is_a_change(managed, field, after, syncs):
+    managed.pods.put(pod())
+    setattr(managed.pods.get("u"), field, READY)
+    managed.changed.clear()
+
+    managed.pods.put(pod(status=after))
+
+    assert managed.changed == (["u"] if syncs else [])
+
+
 @pytest.mark.parametrize(
     ("after", "syncs"),
     [

@@ -80,3 +80,25 @@ def test_a_write_of_its_own_is_no_conflict(client, pod):
     statuses.set_pod_status(entry, pod, {"phase": "Failed"})
 
     assert shown(client)["phase"] == "Failed"
+
+
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+
+
+def test_what_another_component_wrote_of_the_kubelets_own_is_written_again(client, pod):
+    entry, statuses = PodEntry(pod), StatusManager(client)
+    statuses.set_pod_status(entry, pod, READY)
+    marked = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    entry.pod = client.patch(PODS, "p", marked, "d", subresource="status")
+
+    statuses.set_pod_status(entry, entry.pod, READY)
+
+    assert shown(client)["conditions"] == READY["conditions"]
+
+
+def test_an_old_view_of_the_pod_is_no_reason_to_write_again(client, pod):
+    entry, statuses = PodEntry(pod), StatusManager(client)
+    statuses.set_pod_status(entry, pod, READY)
+    client.fail_next("patch", "pods", AssertionError("it was written again"))
+
+    statuses.set_pod_status(entry, pod, READY)

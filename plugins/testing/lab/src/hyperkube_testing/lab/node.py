@@ -94,7 +94,9 @@ class Node(Place):
 
     def trust_plain_http(self, registry: str) -> None:
         """Let containerd talk to a registry, ``HOST:PORT``, without TLS."""
-        self.write(f"/etc/containerd/certs.d/{registry}/hosts.toml", f'server = "http://{registry}"\n')
+        url = f"http://{registry}"
+        hosts = f'server = "{url}"\n\n[host."{url}"]\ncapabilities = ["pull", "resolve", "push"]\n'
+        self.write(f"/etc/containerd/certs.d/{registry}/hosts.toml", hosts)
 
 
 def _cni_config(ranges: Sequence[str]) -> dict[str, object]:

@@ -57,6 +57,7 @@ class PodEntry:
         resized_from: what it was granted before that.
         sandboxes_stopped: ids of the sandboxes that were stopped: one that died by itself has still to be.
         reported: the status that was written last.
+        writing: the status that is being written; its echo may come before the answer does.
         version: the resource version of the pod after that.
     """
 
@@ -76,6 +77,7 @@ class PodEntry:
     resized_from: Allocation | None = None
     sandboxes_stopped: set[str] = field(default_factory=set)
     reported: Object | None = None
+    writing: Object | None = None
     version: str = ""
 
     @property

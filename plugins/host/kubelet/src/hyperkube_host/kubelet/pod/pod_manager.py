@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
-from hyperkube_host.kubelet.types.pod_status import foreign_conditions
+from hyperkube_host.kubelet.types.pod_status import foreign_conditions, told_by_kubelet
 from hyperkube_host.kubelet.types.pod_update import HASH_ANNOTATION, MIRROR_ANNOTATION, is_mirror, is_static
 
 from hyperkube.machinery.objects import Object, annotations_of, is_being_deleted, key_of, metadata, uid_of
@@ -45,7 +45,7 @@ class PodManager:
             if entry is None:
                 entry = self._entries[uid] = PodEntry(pod)
             before, entry.pod = entry.pod, pod
-            is_echo = before is not pod and _is_echo_of_own_status(before, pod)
+            is_echo = before is not pod and _is_echo_of_own_status(entry, before, pod)
             # A pod that is being deleted already waits in its worker for the containers: the shorter grace period must
             # reach the runtime beside it.
             shorter = is_being_deleted(before) and _grace(pod) < _grace(before)
@@ -124,8 +124,8 @@ class PodManager:
 _METADATA = ("labels", "annotations", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
 
-def _is_echo_of_own_status(before: Object, after: Object) -> bool:
-    """Tell whether an update contains no more than the status that this kubelet wrote.
+def _is_echo_of_own_status(entry: PodEntry, before: Object, after: Object) -> bool:
+    """Tell whether an update contains no more than a status that this kubelet wrote.
 
     Without this each write of a status would cause another sync of the pod.
     """
@@ -133,7 +133,14 @@ def _is_echo_of_own_status(before: Object, after: Object) -> bool:
         return False
     if any(metadata(before).get(key) != metadata(after).get(key) for key in _METADATA):
         return False
-    return foreign_conditions(before) == foreign_conditions(after)
+    if foreign_conditions(before) != foreign_conditions(after):
+        return False
+    told = told_by_kubelet(after.get("status") or {})
+    if told == told_by_kubelet(before.get("status") or {}):
+        return True
+    # Another component may write what is the kubelet's to say: of a node that is not ready, pods are marked so.
+    own = [status for status in (entry.reported, entry.writing) if status is not None]
+    return not own or any(told == told_by_kubelet(status) for status in own)
 
 
 def _grace(pod: Object) -> float:

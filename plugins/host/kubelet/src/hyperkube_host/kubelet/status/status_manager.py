@@ -6,6 +6,7 @@ Source: kubernetes ``pkg/kubelet/status/status_manager.go``.
 from __future__ import annotations
 
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
+from hyperkube_host.kubelet.types.pod_status import told_by_kubelet
 
 from hyperkube.client.client import Client
 from hyperkube.kinds.resources import PODS
@@ -28,6 +29,8 @@ class StatusManager:
             ConnectionError: it cannot be reached.
         """
         known = entry.reported if entry.reported is not None else (target or {}).get("status") or {}
+        if entry.reported is not None and target is not None and _was_overwritten(entry, target):
+            known = target["status"]
         changes = status_changes(known, status)
         if not changes:
             return
@@ -39,10 +42,13 @@ class StatusManager:
         # Lists are replaced as a whole: the version keeps a condition that another component has added meanwhile.
         version = _newest(resource_version_of(target), entry.version)
         body: Object = {"metadata": {"uid": uid_of(target), "resourceVersion": version}, "status": changes}
+        entry.writing = status
         try:
             written = self._client.patch(PODS, name_of(target), body, namespace_of(target), subresource="status")
         except NotFound:
             return  # the pod is gone
+        finally:
+            entry.writing = None
         entry.version = resource_version_of(written)
         entry.reported = status
 
@@ -70,6 +76,18 @@ def status_changes(known: Object, status: Object) -> Object:
     """Return the merge patch from one status to another; fields of other components stay."""
     changes: Object = {key: value for key, value in status.items() if known.get(key) != value or key not in known}
     return changes | {key: None for key in known if key in _REMOVED and key not in status}
+
+
+def _was_overwritten(entry: PodEntry, target: Object) -> bool:
+    """Tell whether another component wrote what the kubelet alone decides, after the kubelet's last write.
+
+    The node lifecycle controller marks the pods of a node that is not ready; when it is ready again, the kubelet has
+    nothing new to tell, and yet has to.
+    """
+    version = resource_version_of(target)
+    if version == entry.version or _newest(version, entry.version) != version:
+        return False
+    return told_by_kubelet(target.get("status") or {}) != told_by_kubelet(entry.reported or {})
 
 
 def _newest(seen: str, written: str) -> str:

@@ -46,6 +46,14 @@ def foreign_conditions(pod: Object) -> list[Object]:
     return [entry for entry in conditions if entry.get("type") not in CONDITIONS_BY_KUBELET]
 
 
+def told_by_kubelet(status: Object) -> tuple[str, dict[str, str]]:
+    """Return what the kubelet alone decides of a status: the phase, and what each of its conditions says."""
+    conditions = status.get("conditions") or []
+    return str(status.get("phase", "")), {
+        entry["type"]: entry.get("status", "") for entry in conditions if entry.get("type") in CONDITIONS_BY_KUBELET
+    }
+
+
 def reported_container_statuses(status: Object) -> Iterator[Object]:
     """Yield the statuses of the regular containers, then those of the init containers."""
     yield from status.get("containerStatuses") or ()
