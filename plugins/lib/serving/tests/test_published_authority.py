@@ -1,5 +1,6 @@
 """Whose certificates a server believes that stands beside the API server: what that publishes, as it changes."""
 
+import orjson
 import pytest
 from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused
 from hyperkube_lib.serving.published_authority import PUBLISHED, REFRESH_SECONDS, PublishedAuthority
@@ -78,3 +79,48 @@ def test_an_end_is_the_end(client, clock, tmp_path):
 def test_a_look_up_that_must_succeed_is_one_line(client, clock, tmp_path):
     with pytest.raises(UsageError, match="cannot look up configmap kube-system/extension-apiserver-authentication"):
         PublishedAuthority(client, clock, tmp_path, tolerant=False).start()
+
+
+PROXIES = issue("proxies", authority=True, days=1000)
+FRONT, STRANGER = (issue(name, by=PROXIES, days=1000).der for name in ("front", "stranger"))
+HEADERS = {"x-remote-user": ["jane"], "x-remote-group": ["devs"]}
+
+
+def publish_front_proxy(client, **lists):
+    namespace, name = PUBLISHED
+    data = {"requestheader-client-ca-file": PROXIES.pem.decode()}
+    lists = {"username-headers": ["X-Remote-User"], "group-headers": ["X-Remote-Group"], **lists}
+    data |= {f"requestheader-{name}": orjson.dumps(values).decode() for name, values in lists.items()}
+    client.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": data}, namespace)
+
+
+def test_a_published_front_proxy_names_users(client, clock, tmp_path):
+    publish_front_proxy(client, **{"allowed-names": ["front"]})
+    authority = PublishedAuthority(client, clock, tmp_path, tolerant=True)
+    authority.start()
+
+    assert authority.front_proxy.user([FRONT], HEADERS, clock.now()).name == "jane"
+    with pytest.raises(CertificateRefused):
+        authority.front_proxy.user([STRANGER], HEADERS, clock.now())
+
+
+def test_no_header_names_a_user_before_a_front_proxy_is_published(client, clock, tmp_path):
+    authority = PublishedAuthority(client, clock, tmp_path, tolerant=True)
+    authority.start()
+    before = authority.front_proxy.user([FRONT], HEADERS, clock.now())
+    publish_front_proxy(client)
+    clock.advance(REFRESH_SECONDS + 1)
+
+    assert before is None
+    assert authority.front_proxy.user([FRONT], HEADERS, clock.now()).groups == ("devs", "system:authenticated")
+
+
+def test_a_front_proxy_stays_when_what_is_published_is_broken(client, clock, tmp_path):
+    publish_front_proxy(client)
+    authority = PublishedAuthority(client, clock, tmp_path, tolerant=True)
+    authority.start()
+    namespace, name = PUBLISHED
+    client.patch(CONFIG_MAPS, name, {"data": {"requestheader-allowed-names": "[broken"}}, namespace)
+    clock.advance(REFRESH_SECONDS + 1)
+
+    assert authority.front_proxy.user([FRONT], HEADERS, clock.now()).name == "jane"

@@ -12,7 +12,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from hyperkube_addon.metrics_server.objects import (
     GROUP,
     NAME,
@@ -34,7 +33,6 @@ from hyperkube.plugin import Plugin, PluginContext
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from hyperkube_lib.client_certificates import FrontProxy
     from hyperkube_lib.serving.edge import Edge
 
 START_SECONDS = 1.0
@@ -124,7 +122,7 @@ def _edge(storage: Any, client: Client, clock: Clock, folder: Path) -> tuple[Edg
     from hyperkube_lib.serving.delegated_authentication import DelegatedAuthentication
     from hyperkube_lib.serving.delegated_authorization import DelegatedAuthorization
     from hyperkube_lib.serving.edge import Edge
-    from hyperkube_lib.serving.published_authority import CLIENT_CA, PUBLISHED
+    from hyperkube_lib.serving.published_authority import CLIENT_CA, PUBLISHED, REQUEST_HEADER_CA, front_proxy_of
     from hyperkube_lib.serving.tls import TlsFiles
 
     namespace, name = PUBLISHED
@@ -134,9 +132,9 @@ def _edge(storage: Any, client: Client, clock: Clock, folder: Path) -> tuple[Edg
     certificate, key = folder / "tls.crt", folder / "tls.key"
     pair.write(certificate, key)
     client_ca = _written(folder / "client-ca.crt", published.get(CLIENT_CA, ""))
-    proxy_ca = _written(folder / "request-header-ca.crt", published.get("requestheader-client-ca-file", ""))
+    proxy_ca = _written(folder / "request-header-ca.crt", published.get(REQUEST_HEADER_CA, ""))
     authentication = DelegatedAuthentication(
-        clock, client, client_ca_file=client_ca, front_proxy=_front_proxy(proxy_ca, published)
+        clock, client, client_ca_file=client_ca, front_proxy=front_proxy_of(proxy_ca, published) if proxy_ca else None
     )
     handler = MetricsHandler(storage, client, clock, authentication, DelegatedAuthorization(clock, client))
     tls = TlsFiles(
@@ -155,22 +153,3 @@ def _written(path: Path, text: str) -> str:
         return ""
     path.write_text(text)
     return str(path)
-
-
-def _front_proxy(authority_file: str, published: Object) -> FrontProxy | None:
-    from hyperkube_lib.client_certificates import FrontProxy
-
-    if not authority_file:
-        return None
-
-    def listed(name: str) -> tuple[str, ...]:
-        return tuple(orjson.loads(published.get(f"requestheader-{name}") or "[]"))
-
-    return FrontProxy(
-        authority_file,
-        allowed_names=listed("allowed-names"),
-        username_headers=listed("username-headers"),
-        uid_headers=listed("uid-headers"),
-        group_headers=listed("group-headers"),
-        extra_headers_prefix=listed("extra-headers-prefix"),
-    )

@@ -9,8 +9,10 @@ Source: kubernetes apiserver ``pkg/authentication/authenticatorfactory/delegatin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
 
-from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, FrontProxy, user_of
+from hyperkube_lib.client_certificates import CertificateAuthorities, CertificateRefused, Headers, user_of
 from hyperkube_lib.serving.exchange import HttpRequest
 from hyperkube_lib.serving.expiring_cache import ExpiringCache
 
@@ -24,6 +26,17 @@ from hyperkube.machinery.users import ANONYMOUS, AUTHENTICATED_GROUP, UNAUTHENTI
 TOKEN_SECONDS = 10.0
 
 
+class NamesUsers(Protocol):
+    """A front proxy, as its certificate and headers show it."""
+
+    def user(self, chain: Sequence[bytes], headers: Headers, now: datetime) -> UserInfo | None:
+        """Return whom a request's headers name, None where they name no user or there is no certificate.
+
+        Raises:
+            CertificateRefused: the certificate is not the proxy's.
+        """
+
+
 class DelegatedAuthentication:
     """Tells who sends a request; thread-safe."""
 
@@ -33,7 +46,7 @@ class DelegatedAuthentication:
         client: Client | None,
         *,
         client_ca_file: str = "",
-        front_proxy: FrontProxy | None = None,
+        front_proxy: NamesUsers | None = None,
         anonymous: bool = True,
         token_seconds: float = TOKEN_SECONDS,
         audiences: Callable[[str], Sequence[str]] = lambda _token: (),

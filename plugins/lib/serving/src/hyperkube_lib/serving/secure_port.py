@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hyperkube_lib.serving.published_authority import PublishedAuthority
+from hyperkube_lib.serving.published_authority import PublishedAuthority, PublishedFrontProxy
 from hyperkube_lib.serving.serving_certificates import serving_pair
 
 from hyperkube.client.client import Client
@@ -62,13 +62,18 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
     )
     reviewer = _client(values["authentication-kubeconfig"], name)
     authority = values["client-ca-file"]
-    if not authority and reviewer is not None and not values["authentication-skip-lookup"]:
+    proxy_authority = values["requestheader-client-ca-file"]
+    front_proxy: FrontProxy | PublishedFrontProxy | None = _front_proxy(values)
+    is_told = authority and proxy_authority
+    if reviewer is not None and not is_told and not values["authentication-skip-lookup"]:
         tolerant = values["authentication-tolerate-lookup-failure"]
         published = PublishedAuthority(reviewer, clock, Path(folder.name), tolerant=tolerant)
         life.start("the clients' authority", published)
-        authority = str(published.path)
+        authority = authority or str(published.path)
+        if not proxy_authority:
+            front_proxy, proxy_authority = published.front_proxy, str(published.front_proxy.path)
     access = DelegatedAccess(
-        DelegatedAuthentication(clock, reviewer, client_ca_file=authority, front_proxy=_front_proxy(values)),
+        DelegatedAuthentication(clock, reviewer, client_ca_file=authority, front_proxy=front_proxy),
         DelegatedAuthorization(clock, _client(values["authorization-kubeconfig"], name)),
         open_paths=values["authorization-always-allow-paths"],
     )
@@ -76,7 +81,7 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
         cert_file=cert_file,
         key_file=key_file,
         client_ca_file=authority,
-        request_header_ca_file=values["requestheader-client-ca-file"],
+        request_header_ca_file=proxy_authority,
         min_version=values["tls-min-version"] or "VersionTLS12",
         ciphers=openssl_ciphers(values["tls-cipher-suites"]),
     )
