@@ -25,7 +25,7 @@ VOCABULARY = {
     "NodeRestriction": ("what `up` gives its API server as a flag", {"arguments"}),
     "PodNodeSelector": ("a file that is AdmissionConfiguration's older form", {"configuration"}),
     "ResourceQuota": ("the kind", {"operations"}),
-    "ServiceAccount": ("the kind", {"operations"}),
+    "ServiceAccount": ("the kind", {"operations", "provider_config"}),
     "SimulatedNodes": ("what `up` gives its API server as a flag", {"arguments"}),
     "TaintToleration": ("the reason in the status of a pod that a kubelet refuses", {"predicate"}),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from hyperkube_host.kubelet.command import COMMAND, options_of
+from hyperkube_host.kubelet.thresholds import Amount, Threshold
 
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues
@@ -30,14 +31,25 @@ registerNode: false
 registerWithTaints: [{key: a, value: b, effect: NoSchedule}]
 providerID: cloud://1
 evictionHard: {memory.available: 1Gi}
+evictionSoft: {memory.available: 2Gi}
+evictionSoftGracePeriod: {memory.available: 1m30s}
+evictionMinimumReclaim: {memory.available: 500Mi}
+evictionPressureTransitionPeriod: 1m
+evictionMaxPodGracePeriod: 20
+imageGCHighThresholdPercent: 70
+imageGCLowThresholdPercent: 60
+imageMaximumGCAge: 100h
+containerLogMaxWorkers: 2
+containerLogMonitorInterval: 20s
+maxParallelImagePulls: 4
+serializeImagePulls: false
+preloadedImagesVerificationAllowlist: [registry.test/app]
 featureGates: {GenericWorkload: true}
 authentication: {x509: {clientCAFile: /ca.crt}, anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 """
 UNREAD = """
 cgroupDriver: systemd
-serializeImagePulls: false
-evictionSoft: {memory.available: 2Gi}
 memorySwap: {}
 shutdownGracePeriod: 30s
 logging: {format: json}
@@ -66,7 +78,16 @@ def test_fields_are_flags_by_other_names(tmp_path, caplog):
     assert (found.pods.log_max_bytes, found.node.max_pods, found.node.register) == (1 << 20, 7, False)
     assert (found.node.status_update_seconds, found.node.lease_seconds) == (3.0, 50)
     assert found.node.taints == ({"key": "a", "value": "b", "effect": "NoSchedule"},)
-    assert (found.node.provider_id, found.node.thresholds[0].amount) == ("cloud://1", 1 << 30)
+    assert (found.node.provider_id, found.node.pressure_transition_seconds) == ("cloud://1", 60.0)
+    reclaim = Amount(500 << 20)
+    assert found.node.thresholds == (
+        Threshold("memory.available", Amount(1 << 30), 0.0, reclaim),
+        Threshold("memory.available", Amount(2 << 30), 90.0, reclaim),
+    )
+    assert (found.images.gc_high_percent, found.images.gc_low_percent, found.images.max_parallel) == (70, 60, 4)
+    assert (found.images.gc_max_age_seconds, found.images.verification_allowlist) == (360000.0, ("registry.test/app",))
+    assert (found.pods.log_max_workers, found.pods.log_monitor_seconds) == (2, 20.0)
+    assert found.node.eviction_max_pod_grace_seconds == 20
     assert found.server.gates == {"GenericWorkload": True}
 
 
@@ -79,7 +100,7 @@ def test_fields_without_effect_are_named(tmp_path, caplog):
 
     named = [record.getMessage().partition("field ")[2].partition(" ")[0] for record in caplog.records]
     assert named == [
-        "evictionSoft", "shutdownGracePeriod", "logging",
+        "shutdownGracePeriod", "logging",
         "authentication.webhook.cacheTTL",
     ]  # fmt: skip
 

@@ -1,8 +1,7 @@
-"""Reading and rotating logs."""
+"""Reading logs."""
 
 import pytest
 from hyperkube_host.kubelet.logs.log_reader import LogOptions, LogReader, last_text, parse_since, tail_offset
-from hyperkube_host.kubelet.logs.rotation import rotate
 
 LINES = (
     b"2030-01-01T00:00:01.000000000Z stdout F one\n"
@@ -78,15 +77,3 @@ def test_the_tail_of_a_big_file_is_found(tmp_path):
 def test_the_last_text_is_bounded(path):
     assert last_text(path, 4, 80) == "ree\n"
     assert last_text(path.with_name("nosuch"), 4, 80) == ""
-
-
-def test_rotation_keeps_so_many_files(path):
-    for number in range(5):
-        path.write_bytes(LINES)
-        assert rotate(path, 10, 3, f"2030010{number}")
-
-    assert sorted(entry.name for entry in path.parent.iterdir()) == ["0.log.20300103", "0.log.20300104"]
-
-
-def test_a_small_log_is_left_alone(path):
-    assert not rotate(path, 10_000, 3, "x")

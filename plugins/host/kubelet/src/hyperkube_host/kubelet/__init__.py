@@ -7,11 +7,15 @@ Folders have upstream's names. A module imports only from rows below its own (a 
     assembly                    puts plugins and services together
     server                      the HTTPS API: logs, exec, attach, port-forward, pods, statistics
     pod_workers                 one step of the life of one pod
-    housekeeping                removes what ended, rotates logs
+    housekeeping                removes what ended
     kuberuntime                 from the spec of a pod to sandboxes and containers of the runtime
     nodestatus                  the Node object: registration, status, lease
     config                      pod sources: the API server, manifests in files, a URL
-    images                      pull policy, back-off and credentials of images
+    node_managers               eviction, image garbage collection and log rotation, by the kubelet's clock
+    images                      pull policy, back-off, verification and removal of images
+    credentialprovider          logins for registries: pull secrets, files, programs
+    eviction                    which pods go when memory, disk or process ids run out
+    stats, metrics              what node and pods use, and the pages that tell it
     lifecycle                   admission by the node, lifecycle hooks
     pleg                        reports which pods changed in the runtime
     prober                      liveness, readiness and startup probes
@@ -22,7 +26,7 @@ Folders have upstream's names. A module imports only from rows below its own (a 
     certificate                 the client certificate of the node
     container                   a pod as the runtime has it
     events                      the event recorder
-    logs, network, probe        log files; the resolver file; one check of a container
+    logs, network, probe        log files and their rotation; the resolver file; one check of a container
     sync_queue                  the work queue and its tasks
     directories                 the layout of ``--root-dir``
     types                       labels, annotations, parts of the spec and the status

@@ -6,7 +6,7 @@ Source of the order: kubernetes ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -29,10 +29,10 @@ from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMe
 from hyperkube_host.kubelet.lifecycle.admission import Admission
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
+from hyperkube_host.kubelet.node_managers import NodeManagers, build_node_managers
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
 from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
-from hyperkube_host.kubelet.nodestatus.pressure import Pressure, measure
 from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
@@ -102,6 +102,7 @@ class KubeletServices(Record):
     container_manager: ContainerManager
     pleg: GenericPleg
     housekeeping: Housekeeping
+    node_managers: NodeManagers
     sources: tuple[PodSource, ...]
 
 
@@ -167,12 +168,10 @@ def _node_status(
     addresses: Sequence[str],
     manager: ContainerManager,
     state: RuntimeState,
+    pressure: Callable[[], Collection[str]],
 ) -> NodeStatus:
-    root = options.pods.root
-    thresholds = () if isinstance(runtime, Simulated) else options.node.thresholds
-    pressure = Pressure(thresholds, partial(measure, root))
-    machine = machine_info(root, runtime)
-    return NodeStatus(options.node, runtime, machine, addresses, state, manager.node_resources, pressure.holding)
+    machine = machine_info(options.pods.root, runtime)
+    return NodeStatus(options.node, runtime, machine, addresses, state, manager.node_resources, pressure)
 
 
 def build_services(
@@ -189,12 +188,14 @@ def build_services(
     )
     pleg = GenericPleg(runtime, clock, queue.sync_pod)
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
-    status = _node_status(options, runtime, host_ips, container_manager, state)
+    pods = PodManager(queue.sync_pod, queue.shorten_grace)
+    node_managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue)
+    pressure = node_managers.evictions.conditions
+    status = _node_status(options, runtime, host_ips, container_manager, state, pressure)
     node = NodeUpdater(client, options.node, clock, recorder, status)
     simulated = isinstance(runtime, Simulated)
     services = None if client is None or simulated else Informer(client, clock, SERVICES)
     objects, tokens = ObjectCache(client, clock, services), TokenManager(client, clock)
-    pods = PodManager(queue.sync_pod, queue.shorten_grace)
     probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
     handlers = HandlerRunner(runtime, clock)
     stopper = ContainerStopper(runtime, handlers, recorder, clock)
@@ -217,7 +218,9 @@ def build_services(
     volumes = None if simulated else VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
     granted = AllocationState(None if simulated else directories.root)
     predicate = PodAdmission(node.node, partial(_allocated, pods, granted))
-    admission = Admission(predicate, (container_manager,), pods.entries, granted, recorder, queue.sync_pod)
+    admission = Admission(
+        predicate, (node_managers.evictions, container_manager), pods.entries, granted, recorder, queue.sync_pod
+    )
     work = WorkerServices(
         runtime=runtime,
         clock=clock,
@@ -252,8 +255,14 @@ def build_services(
         worker=PodWorker(work),
         container_manager=container_manager,
         pleg=pleg,
+        node_managers=node_managers,
         housekeeping=Housekeeping(
-            options.pods, runtime, pods, manager.sandboxes, directories, clock, container_manager.remove_orphans
+            runtime,
+            pods,
+            manager.sandboxes,
+            directories,
+            node_managers.containers,
+            container_manager.remove_orphans,
         ),
         sources=_sources(options, client, clock, pods),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hyperkube_host.kubelet.types.pod_spec import ephemeral_containers_of, init_containers_of
 
 from hyperkube.client.events import EventRecorder
@@ -17,12 +19,21 @@ class KubeletEventRecorder:
         self._recorder = recorder
         self._node = {"kind": "Node", "apiVersion": "v1", "name": node_name, "uid": node_name}
 
-    def pod_event(self, pod: Object, kind: str, reason: str, message: str, *, field_path: str = "") -> None:
+    def pod_event(
+        self,
+        pod: Object,
+        kind: str,
+        reason: str,
+        message: str,
+        *,
+        field_path: str = "",
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """Record an event about a pod; `kind` is Normal or Warning."""
         if self._recorder is None:
             return
         about = {"kind": "Pod", "apiVersion": "v1", "metadata": metadata(pod)}
-        self._recorder.event(about, kind, reason, message, field_path=field_path)
+        self._recorder.event(about, kind, reason, message, field_path=field_path, annotations=annotations)
 
     def container_event(self, pod: Object, container: Object, kind: str, reason: str, message: str) -> None:
         """Record an event about one container of a pod."""

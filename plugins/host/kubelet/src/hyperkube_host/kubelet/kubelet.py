@@ -64,7 +64,16 @@ class Kubelet:
         self._plugins = load_plugins(options, client, self._clock)
         self._services = build_services(options, self._plugins, client, self._clock, self._queue)
         self.handler = KubeletHandler(
-            ServerContext(options, self.runtime, self.pods, self._services.directories.logs), client, self._clock
+            ServerContext(
+                options,
+                self.runtime,
+                self.pods,
+                self._services.directories.logs,
+                self._services.node_managers.summary,
+                lambda: self._services.node_managers.evictions.evictions,
+            ),
+            client,
+            self._clock,
         )
         """The kubelet's HTTPS API."""
         self._is_simulated = isinstance(self.runtime, Simulated)
@@ -120,6 +129,9 @@ class Kubelet:
         self._queue.add(Task.RELIST)
         self._queue.add(Task.HOUSEKEEPING)
         self._queue.add_after(Task.RESYNC, self.options.pods.sync_seconds)
+        if not self._is_simulated:
+            for task, seconds in self._services.node_managers.periods.items():
+                self._queue.add_after(task, seconds)
 
     def ready(self) -> bool:
         """Tell whether the node is registered and all pod sources are ready."""
@@ -181,6 +193,8 @@ class Kubelet:
                 self._keep_house()
             case Task.RESYNC:
                 self._resync()
+            case Task.EVICTION | Task.IMAGE_GC | Task.LOG_ROTATION:
+                self._queue.add_after(work.task, self._services.node_managers.run(work.task))
 
     def _sync_node(self) -> None:
         was_registered = self.node.is_registered

@@ -39,6 +39,9 @@ class NodeOptions(Record):
     status_report_seconds: float
     lease_seconds: int
     thresholds: tuple[Threshold, ...]
+    pressure_transition_seconds: float
+    eviction_max_pod_grace_seconds: float
+    isolates_local_storage: bool
 
     @classmethod
     def of(cls, values: FlagValues) -> NodeOptions:
@@ -60,7 +63,15 @@ class NodeOptions(Record):
             status_update_seconds=values["node-status-update-frequency"],
             status_report_seconds=values["node-status-report-frequency"],
             lease_seconds=values["node-lease-duration-seconds"],
-            thresholds=read_thresholds(values["eviction-hard"]),
+            thresholds=read_thresholds(
+                values["eviction-hard"],
+                values["eviction-soft"],
+                values["eviction-soft-grace-period"],
+                values["eviction-minimum-reclaim"],
+            ),
+            pressure_transition_seconds=values["eviction-pressure-transition-period"],
+            eviction_max_pod_grace_seconds=values["eviction-max-pod-grace-period"],
+            isolates_local_storage=values["local-storage-capacity-isolation"],
         )
 
 
@@ -104,8 +115,11 @@ class PodOptions(Record):
     stop_on_close: bool
     dead_containers_per_container: int
     dead_container_min_age_seconds: float
+    dead_containers: int
     log_max_bytes: int
     log_max_files: int
+    log_max_workers: int
+    log_monitor_seconds: float
 
     @classmethod
     def of(cls, values: FlagValues) -> PodOptions:
@@ -125,7 +139,10 @@ class PodOptions(Record):
             dead_containers_per_container=values["maximum-dead-containers-per-container"],
             dead_container_min_age_seconds=values["minimum-container-ttl-duration"],
             log_max_bytes=_size("container-log-max-size", values["container-log-max-size"]),
-            log_max_files=values["container-log-max-files"],
+            log_max_files=_at_least("container-log-max-files", values["container-log-max-files"], 2),
+            log_max_workers=_at_least("container-log-max-workers", values["container-log-max-workers"], 1),
+            log_monitor_seconds=max(3.0, values["container-log-monitor-interval"]),
+            dead_containers=values["maximum-dead-containers"],
         )
 
 
@@ -165,6 +182,10 @@ class ImageOptions(Record):
     verification_allowlist: tuple[str, ...]
     provider_config: str
     provider_bin_dir: str
+    gc_high_percent: int
+    gc_low_percent: int
+    gc_min_age_seconds: float
+    gc_max_age_seconds: float
 
     @classmethod
     def of(cls, values: FlagValues) -> ImageOptions:
@@ -178,6 +199,12 @@ class ImageOptions(Record):
             raise UsageError(
                 f"invalid configuration: maxParallelImagePulls {at_once} must be a positive number,"
                 " and cannot be larger than 1 unless SerializeImagePulls (--serialize-image-pulls) set to false"
+            )
+        high, low = values["image-gc-high-threshold"], values["image-gc-low-threshold"]
+        if not 0 <= low < high <= 100:
+            raise UsageError(
+                f"invalid configuration: imageGCLowThresholdPercent (--image-gc-low-threshold) {low} must be less than"
+                f" imageGCHighThresholdPercent (--image-gc-high-threshold) {high}, and both between 0 and 100"
             )
         config, folder = values["image-credential-provider-config"], values["image-credential-provider-bin-dir"]
         if bool(config) != bool(folder):
@@ -194,6 +221,10 @@ class ImageOptions(Record):
             verification_allowlist=values["preloaded-images-verification-allowlist"],
             provider_config=config,
             provider_bin_dir=folder,
+            gc_high_percent=high,
+            gc_low_percent=low,
+            gc_min_age_seconds=values["minimum-image-ttl-duration"],
+            gc_max_age_seconds=values["image-maximum-gc-age"],
         )
 
 
@@ -310,6 +341,12 @@ def is_configuration(path: str) -> bool:
     """Tell whether ``--config`` names a KubeletConfiguration file rather than static pods (its 1.0 meaning)."""
     file = Path(path)
     return bool(path) and file.is_file() and "KubeletConfiguration" in file.read_text(errors="replace")
+
+
+def _at_least(name: str, number: int, least: int) -> int:
+    if number < least:
+        raise UsageError(f"--{name}={number}: must be at least {least}")
+    return number
 
 
 def _size(name: str, text: str) -> int:

@@ -21,6 +21,9 @@ class Task(Enum):
     RELIST = "relist"
     HOUSEKEEPING = "housekeeping"
     RESYNC = "resync"
+    EVICTION = "eviction"
+    IMAGE_GC = "image garbage collection"
+    LOG_ROTATION = "log rotation"
 
 
 class Work(NamedTuple):

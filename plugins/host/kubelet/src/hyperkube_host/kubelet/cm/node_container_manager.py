@@ -64,8 +64,7 @@ def hard_eviction_reservation(thresholds: Iterable[Threshold], capacity: Mapping
     for threshold in thresholds:
         resource = _RESOURCE_OF.get(threshold.signal)
         if resource is not None and resource in capacity:
-            total = capacity[resource].value()
-            amount = int(total * threshold.share) if threshold.share else threshold.amount
+            amount = threshold.value.of(capacity[resource].value())
             reserved[resource] = Quantity(amount, form="BinarySI")
     return reserved
 

@@ -35,6 +35,7 @@ FLAG_OF = {
     "imageMinimumGCAge": "minimum-image-ttl-duration",
     "imageGCHighThresholdPercent": "image-gc-high-threshold",
     "imageGCLowThresholdPercent": "image-gc-low-threshold",
+    "imageMaximumGCAge": "image-maximum-gc-age",
     "registryPullQPS": "registry-qps",
     "cpuCFSQuota": "cpu-cfs-quota",
     "cpuCFSQuotaPeriod": "cpu-cfs-quota-period",
@@ -96,7 +97,7 @@ def _flag_name(field: str) -> str:
 
 def _as_flag(field: str, value: Any) -> Any:
     """Return a value as its flag is typed, where the file has another shape."""
-    if field == "evictionHard":
+    if field in {"evictionHard", "evictionSoft"}:
         return ",".join(f"{signal}<{amount}" for signal, amount in value.items())
     if field == "reservedMemory":
         return ";".join(f"{entry['numaNode']}:{_pairs(entry['limits'])}" for entry in value)

@@ -11,7 +11,7 @@ from datetime import datetime
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.options import NodeOptions
-from hyperkube_host.kubelet.thresholds import DISK, MEMORY, PID
+from hyperkube_host.kubelet.thresholds import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE
 
 from hyperkube.hookspecs.runtime import Config, Runtime, RuntimeFailed
 from hyperkube.kinds.conditions import with_condition
@@ -32,15 +32,15 @@ DECLARED_FEATURES = (
 Source: kubernetes component-helpers ``nodedeclaredfeatures/features``.
 """
 _PRESSURE = {
-    MEMORY: (
+    MEMORY_PRESSURE: (
         ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
         ("KubeletHasInsufficientMemory", "kubelet has insufficient memory available"),
     ),
-    DISK: (
+    DISK_PRESSURE: (
         ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
         ("KubeletHasDiskPressure", "kubelet has disk pressure"),
     ),
-    PID: (
+    PID_PRESSURE: (
         ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
         ("KubeletHasInsufficientPID", "kubelet has insufficient PID available"),
     ),
@@ -59,7 +59,7 @@ class NodeStatus:
         addresses: Iterable[str],
         state: RuntimeState,
         resources: Callable[[ResourceList], tuple[ResourceList, ResourceList]] = lambda machine: (machine, machine),
-        pressure: Callable[[datetime], Collection[str]] = lambda _now: (),
+        pressure: Callable[[], Collection[str]] = lambda: (),
     ) -> None:
         """Take what the status tells.
 
@@ -137,7 +137,7 @@ class NodeStatus:
         return found | {"declaredFeatures": list(DECLARED_FEATURES)}
 
     def _conditions(self, old: Object, now: datetime) -> list[Object]:
-        holding = self._pressure(now)
+        holding = self._pressure()
         own = [
             (kind, "True", *under) if kind in holding else (kind, "False", *fine)
             for kind, (fine, under) in _PRESSURE.items()

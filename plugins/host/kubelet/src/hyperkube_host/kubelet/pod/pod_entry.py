@@ -46,6 +46,7 @@ class PodEntry:
         state: how far it is.
         rejection: the status to report when the node rejected it.
         failure: the reason and message when the kubelet gave it up.
+        grace_override: the longest its containers may take to stop, where something does not let them take their own.
         disruption: the condition DisruptionTarget of a pod that has to make room.
         mount_failures: how often in a row its volumes could not be set up.
         volumes_refused: whether they never can be, as the pod asks for them.
@@ -66,6 +67,7 @@ class PodEntry:
     state: PodState = PodState.PENDING
     rejection: Object | None = None
     failure: Failure | None = None
+    grace_override: float | None = None
     disruption: Object | None = None
     mount_failures: int = 0
     volumes_refused: bool = False
@@ -107,6 +109,10 @@ class PodEntry:
 
     def grace_seconds(self) -> float:
         """Return how long its containers may take to stop."""
+        seconds = self._own_grace_seconds()
+        return seconds if self.grace_override is None else max(LEAST_GRACE_SECONDS, min(seconds, self.grace_override))
+
+    def _own_grace_seconds(self) -> float:
         meta, spec = metadata(self.pod), self.pod["spec"]
         if self.removed and not is_static(self.pod):
             return LEAST_GRACE_SECONDS  # a forced deletion: the API server has removed the pod already

@@ -17,13 +17,12 @@ from hyperkube_host.kubelet.probe.exec_probe import run_command
 from hyperkube_host.kubelet.server.auth import KubeletAuth
 from hyperkube_host.kubelet.server.configz import configuration
 from hyperkube_host.kubelet.server.container_log import LogSource
+from hyperkube_host.kubelet.server.metrics_pages import METRICS_PATHS, MetricsPages
 from hyperkube_host.kubelet.server.server_context import ServerContext
-from hyperkube_host.kubelet.server.stats import Statistics
 from hyperkube_host.kubelet.server.stream_urls import relay_to_url
 from hyperkube_host.kubelet.server.streaming import serve_ports, serve_process
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of
 from hyperkube_host.kubelet.types.pod_status import reported_container_statuses
-from hyperkube_lib.serving.component_metrics import process_text
 from hyperkube_lib.serving.exchange import (
     Answer,
     ExecUpgrade,
@@ -84,7 +83,7 @@ class KubeletHandler:
         self._clock = clock
         self._runtime = context.runtime
         self._access = KubeletAuth(context.options, client, clock)
-        self._statistics = Statistics(context.runtime, clock, options.node.name)
+        self._metrics = MetricsPages(context, clock)
         self._logger = logging.getLogger("hyperkube.kubelet")
         self._zpages = Zpages("kubelet", clock, options.flagz, lambda: PATHS, options.server.gates)
 
@@ -150,11 +149,9 @@ class KubeletHandler:
             )
             return _json(_pod_list(running))
         if path in {"/stats", "/stats/summary"}:
-            return _json(self._statistics.summary())
-        if path == "/metrics":
-            return _text(self._statistics.metrics() + process_text(), "text/plain; version=0.0.4; charset=utf-8")
-        if path == "/metrics/resource":
-            return _text(self._statistics.resource_metrics(), "text/plain; version=0.0.4; charset=utf-8")
+            return _json(self._context.summary.summary())
+        if path in METRICS_PATHS:
+            return _text(self._metrics.page(path), "text/plain; version=0.0.4; charset=utf-8")
         if path == "/configz":
             return _json({"kubeletconfig": configuration(self._context.options)})
         return None

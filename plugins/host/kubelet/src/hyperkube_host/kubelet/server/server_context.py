@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 
 from hyperkube.hookspecs.runtime import Runtime
 
@@ -16,9 +18,13 @@ class ServerContext(NamedTuple):
 
     Attributes:
         logs: the folder that ``/logs/`` shows.
+        summary: measures what the node and its pods use.
+        evictions: signal → pods that were evicted for it.
     """
 
     options: KubeletOptions
     runtime: Runtime
     pods: PodManager
     logs: Path
+    summary: SummaryProvider
+    evictions: Callable[[], Mapping[str, int]]

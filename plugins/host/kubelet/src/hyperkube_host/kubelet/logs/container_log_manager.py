@@ -1,0 +1,112 @@
+"""Rotates the logs of containers by size, and packs those that were rotated before.
+
+The log that is written to is renamed, and its writer told to open a fresh one. It stays as it is until the next
+rotation, as something may still be reading it; the older ones are packed.
+
+Source: kubernetes ``pkg/kubelet/logs/container_log_manager.go``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import shutil
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from hyperkube.hookspecs.runtime import ContainerNotFound, ContainerStatus, Runtime, RuntimeFailed
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.record import Record
+
+PACKED, TEMPORARY = ".gz", ".tmp"
+STAMP = "%Y%m%d-%H%M%S"
+_log = logging.getLogger("hyperkube.kubelet")
+
+
+class LogRotationPolicy(Record):
+    """``containerLogMaxSize``, ``containerLogMaxFiles`` (at least 2) and ``containerLogMaxWorkers``."""
+
+    max_bytes: int = 10 << 20
+    max_files: int = 5
+    workers: int = 1
+
+
+class ContainerLogManager:
+    """Rotates; one round at a time."""
+
+    def __init__(self, policy: LogRotationPolicy, runtime: Runtime, clock: Clock) -> None:
+        self._policy = policy
+        self._runtime = runtime
+        self._clock = clock
+
+    def rotate_logs(self, running: Iterable[ContainerStatus]) -> None:
+        """Rotate the logs of these containers that are too large."""
+        large = [status for status in map(self._with_path, running) if self._is_large(status)]
+        if self._policy.workers > 1 and len(large) > 1:
+            with ThreadPoolExecutor(self._policy.workers, thread_name_prefix="log-rotation") as pool:
+                list(pool.map(self._rotate, large))
+            return
+        for status in large:
+            self._rotate(status)
+
+    def _with_path(self, status: ContainerStatus) -> ContainerStatus:
+        """Return the status with the path of the log, which a list of containers need not tell."""
+        try:
+            return status if status.log_path else self._runtime.container(status.id)
+        except RuntimeFailed:
+            return status  # it is gone, or is looked at in the next round
+
+    def _is_large(self, status: ContainerStatus) -> bool:
+        try:
+            return bool(status.log_path) and Path(status.log_path).stat().st_size >= self._policy.max_bytes
+        except OSError:
+            return False  # it has written nothing yet, or is gone
+
+    def _rotate(self, status: ContainerStatus) -> None:
+        path = Path(status.log_path)
+        try:
+            tidy(path, self._policy.max_files)
+            rotated = path.with_name(f"{path.name}.{self._clock.now().strftime(STAMP)}")
+            path.rename(rotated)
+        except OSError as error:
+            _log.warning("cannot rotate the log of container %s: %s", status.id, error)
+            return
+        try:
+            self._runtime.reopen_log(status.id)
+        except ContainerNotFound:
+            return  # it ended meanwhile; its log is complete
+        except RuntimeFailed as error:
+            # It goes on writing to the old file: that gets its name back, so that nothing is lost or hidden.
+            _log.warning("cannot reopen the log of container %s: %s", status.id, error)
+            rotated.rename(path)
+
+
+def tidy(path: Path, max_files: int) -> None:
+    """Drop what an interrupted round has left and the oldest logs, and pack the others.
+
+    So many stay that there are `max_files` once the log itself is rotated: a fresh one, and that.
+    """
+    rotated = []
+    for file in sorted(path.parent.glob(f"{path.name}.*")):
+        packed = file.with_name(file.name + PACKED)
+        if file.suffix == TEMPORARY or packed.exists():
+            file.unlink(missing_ok=True)  # half packed, or packed already
+        else:
+            rotated.append(file)
+    for file in rotated[: max(0, len(rotated) - max(0, max_files - 2))]:
+        file.unlink(missing_ok=True)
+        rotated.remove(file)
+    for file in rotated:
+        if file.suffix != PACKED:
+            _pack(file)
+
+
+def _pack(file: Path) -> None:
+    """Pack a file; the packed one appears whole, with the rights of the other."""
+    temporary = file.with_name(file.name + TEMPORARY)
+    with file.open("rb") as source, gzip.open(temporary, "wb") as target:
+        shutil.copyfileobj(source, target)
+    temporary.chmod(file.stat().st_mode & 0o777)
+    temporary.rename(file.with_name(file.name + PACKED))
+    file.unlink()

@@ -1,0 +1,1 @@
+"""What the kubelet's metrics endpoints tell. Source: kubernetes ``pkg/kubelet/metrics``."""

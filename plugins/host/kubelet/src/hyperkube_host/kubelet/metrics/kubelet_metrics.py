@@ -1,0 +1,73 @@
+"""``/metrics``: what the kubelet tells of itself. Source: kubernetes ``pkg/kubelet/metrics/metrics.go``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from hyperkube_host.kubelet.metrics.text_format import Sample, family
+
+from hyperkube.hookspecs.runtime import Runtime
+from hyperkube.machinery.objects import Object, namespace_of, uid_of
+
+_VOLUME = (
+    ("kubelet_volume_stats_available_bytes", "Number of available bytes in the volume", "availableBytes"),
+    ("kubelet_volume_stats_capacity_bytes", "Capacity in bytes of the volume", "capacityBytes"),
+    ("kubelet_volume_stats_inodes", "Maximum number of inodes in the volume", "inodes"),
+    ("kubelet_volume_stats_inodes_free", "Number of free inodes in the volume", "inodesFree"),
+    ("kubelet_volume_stats_inodes_used", "Number of used inodes in the volume", "inodesUsed"),
+    ("kubelet_volume_stats_used_bytes", "Number of used bytes in the volume", "usedBytes"),
+)
+"""Gauge, help, and the member of a volume's row in the summary."""
+
+
+def kubelet_metrics(runtime: Runtime, node_name: str, desired: int, active: int, evictions: Mapping[str, int]) -> str:
+    """Return the page's own part.
+
+    Args:
+        runtime: its sandboxes and containers are counted.
+        node_name: the node's name.
+        desired: how many pods the sources want.
+        active: how many of them run or will.
+        evictions: signal → pods that were evicted for it.
+    """
+    states = Counter(str(status.state) for status in runtime.containers())
+    pods = sum(sandbox.ready for sandbox in runtime.sandboxes())
+    stages = ((f"[ALPHA] The number of pods the kubelet {what}", name, number)
+              for what, name, number in (("is being instructed to run", "kubelet_desired_pods", desired),
+                                         ("considers active", "kubelet_active_pods", active)))  # fmt: skip
+    return "".join(
+        [
+            family("kubelet_node_name", "gauge", "[ALPHA] The node's name. The count is always 1.",
+                   [Sample({"node": node_name}, 1)]),
+            family("kubelet_running_pods", "gauge", "[BETA] Number of pods that have a running pod sandbox",
+                   [Sample({}, pods)]),
+            family("kubelet_running_containers", "gauge", "[BETA] Number of containers currently running",
+                   (Sample({"container_state": state}, n) for state, n in sorted(states.items()))),
+            *(family(name, "gauge", text, [Sample({}, number)]) for text, name, number in stages),
+            family("kubelet_evictions", "counter", "[BETA] Cumulative number of pod evictions by eviction signal",
+                   (Sample({"eviction_signal": signal}, n) for signal, n in sorted(evictions.items()))),
+        ]
+    )  # fmt: skip
+
+
+def volume_metrics(summary: Object, pods: Iterable[Object]) -> str:
+    """Return how full the volumes of claims are."""
+    rows = list(_claim_rows(summary, pods))
+    return "".join(
+        family(name, "gauge", f"[ALPHA] {text}", (Sample(labels, row[member]) for labels, row in rows if member in row))
+        for name, text, member in _VOLUME
+    )
+
+
+def _claim_rows(summary: Object, pods: Iterable[Object]) -> Iterator[tuple[dict[str, str], Object]]:
+    rows = {row["podRef"]["uid"]: row.get("volume") or () for row in summary.get("pods") or ()}
+    for pod in pods:
+        claims = {
+            volume["name"]: volume["persistentVolumeClaim"]["claimName"]
+            for volume in pod["spec"].get("volumes") or ()
+            if volume.get("persistentVolumeClaim")
+        }
+        for row in rows.get(uid_of(pod), ()):
+            if row["name"] in claims:
+                yield {"namespace": namespace_of(pod), "persistentvolumeclaim": claims[row["name"]]}, row

@@ -1,0 +1,134 @@
+"""The managers that look after the node beside its pods: eviction, images that nothing uses, logs that grow.
+
+Source: kubernetes ``pkg/kubelet/kubelet.go`` (initializeModules, StartGarbageCollection).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from hyperkube_host.kubelet.container.pod_status import get_pod_statuses
+from hyperkube_host.kubelet.directories import KubeletDirectories
+from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.eviction.eviction_manager import PERIOD_SECONDS as EVICTION_SECONDS
+from hyperkube_host.kubelet.eviction.eviction_manager import EvictionManager, EvictionOptions
+from hyperkube_host.kubelet.eviction.eviction_services import build_eviction_manager
+from hyperkube_host.kubelet.images.image_gc_manager import PERIOD_SECONDS as IMAGE_GC_SECONDS
+from hyperkube_host.kubelet.images.image_gc_manager import ImageGCManager, ImageGCPolicy
+from hyperkube_host.kubelet.kuberuntime.container_gc import ContainerGC, ContainerGCPolicy
+from hyperkube_host.kubelet.logs.container_log_manager import ContainerLogManager, LogRotationPolicy
+from hyperkube_host.kubelet.options import ImageOptions, KubeletOptions, NodeOptions, PodOptions
+from hyperkube_host.kubelet.pod.pod_manager import PodManager
+from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
+from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
+
+from hyperkube.hookspecs.runtime import ContainerState, Runtime, RuntimeFailed, Simulated
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.record import Record
+
+_log = logging.getLogger("hyperkube.kubelet")
+
+
+class NodeManagers(Record):
+    """The managers; those of a simulated runtime have nothing to do."""
+
+    summary: SummaryProvider
+    evictions: EvictionManager
+    images: ImageGCManager
+    containers: ContainerGC
+    logs: ContainerLogManager
+    runtime: Runtime
+    periods: Mapping[Task, float]
+    """Task → the seconds between two rounds of it."""
+
+    def run(self, task: Task) -> float:
+        """Do a round of a task; return the seconds until the next."""
+        try:
+            self._round(task)
+        except RuntimeFailed as error:
+            _log.warning("%s could not be done: %s", task.value, error)
+        return self.periods[task]
+
+    def _round(self, task: Task) -> None:
+        match task:
+            case Task.EVICTION:
+                self.evictions.synchronize()
+            case Task.IMAGE_GC:
+                self.images.run()
+            case Task.LOG_ROTATION:
+                containers = self.runtime.containers()
+                self.logs.rotate_logs(status for status in containers if status.state == ContainerState.RUNNING)
+
+
+def build_node_managers(
+    options: KubeletOptions,
+    runtime: Runtime,
+    clock: Clock,
+    recorder: KubeletEventRecorder,
+    directories: KubeletDirectories,
+    pods: PodManager,
+    queue: SyncQueue,
+) -> NodeManagers:
+    """Build them; nothing runs yet."""
+    node = options.node
+    summary = SummaryProvider(runtime, clock, node.name, directories, lambda: [entry.pod for entry in pods.entries()])
+    images = ImageGCManager(
+        _image_policy(options.images), runtime, clock, lambda: summary.image_fs()[0], recorder.node_event
+    )
+    containers = ContainerGC(_container_policy(options.pods), runtime, clock)
+    evictions = build_eviction_manager(
+        _eviction_options(node, is_simulated=isinstance(runtime, Simulated)),
+        summary,
+        pods,
+        recorder,
+        queue.sync_pod,
+        (lambda: containers.delete_all_unused(get_pod_statuses(runtime)), images.delete_unused_images),
+        clock,
+    )
+    periods = {
+        Task.EVICTION: EVICTION_SECONDS,
+        Task.IMAGE_GC: IMAGE_GC_SECONDS,
+        Task.LOG_ROTATION: options.pods.log_monitor_seconds,
+    }
+    return NodeManagers(
+        summary=summary,
+        evictions=evictions,
+        images=images,
+        containers=containers,
+        logs=ContainerLogManager(_log_policy(options.pods), runtime, clock),
+        runtime=runtime,
+        periods=periods,
+    )
+
+
+def _image_policy(options: ImageOptions) -> ImageGCPolicy:
+    return ImageGCPolicy(
+        high_percent=options.gc_high_percent,
+        low_percent=options.gc_low_percent,
+        min_age_seconds=options.gc_min_age_seconds,
+        max_age_seconds=options.gc_max_age_seconds,
+    )
+
+
+def _container_policy(options: PodOptions) -> ContainerGCPolicy:
+    return ContainerGCPolicy(
+        min_age_seconds=options.dead_container_min_age_seconds,
+        max_per_pod_container=options.dead_containers_per_container,
+        max_containers=options.dead_containers,
+    )
+
+
+def _log_policy(options: PodOptions) -> LogRotationPolicy:
+    return LogRotationPolicy(
+        max_bytes=options.log_max_bytes, max_files=options.log_max_files, workers=options.log_max_workers
+    )
+
+
+def _eviction_options(node: NodeOptions, *, is_simulated: bool) -> EvictionOptions:
+    return EvictionOptions(
+        thresholds=() if is_simulated else node.thresholds,
+        transition_seconds=node.pressure_transition_seconds,
+        max_pod_grace_seconds=node.eviction_max_pod_grace_seconds,
+        isolates_local_storage=node.isolates_local_storage and not is_simulated,
+    )

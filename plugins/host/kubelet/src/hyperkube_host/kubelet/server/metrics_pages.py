@@ -1,0 +1,51 @@
+"""The pages below ``/metrics``. Source: kubernetes ``pkg/kubelet/server/server.go`` (InstallDefaultHandlers)."""
+
+from __future__ import annotations
+
+from hyperkube_host.kubelet.metrics.cadvisor_metrics import cadvisor_metrics
+from hyperkube_host.kubelet.metrics.kubelet_metrics import kubelet_metrics, volume_metrics
+from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resource_metrics
+from hyperkube_host.kubelet.server.server_context import ServerContext
+from hyperkube_host.kubelet.stats.machine import machine_use
+from hyperkube_lib.serving.component_metrics import process_text
+
+from hyperkube.hookspecs.runtime import RuntimeFailed
+from hyperkube.machinery.clock import Clock
+
+METRICS, RESOURCE, CADVISOR = "/metrics", "/metrics/resource", "/metrics/cadvisor"
+METRICS_PATHS = frozenset({METRICS, RESOURCE, CADVISOR})
+
+
+class MetricsPages:
+    """Writes the pages, measured when they are asked for."""
+
+    def __init__(self, context: ServerContext, clock: Clock) -> None:
+        self._context = context
+        self._clock = clock
+
+    def page(self, path: str) -> str:
+        """Return the page of one of `METRICS_PATHS`."""
+        summary = self._context.summary
+        if path == RESOURCE:
+            try:
+                return resource_metrics(machine_use(), list(summary.running()))
+            except RuntimeFailed:
+                return failed_scrape()
+        if path == CADVISOR:
+            return cadvisor_metrics(machine_use(), list(summary.running()), self._clock.now().timestamp())
+        return self._own()
+
+    def _own(self) -> str:
+        context = self._context
+        entries = context.pods.entries()
+        pods = [entry.pod for entry in entries]
+        claims = any(volume.get("persistentVolumeClaim") for pod in pods for volume in pod["spec"].get("volumes") or ())
+        own = kubelet_metrics(
+            context.runtime,
+            context.options.node.name,
+            len(entries),
+            sum(entry.is_active for entry in entries),
+            context.evictions(),
+        )
+        # Volumes are measured for this page only where there are claims: that means to look at each of their files.
+        return own + (volume_metrics(context.summary.summary(), pods) if claims else "") + process_text()
