@@ -88,7 +88,7 @@ def test_a_missing_config_map_holds_the_pod_back_until_it_is_there(process):
     process.create(
         restartPolicy="Never", containers=[shell("true")], volumes=[{"name": "m", "configMap": {"name": "late"}}]
     )
-    text = 'MountVolume.SetUp failed for volume "m" : configmaps "late" not found'
+    text = 'MountVolume.SetUp failed for volume "m" : configmap "late" not found'
     until(lambda: ("FailedMount", text) in process.events())
     held = process.status()
 
@@ -106,7 +106,7 @@ def test_a_missing_key_is_a_configuration_error(process):
 
     waiting = process.wait_reason("CreateContainerConfigError")["state"]["waiting"]
 
-    assert waiting["message"] == 'configmaps "nosuch" not found'
+    assert waiting["message"] == 'configmap "nosuch" not found'
 
 
 def test_a_failing_liveness_probe_restarts_the_container(process):

@@ -37,6 +37,13 @@ def test_it_must_be_of_its_type(tmp_path, kind):
         setup(tmp_path, path=str(path), type=kind)
 
 
-def test_a_missing_path_is_told(tmp_path):
-    with pytest.raises(VolumeFailed, match="does not exist on this node"):
-        setup(tmp_path, path=str(tmp_path / "nosuch"))
+def test_without_a_type_nothing_is_looked_at(tmp_path):
+    path = str(tmp_path / "nosuch")
+
+    assert setup(tmp_path, path=path) == path
+
+
+@pytest.mark.parametrize(("kind", "word"), [("DirectoryOrCreate", "directory"), ("Socket", "socket file")])
+def test_what_is_there_already_must_be_of_its_type(tmp_path, kind, word):
+    with pytest.raises(VolumeFailed, match=f"/dev/null is not a {word}"):
+        setup(tmp_path, path="/dev/null", type=kind)

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from hyperkube_host.kubelet.kuberuntime import mounts
 from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
-from hyperkube_host.kubelet.kuberuntime.mounts import mounts_of
+from hyperkube_host.kubelet.kuberuntime.mounts import VolumeSources, mounts_of, read_only_volumes
 
 
 def mount(tmp_path, **fields):
     container = {"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/data", **fields}]}
-    return mounts_of(container, {"v": str(tmp_path / "volume")}, {"WHO": "me"})
+    return mounts_of(container, VolumeSources({"v": str(tmp_path / "volume")}), {"WHO": "me"})
 
 
 @pytest.fixture(autouse=True)
@@ -68,3 +68,31 @@ def test_a_link_that_appears_meanwhile_is_not_followed(tmp_path, volume, monkeyp
 def test_what_is_no_path_is_refused(tmp_path, fields):
     with pytest.raises(ConfigFailed, match="must not contain NUL"):
         mount(tmp_path, **fields)
+
+
+@pytest.mark.parametrize(
+    ("volume", "read_only"),
+    [
+        ({"configMap": {"name": "a"}}, True),
+        ({"secret": {"secretName": "a"}}, True),
+        ({"persistentVolumeClaim": {"claimName": "a", "readOnly": True}}, True),
+        ({"persistentVolumeClaim": {"claimName": "a"}}, False),
+        ({"emptyDir": {}}, False),
+    ],
+)
+def test_what_follows_objects_of_the_api_is_not_written_to(tmp_path, volume, read_only):
+    names = read_only_volumes({"spec": {"volumes": [{"name": "v", **volume}]}})
+    container = {"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/data"}]}
+
+    (found,) = mounts_of(container, VolumeSources({"v": str(tmp_path)}, read_only=names), {})
+
+    assert found.get("readonly", False) is read_only
+
+
+def test_an_image_is_mounted_by_the_runtime():
+    image = {"image": "sha256:1", "user_specified_image": "data:1"}
+    container = {"name": "c", "volumeMounts": [{"name": "v", "mountPath": "/data", "subPath": "part"}]}
+
+    found = mounts_of(container, VolumeSources({}, {"v": image}), {})
+
+    assert found == [{"container_path": "/data", "readonly": True, "image": image, "image_sub_path": "part"}]

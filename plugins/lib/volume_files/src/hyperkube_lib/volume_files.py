@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import base64
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
 
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest
+from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object, name_of, namespace_of
@@ -24,6 +25,8 @@ from hyperkube.machinery.objects import Object, name_of, namespace_of
 DATA = "..data"
 DEFAULT_MODE = 0o644
 LONGEST_NAME = 255
+IN_MEMORY_MODE, ON_DISK_MODE = 0o1777, 0o777
+"""Permission bits of volumes: Kubernetes has secrets, projections and downward API on a tmpfs, config maps on disk."""
 
 
 class PathRefused(VolumeFailed, ValueError):
@@ -41,19 +44,25 @@ class File:
 Files = dict[str, File]
 
 
-def write_files(folder: str, files: Mapping[str, File]) -> bool:
+def write_files(folder: str, files: Mapping[str, File], *, folder_mode: int = IN_MEMORY_MODE) -> bool:
     """Make `files` (relative path → file) the content of `folder`; tell whether anything changed.
+
+    Args:
+        folder: what users of the pod may list and enter.
+        files: the content.
+        folder_mode: the permission bits of the folder itself.
 
     Raises:
         PathRefused: a path leads out of the folder, or cannot be that of a file.
     """
     root = Path(folder)
+    root.chmod(folder_mode)
     for path in files:
         _check_path(path)
     current = root / DATA
     if current.is_symlink() and _read(current) == dict(files):
         return False
-    fresh = Path(tempfile.mkdtemp(prefix="..", dir=root))
+    fresh = _stamped_folder(root)
     try:
         _fill(fresh, files)
     except BaseException:
@@ -68,6 +77,18 @@ def write_files(folder: str, files: Mapping[str, File]) -> bool:
     if old:
         shutil.rmtree(root / old, ignore_errors=True)
     return True
+
+
+def _stamped_folder(root: Path) -> Path:
+    """Make a folder named after the time, as tools that look for the newest content expect it."""
+    stamp = SystemClock().now().strftime("..%Y_%m_%d_%H_%M_%S.")
+    while True:
+        fresh = root / f"{stamp}{secrets.randbelow(1 << 32)}"
+        try:
+            fresh.mkdir(mode=0o700)
+        except FileExistsError:
+            continue
+        return fresh
 
 
 def _check_path(path: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hyperkube_lib.volume_files import DEFAULT_MODE, clear_folder, config_map_files, write_files
+from hyperkube_lib.volume_files import DEFAULT_MODE, ON_DISK_MODE, clear_folder, config_map_files, write_files
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.volume import VolumeRequest, Volumes
@@ -27,7 +27,8 @@ class ConfigMapFolders:
             VolumeFailed: one of its keys is not there.
         """
         source = request.volume["configMap"]
-        write_files(request.path, config_map_files(request, source, source.get("defaultMode") or DEFAULT_MODE))
+        files = config_map_files(request, source, source.get("defaultMode") or DEFAULT_MODE)
+        write_files(request.path, files, folder_mode=ON_DISK_MODE)
         return request.path
 
     def teardown(self, request: VolumeRequest) -> None:

@@ -14,8 +14,10 @@ __all__ = ["HostPath"]
 
 _TESTS = {
     "Directory": (stat.S_ISDIR, "directory"),
+    "DirectoryOrCreate": (stat.S_ISDIR, "directory"),
     "File": (stat.S_ISREG, "file"),
-    "Socket": (stat.S_ISSOCK, "socket"),
+    "FileOrCreate": (stat.S_ISREG, "file"),
+    "Socket": (stat.S_ISSOCK, "socket file"),
     "CharDevice": (stat.S_ISCHR, "character device"),
     "BlockDevice": (stat.S_ISBLK, "block device"),
 }
@@ -36,16 +38,15 @@ class HostPaths:
         """
         source = request.volume["hostPath"]
         path, kind = Path(source["path"]), source.get("type") or ""
-        if kind == "DirectoryOrCreate":
-            path.mkdir(mode=0o755, parents=True, exist_ok=True)
+        if kind == "DirectoryOrCreate" and not path.exists():
+            path.mkdir(mode=0o755, parents=True)
         elif kind == "FileOrCreate" and not path.exists():
             path.touch(mode=0o644)
-        elif kind in _TESTS:
+        # Without a type nothing is looked at: what is missing is for the runtime to make, or to refuse.
+        if kind in _TESTS:
             test, word = _TESTS[kind]
             if not path.exists() or not test(path.stat().st_mode):
                 raise VolumeFailed(f"hostPath type check failed: {path} is not a {word}")
-        if not path.exists():
-            raise VolumeFailed(f"hostPath {str(path)!r} does not exist on this node")
         return str(path)
 
     def teardown(self, request: VolumeRequest) -> None:

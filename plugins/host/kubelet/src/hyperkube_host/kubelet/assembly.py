@@ -45,6 +45,7 @@ from hyperkube_host.kubelet.pod_workers import PodWorker
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.status_manager import StatusManager
 from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
+from hyperkube_host.kubelet.sysctl import SysctlAllowlist
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 from hyperkube_host.kubelet.worker_services import WorkerServices
 
@@ -219,7 +220,12 @@ def build_services(
     granted = AllocationState(None if simulated else directories.root)
     predicate = PodAdmission(node.node, partial(_allocated, pods, granted))
     admission = Admission(
-        predicate, (node_managers.evictions, container_manager), pods.entries, granted, recorder, queue.sync_pod
+        predicate,
+        (node_managers.evictions, container_manager, SysctlAllowlist(options.pods.allowed_sysctls)),
+        pods.entries,
+        granted,
+        recorder,
+        queue.sync_pod,
     )
     work = WorkerServices(
         runtime=runtime,

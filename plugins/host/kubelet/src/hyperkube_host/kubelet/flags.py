@@ -92,6 +92,12 @@ FLAGS = (
             0,
             "what a proxier that may not bind ports below 1024 adds to them: told to pods in their variables",
         ),
+        Flag(
+            "allowed-unsafe-sysctls",
+            LIST,
+            "",
+            "sysctls that pods may have beside the safe ones; NAME or PREFIX*",
+        ),
         Flag("resolv-conf", STRING, "/etc/resolv.conf", "resolver file that pods inherit"),
         Flag("root-dir", STRING, "/var/lib/kubelet", "folder for pods and volumes"),
         Flag("maximum-dead-containers-per-container", INT, 1, "ended containers kept per container"),

@@ -109,7 +109,8 @@ class PodOptions(Record):
     root: Path
     cluster_dns: tuple[str, ...]
     cluster_domain: str
-    resolv_conf: Path
+    resolv_conf: Path | None
+    allowed_sysctls: tuple[str, ...]
     unprivileged_port_offset: int
     sync_seconds: float
     stop_on_close: bool
@@ -132,7 +133,8 @@ class PodOptions(Record):
             root=Path(values["root-dir"]).absolute(),
             cluster_dns=values["cluster-dns"],
             cluster_domain=values["cluster-domain"],
-            resolv_conf=Path(values["resolv-conf"]),
+            resolv_conf=Path(values["resolv-conf"]) if values["resolv-conf"] else None,
+            allowed_sysctls=values["allowed-unsafe-sysctls"],
             unprivileged_port_offset=values["unprivileged-port-offset"],
             sync_seconds=values["sync-frequency"],
             stop_on_close=values["stop-pods-on-close"],

@@ -23,7 +23,7 @@ class RemoteImages:
         try:
             return self._client.call_image(method, request)
         except RpcFailed as error:
-            raise RuntimeFailed(str(error)) from error
+            raise RuntimeFailed(error.details) from error
 
     def images(self) -> Sequence[Image]:
         """Return the images on the node."""
@@ -46,7 +46,7 @@ class RemoteImages:
         try:
             reference = self._client.call_image("PullImage", request)["image_ref"]
         except RpcFailed as error:
-            raise RuntimeFailed(str(error), _reason(error)) from error
+            raise RuntimeFailed(_pull_text(error), _reason(error)) from error
         # Containers are created with the reference of the pull, which names the registry, rather than with the id.
         found = self.image(reference) or self.image(image["image"])
         return replace(found, id=reference) if found else Image(id=reference, tags=(image["image"],))
@@ -66,3 +66,8 @@ _REASONS = ("RegistryUnavailable", "SignatureValidationFailed", "InvalidImageNam
 def _reason(error: RpcFailed) -> str:
     """Return the reason that a runtime writes in front of its text. Source: cri-api ``pkg/errors``."""
     return next((reason for reason in _REASONS if error.details.startswith(reason)), "ErrImagePull")
+
+
+def _pull_text(error: RpcFailed) -> str:
+    """Return what Kubernetes shows of a failed pull: without gRPC's words around it, unless these tell something."""
+    return error.details if error.code == "UNKNOWN" else str(error)

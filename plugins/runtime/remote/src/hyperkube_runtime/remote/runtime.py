@@ -38,11 +38,14 @@ KUBE_API_VERSION = "0.1.0"
 """The version that a client of CRI names. Kubernetes: ``kubeRuntimeAPIVersion``."""
 
 
-def failure_of(error: RpcFailed, reason: str = "RuntimeError") -> RuntimeFailed:
-    """Return the runtime's failure as the kubelet's; its text is that of the call."""
-    if error.code == "NOT_FOUND":
-        return ContainerNotFound(str(error), reason)
-    return RuntimeFailed(str(error), reason)
+_PLAIN_TEXTS = frozenset({"CreateContainer", "StartContainer"})
+"""Calls of whose failures Kubernetes shows the runtime's own text, without that of gRPC around it."""
+
+
+def failure_of(error: RpcFailed, method: str) -> RuntimeFailed:
+    """Return the runtime's failure as the kubelet's, with the text that Kubernetes shows."""
+    text = error.details if method in _PLAIN_TEXTS else str(error)
+    return ContainerNotFound(text) if error.code == "NOT_FOUND" else RuntimeFailed(text)
 
 
 def connect(client: CriClient, endpoint: str) -> RemoteRuntime:
@@ -77,13 +80,13 @@ class RemoteRuntime(RemoteImages):
         try:
             return self._client.call(method, request, extra_seconds)
         except RpcFailed as error:
-            raise failure_of(error) from error
+            raise failure_of(error, method) from error
 
     def _list(self, method: str, request: Mapping[str, Any]) -> Any:
         try:
             return self._client.call_message(method, request)
         except RpcFailed as error:
-            raise failure_of(error) from error
+            raise failure_of(error, method) from error
 
     def version(self) -> str:
         """Return the version that the runtime had when the kubelet started."""
@@ -103,7 +106,7 @@ class RemoteRuntime(RemoteImages):
         except RpcFailed as error:
             if error.code == "UNIMPLEMENTED":
                 return {}
-            raise failure_of(error) from error
+            raise failure_of(error, "RuntimeConfig") from error
 
     def update_runtime_config(self, pod_cidr: str) -> None:
         """Tell the runtime the pods' addresses."""
@@ -211,7 +214,7 @@ class RemoteRuntime(RemoteImages):
             self._client.call("UpdatePodSandboxResources", request)
         except RpcFailed as error:
             if error.code != "UNIMPLEMENTED":
-                raise failure_of(error) from error
+                raise failure_of(error, "UpdatePodSandboxResources") from error
 
     def checkpoint_container(self, container_id: str, location: str, timeout: float) -> None:
         """Write a running container to a file."""
@@ -232,7 +235,7 @@ class RemoteRuntime(RemoteImages):
         except RpcFailed as error:
             if error.code == "DEADLINE_EXCEEDED":
                 raise TimeoutError(str(error)) from error
-            raise failure_of(error) from error
+            raise failure_of(error, "ExecSync") from error
         return ExecResult(done.get("stdout", b""), done.get("stderr", b""), done.get("exit_code", 0))
 
     def exec_url(
@@ -302,7 +305,7 @@ class RemoteRuntime(RemoteImages):
                     if uid:
                         notify(uid)
         except RpcFailed as error:
-            raise failure_of(error) from error
+            raise failure_of(error, "GetContainerEvents") from error
 
     def close(self) -> None:
         """Close the connection."""

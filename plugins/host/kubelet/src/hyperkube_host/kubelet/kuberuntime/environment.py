@@ -9,9 +9,11 @@ import base64
 from collections.abc import Callable, Iterable, Mapping
 
 from hyperkube_host.kubelet.container.expansion import expand
+from hyperkube_host.kubelet.kuberuntime.env_file import parse_env_file, read_below
 from hyperkube_lib.pod_fields import FieldUnknown, field_value, resource_value
 
 from hyperkube.machinery.errors import NotFound
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.names import relaxed_env_var_name
 from hyperkube.machinery.objects import Object, name_of, namespace_of
 
@@ -88,8 +90,10 @@ class Environment:
         allocatable: Mapping[str, str],
         get_config_map: GetKeyed,
         get_secret: GetKeyed,
+        volumes: Mapping[str, str] | None = None,
     ) -> None:
-        """Take what the values may refer to; the two functions raise NotFound."""
+        """Take what the values may refer to; the two functions raise NotFound, `volumes` is name → path."""
+        self._volumes = volumes or {}
         self._pod = pod
         self._container = container
         self._services = services
@@ -145,6 +149,8 @@ class Environment:
                 return resource_value(source["resourceFieldRef"], self._named(source), self._allocatable)
         except FieldUnknown as error:
             raise ConfigFailed(str(error)) from error
+        if "fileKeyRef" in source:
+            return self._from_file(source["fileKeyRef"])
         kind = "ConfigMap" if "configMapKeyRef" in source else "Secret"
         reference = source.get("configMapKeyRef") or source.get("secretKeyRef")
         if reference is None:
@@ -156,6 +162,25 @@ class Environment:
             return None
         where = f"{namespace_of(self._pod)}/{reference['name']}"
         raise ConfigFailed(f"couldn't find key {reference['key']} in {kind} {where}")
+
+    def _from_file(self, reference: Object) -> str | None:
+        """Return the value of a key of a file in a volume; the file must be there even if the key is optional."""
+        folder = self._volumes.get(reference["volumeName"])
+        if folder is None:
+            raise ConfigFailed(f"failed to find volume {quote(reference['volumeName'])} for the file key reference")
+        path, key = reference["path"], reference["key"]
+        try:
+            text = read_below(folder, path).decode()
+        except (OSError, UnicodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            raise ConfigFailed(f"couldn't parse env file: open {folder}/{path}: {str(why).lower()}") from error
+        try:
+            values = parse_env_file(text)
+        except ValueError as error:
+            raise ConfigFailed(f"couldn't parse env file: {error}") from error
+        if key not in values and not reference.get("optional"):
+            raise ConfigFailed(f"environment variable key {quote(key)} not found in file {quote(path)}")
+        return values.get(key)
 
     def _named(self, source: Object) -> Object:
         name = source["resourceFieldRef"].get("containerName")

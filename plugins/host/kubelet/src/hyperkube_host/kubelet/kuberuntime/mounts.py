@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from hyperkube_host.kubelet.container.expansion import expand
 from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
@@ -17,10 +18,14 @@ from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
 from hyperkube.hookspecs.runtime import Config
 from hyperkube.machinery.objects import Object
 
+_READ_ONLY_SOURCES = ("configMap", "secret", "projected", "downwardAPI")
+_MAYBE_READ_ONLY = ("persistentVolumeClaim",)
 _PROPAGATION = {"HostToContainer": "PROPAGATION_HOST_TO_CONTAINER", "Bidirectional": "PROPAGATION_BIDIRECTIONAL"}
 
 
-def make_mount(host_path: str, container_path: str, *, read_only: bool = False, propagation: str = "None") -> Config:
+def make_mount(
+    host_path: str, container_path: str, *, read_only: bool = False, propagation: str = "None"
+) -> dict[str, Any]:
     """Return a ``Mount``; `propagation` is that of the Kubernetes API."""
     made: dict[str, Any] = {"container_path": container_path, "host_path": host_path}
     if read_only:
@@ -30,15 +35,42 @@ def make_mount(host_path: str, container_path: str, *, read_only: bool = False, 
     return made
 
 
-def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> list[Config]:
-    """Return a container's mounts of the volumes at `paths`.
+class VolumeSources(NamedTuple):
+    """What a container's volumes are.
+
+    Attributes:
+        paths: volume name → path on the node.
+        images: volume name → ``ImageSpec`` of volumes that are images.
+        read_only: the names of volumes that are not for writing, whatever their mounts say.
+    """
+
+    paths: Mapping[str, str]
+    images: Mapping[str, Config] = MappingProxyType({})
+    read_only: Collection[str] = ()
+
+
+def read_only_volumes(pod: Object) -> set[str]:
+    """Return the names of a pod's volumes that cannot be written to: their content follows objects of the API."""
+    return {
+        volume["name"]
+        for volume in pod["spec"].get("volumes") or ()
+        if any(source in volume for source in _READ_ONLY_SOURCES)
+        or any((volume.get(source) or {}).get("readOnly") for source in _MAYBE_READ_ONLY)
+    }
+
+
+def mounts_of(container: Object, volumes: VolumeSources, env: Mapping[str, str]) -> list[Config]:
+    """Return a container's mounts of its volumes.
 
     Raises:
         ConfigFailed: a mount names no volume, or a path outside of it.
     """
     mounts: list[Config] = []
     for entry in container.get("volumeMounts") or []:
-        source = paths.get(entry["name"])
+        if entry["name"] in volumes.images:
+            mounts.append(_image_mount(entry, volumes.images[entry["name"]], env))
+            continue
+        source = volumes.paths.get(entry["name"])
         if source is None:
             raise ConfigFailed(f"cannot find volume {entry['name']!r} to mount into container {container['name']!r}")
         check_path("mountPath", entry["mountPath"])
@@ -46,16 +78,25 @@ def mounts_of(container: Object, paths: dict[str, str], env: dict[str, str]) -> 
         if sub_path:
             check_path("subPath", sub_path)
             source = _inside(source, sub_path)
-        target = entry["mountPath"]
-        mounts.append(
-            make_mount(
-                source,
-                target if target.startswith("/") else "/" + target,
-                read_only=bool(entry.get("readOnly")),
-                propagation=entry.get("mountPropagation") or "None",
-            )
-        )
+        read_only = bool(entry.get("readOnly")) or entry["name"] in volumes.read_only
+        propagation = entry.get("mountPropagation") or "None"
+        made = make_mount(source, _absolute(entry["mountPath"]), read_only=read_only, propagation=propagation)
+        if entry.get("recursiveReadOnly") in {"Enabled", "IfPossible"}:
+            made["recursive_read_only"] = True
+        mounts.append(made)
     return mounts
+
+
+def _absolute(path: str) -> str:
+    return path if path.startswith("/") else "/" + path
+
+
+def _image_mount(entry: Object, image: Config, env: Mapping[str, str]) -> Config:
+    """Return the mount of an image, or of a folder in it; it is never written to."""
+    check_path("mountPath", entry["mountPath"])
+    made: dict[str, Any] = {"container_path": _absolute(entry["mountPath"]), "image": image, "readonly": True}
+    sub_path = expand(entry["subPathExpr"], env) if entry.get("subPathExpr") else entry.get("subPath", "")
+    return {**made, "image_sub_path": sub_path} if sub_path else made
 
 
 def check_path(field: str, path: str) -> None:

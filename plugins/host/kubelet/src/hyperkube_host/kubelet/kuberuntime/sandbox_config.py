@@ -18,6 +18,7 @@ from hyperkube_host.kubelet.kuberuntime.security_context import (
     supplemental_groups,
 )
 from hyperkube_host.kubelet.network.dns import DnsSettings, PodDns, pod_dns
+from hyperkube_host.kubelet.sysctl import sysctl_name
 from hyperkube_host.kubelet.types.labels import pod_labels
 from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
 
@@ -104,12 +105,3 @@ def _linux(pod: Object, settings: SandboxSettings) -> Config:
     if sysctls:
         linux["sysctls"] = sysctls
     return linux
-
-
-def sysctl_name(name: str) -> str:
-    """Return a sysctl's name with dots between its parts: ``net/core/somaxconn`` is ``net.core.somaxconn``.
-
-    The separator that comes first divides the parts; the other one is then a character of a name.
-    """
-    first = next((character for character in name if character in "./"), ".")
-    return name.translate(str.maketrans("./", "/.")) if first == "/" else name

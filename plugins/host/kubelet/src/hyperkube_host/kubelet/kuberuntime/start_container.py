@@ -14,7 +14,13 @@ from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_manager import ImageManager, ImageUnavailable
 from hyperkube_host.kubelet.kuberuntime.container_config import ContainerInputs, ContainerSettings, container_config
 from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed, Environment
-from hyperkube_host.kubelet.kuberuntime.mounts import check_path, make_mount, mounts_of
+from hyperkube_host.kubelet.kuberuntime.mounts import (
+    VolumeSources,
+    check_path,
+    make_mount,
+    mounts_of,
+    read_only_volumes,
+)
 from hyperkube_host.kubelet.kuberuntime.pod_hostname import hosts_file
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
@@ -112,7 +118,7 @@ class ContainerStarter:
         sandbox_config: Config,
     ) -> str:
         try:
-            config = self._config(pod, container, sandbox, paths, attempt, image)
+            config = self._config(pod, container, sandbox, paths, attempt, image, sandbox_config)
         except ConfigFailed as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error}")
             raise StartFailed(Waiting("CreateContainerConfigError", str(error))) from error
@@ -135,8 +141,37 @@ class ContainerStarter:
         self._runtime.stop_container(container_id, grace)
         raise StartFailed(Waiting("PostStartHookError", problem))
 
+    def _volume_images(self, pod: Object, container: Object, sandbox_config: Config) -> dict[str, Config]:
+        """Pull the images that are volumes of a container; return volume name → ``ImageSpec``.
+
+        Raises:
+            ConfigFailed: one is not on the node.
+        """
+        wanted = {mount["name"] for mount in container.get("volumeMounts") or ()}
+        found: dict[str, Config] = {}
+        for volume in pod["spec"].get("volumes") or ():
+            if "image" not in volume or volume["name"] not in wanted:
+                continue
+            try:
+                image = self._images.ensure_volume_image(pod, volume["image"], sandbox_config)
+            except ImageUnavailable as error:
+                raise StartFailed(error.waiting, error.retry_seconds) from error
+            found[volume["name"]] = {
+                "image": image.id,
+                "user_specified_image": volume["image"].get("reference", ""),
+                "annotations": dict(sandbox_config.get("annotations", {})),
+            }
+        return found
+
     def _config(
-        self, pod: Object, container: Object, sandbox: SandboxStatus, paths: dict[str, str], attempt: int, image: Image
+        self,
+        pod: Object,
+        container: Object,
+        sandbox: SandboxStatus,
+        paths: dict[str, str],
+        attempt: int,
+        image: Image,
+        sandbox_config: Config,
     ) -> Config:
         """Return the container to ask the runtime for.
 
@@ -149,8 +184,9 @@ class ContainerStarter:
         except ContainerManagerFailed as error:
             raise ConfigFailed(str(error)) from error
         # What the pod says of a variable counts more than what a device does.
-        env = {one["key"]: one["value"] for one in given.envs} | self._environment(pod, container, sandbox)
-        mounts = [*mounts_of(container, paths, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
+        env = {one["key"]: one["value"] for one in given.envs} | self._environment(pod, container, sandbox, paths)
+        volumes = VolumeSources(paths, self._volume_images(pod, container, sandbox_config), read_only_volumes(pod))
+        mounts = [*mounts_of(container, volumes, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
         inputs = ContainerInputs(
             attempt=attempt,
             image=image,
@@ -183,7 +219,9 @@ class ContainerStarter:
         hosts = self._settings.node_ips
         return hosts if pod["spec"].get("hostNetwork") else (sandbox.ips or hosts)
 
-    def _environment(self, pod: Object, container: Object, sandbox: SandboxStatus) -> dict[str, str]:
+    def _environment(
+        self, pod: Object, container: Object, sandbox: SandboxStatus, paths: dict[str, str]
+    ) -> dict[str, str]:
         hosts, ips = self._settings.node_ips, self._pod_ips(pod, sandbox)
         known = {"status.podIP": ips[0], "status.podIPs": ",".join(ips)} if ips else {}
         if hosts:
@@ -197,6 +235,7 @@ class ContainerStarter:
             allocatable=self._settings.allocatable(),
             get_config_map=self._objects.config_map,
             get_secret=self._objects.secret,
+            volumes=paths,
         ).build()
         return {**({"POD_IP": ips[0]} if ips and self._settings.tells_address else {}), **built}
 
@@ -208,7 +247,7 @@ class ContainerStarter:
         file.chmod(0o666)
         path = container.get("terminationMessagePath") or DEFAULT_MESSAGE_PATH
         check_path("terminationMessagePath", path)
-        mounts = [make_mount(str(file), path)]
+        mounts: list[Config] = [make_mount(str(file), path)]
         taken = {mount["mountPath"] for mount in container.get("volumeMounts") or []}
         ips = self._pod_ips(pod, sandbox)
         if "/etc/hosts" not in taken and ips:

@@ -13,7 +13,7 @@ from hyperkube.client.informer import Informer
 from hyperkube.kinds.resources import CONFIG_MAPS, SECRETS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import NotFound
-from hyperkube.machinery.groups import GroupVersionResource
+from hyperkube.machinery.groups import GroupResource, GroupVersionResource
 from hyperkube.machinery.objects import Object
 
 TTL_SECONDS = 1.0
@@ -52,11 +52,18 @@ class ObjectCache:
 
     def config_map(self, namespace: str, name: str) -> Object:
         """Return a ConfigMap, or raise NotFound."""
-        return self.get(CONFIG_MAPS, namespace, name)
+        return self._named_as_kind(CONFIG_MAPS, "configmap", namespace, name)
 
     def secret(self, namespace: str, name: str) -> Object:
         """Return a Secret, or raise NotFound."""
-        return self.get(SECRETS, namespace, name)
+        return self._named_as_kind(SECRETS, "secret", namespace, name)
+
+    def _named_as_kind(self, resource: GroupVersionResource, kind: str, namespace: str, name: str) -> Object:
+        """Return an object; where there is none, the kubelet's own texts name it by its kind."""
+        try:
+            return self.get(resource, namespace, name)
+        except NotFound as error:
+            raise NotFound.about(GroupResource("", kind), name) from error
 
     def services(self) -> list[Object]:
         """Return all services; treat them as shared."""

@@ -55,6 +55,8 @@ class VolumeManager:
         paths: dict[str, str] = {}
         for volume in pod["spec"].get("volumes") or []:
             name = volume["name"]
+            if "image" in volume:
+                continue  # the runtime mounts images itself
             try:
                 plugin_name, plugin, resolved = self._find(pod, volume)
                 folder = self._directories.volume(uid_of(pod), plugin_name, name)
