@@ -136,7 +136,7 @@ class LocalCluster:
         return used.user + used.system
 
     def kill(self) -> None:
-        """End it as a crash would: at once, telling nobody."""
+        """End it as a crash would: at once, and without a word."""
         self.process.kill()
         self.process.wait()
 

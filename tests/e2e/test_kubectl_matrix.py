@@ -136,7 +136,7 @@ def _requests(text):
     return found
 
 
-def test_top_tells_when_nobody_measures(up):
+def test_top_tells_when_nothing_measures(up):
     refused = up.kubectl("top", "nodes", check=False)
 
     assert refused.err == "error: Metrics API not available\n"

@@ -261,7 +261,7 @@ def test_five_processes_end_with_the_one_that_started_them(cluster):
 
 
 def unprivileged(root):
-    """Return a cluster of somebody who may do nothing special.
+    """Return a cluster of an ordinary user, who has no privileges.
 
     That is another user, or, where the installation lies in a folder that only root may enter, root without any
     privilege: to whoever looks from inside, a new user namespace without mappings makes it `NOBODY`, too.

@@ -1,4 +1,4 @@
-"""Attacks, each with a control: the same request, or its harmless twin, by somebody who may.
+"""Attacks, each with a control: the same request, or its harmless twin, by a user who may.
 
 A refusal alone proves little, since a server that is broken refuses too. Everything goes over TLS through a real
 listener; the statuses are those that Kubernetes answers with.

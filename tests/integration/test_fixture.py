@@ -133,7 +133,7 @@ def test_it_leaves_no_thread_behind():
     assert not kubeconfig.parent.exists()
 
 
-def test_somebody_else_may_only_do_what_roles_allow(hyperkube_cluster):
+def test_other_users_may_only_do_what_roles_allow(hyperkube_cluster):
     with pytest.raises(Forbidden, match='User "eve" cannot list resource "nodes"'):
         hyperkube_cluster.client_for("eve").list(NODES)
 

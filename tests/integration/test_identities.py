@@ -1,4 +1,4 @@
-"""Real peers that say who somebody is: a front proxy before two API servers, and an OpenID issuer whose keys change."""
+"""Real peers that tell identities: a front proxy before two API servers, and an OpenID issuer whose keys change."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Served:
             connection.close()
 
     def who(self, **credentials):
-        """Return whom the server takes somebody for, or the status of its refusal."""
+        """Return the user that the server sees, or the status of its refusal."""
         status, found = self.ask("POST", WHO, {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"},
                                  **credentials)  # fmt: skip
         return found["status"]["userInfo"] if status == 201 else status

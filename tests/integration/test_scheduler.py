@@ -126,7 +126,7 @@ def check_room(client, sizes):
 
 
 class Storm:
-    """Random creates and deletes of pods and nodes, and bindings by somebody else."""
+    """Random creates and deletes of pods and nodes, and bindings by another scheduler."""
 
     def __init__(self, cluster, seed):
         self.cluster, self.client, self.chance = cluster, cluster.client, random.Random(seed)
@@ -179,7 +179,7 @@ class Storm:
             self.client.patch(NODES, self.chance.choice(names), change)
 
     def steal(self):
-        """Bind a small pod to a node of nobody's, as a second scheduler would: ours must notice."""
+        """Bind a small pod to a node that is not there, as a second scheduler may: ours must notice."""
         self.count += 1
         name = f"p{self.count}"
         self.client.create(PODS, pod(name))

@@ -110,7 +110,7 @@ def release(cluster, name):
     cluster.client.patch(RESOURCE_CLAIMS, name, change, "default", subresource="status")
 
 
-def test_an_allocation_that_nobody_uses_is_given_back_where_it_is_in_the_way(cluster):
+def test_an_allocation_that_is_not_in_use_is_given_back_where_it_is_in_the_way(cluster):
     add_devices(cluster, "rich", "16Gi")
     add_claim(cluster, "moved")
     add_pods(cluster, user("one", "moved"))

@@ -122,7 +122,7 @@ def test_a_pod_that_never_preempts_waits(cluster):
     assert wait_bound(cluster, "waits") == ["only"]
 
 
-def test_nobody_goes_where_it_would_not_help(cluster):
+def test_no_pod_is_evicted_where_it_would_not_help(cluster):
     add_node(cluster, "small", cpu="1")
     add_pods(cluster, low("a", "1", nodeName="small"), pod("big", "4", priorityClassName="high"))
 

@@ -1,4 +1,4 @@
-"""One release, whoever is asked."""
+"""One release, told everywhere."""
 
 from hyperkube_host.apiserver.routes import paths
 from hyperkube_host.kubelet.lifecycle import handlers

@@ -1,4 +1,4 @@
-"""Whoever may define a resource brings patterns and paths; none of them takes longer than what it is held against."""
+"""Definitions of resources bring patterns and paths; none of them takes longer than what it is held against."""
 
 import sys
 import time

@@ -114,6 +114,35 @@ def test_a_backup_under_load_is_one_moment(path, upkeep, tmp_path):
     store.close()
 
 
+@pytest.mark.parametrize("made", [[], ["PRAGMA journal_mode = WAL"]], ids=["empty", "without-tables"])
+def test_the_backup_of_a_server_that_is_starting_is_refused_and_leaves_nothing(path, upkeep, tmp_path, made):
+    path.parent.mkdir()
+    path.touch()
+    with closing(sqlite3.connect(path)) as connection:
+        for command in made:
+            connection.execute(command)
+
+    with pytest.raises(UsageError, match="holds nothing yet: is its server still starting"):
+        upkeep.backup(tmp_path / "saved.db", force=False)
+
+    assert {found.name for found in tmp_path.iterdir()} == {path.parent.name}
+
+
+def test_the_backup_of_a_damaged_file_leaves_the_one_before(path, upkeep, tmp_path):
+    fill(path)
+    upkeep.backup(tmp_path / "saved.db", force=False)
+    before = (tmp_path / "saved.db").read_bytes()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE history SET value = x'00' WHERE id = (SELECT max(id) FROM history)")
+        connection.commit()
+
+    with pytest.raises(UsageError, match=f"storage file '{path}' is damaged"):
+        upkeep.backup(tmp_path / "saved.db", force=True)
+
+    assert (tmp_path / "saved.db").read_bytes() == before
+    assert {found.name for found in tmp_path.iterdir()} == {"saved.db", path.parent.name}
+
+
 def test_a_backup_replaces_nothing_unless_told(path, upkeep, tmp_path):
     fill(path)
     target = tmp_path / "saved.db"

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
-from hyperkube_storage.sqlite.arriving import SIDE_FILES
+from hyperkube_storage.sqlite.arriving import SIDE_FILES, arriving
 from hyperkube_storage.sqlite.copies import clone, copy
 from hyperkube_storage.sqlite.database import APPLICATION_ID, FORMAT, PLACE_BITS, Database, teach_checksums, unusable
 
@@ -56,13 +56,17 @@ class FileUpkeep:
         """Copy one state of the file, also while it is written to.
 
         Raises:
-            UsageError: the target exists (without `force`) or cannot be written, or the file is damaged.
+            UsageError: the target exists (without `force`) or cannot be written, or the file is damaged, or not a
+                store yet. Whatever was at the target stays then.
         """
         _free(target, force=force)
         with _reading(self._path) as connection:
-            copy(connection, target)
-        with _reading(target) as connection:
-            return f"saved to {str(target)!r}: {_check(target, connection)}"
+            _recognize(self._path, connection)
+            with arriving(target) as partial:
+                copy(connection, partial)
+                with _reading(partial) as copied:
+                    found = _check(partial, copied, named=self._path)
+        return f"saved to {str(target)!r}: {found}"
 
     def restore(self, source: Path, *, force: bool) -> str:
         """Put a backup in the file's place.
@@ -169,6 +173,9 @@ def _recognize(path: Path, connection: sqlite3.Connection) -> None:
     Raises:
         UsageError: it is one of these.
     """
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if not tables:
+        raise UsageError(f"storage file {str(path)!r} holds nothing yet: is its server still starting?")
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION_ID:
@@ -177,20 +184,26 @@ def _recognize(path: Path, connection: sqlite3.Connection) -> None:
         raise UsageError(f"storage file {str(path)!r} has format {version}, this hyperkube reads up to {FORMAT}")
 
 
-def _check(path: Path, connection: sqlite3.Connection) -> str:
+def _check(path: Path, connection: sqlite3.Connection, *, named: Path | None = None) -> str:
     """Return what a file holds.
+
+    Args:
+        path: the file.
+        connection: reads it.
+        named: the file that faults are those of, if this one is a copy.
 
     Raises:
         UsageError: it is not a whole storage file.
         sqlite3.Error: it cannot even be read.
     """
-    _recognize(path, connection)
+    named = named or path
+    _recognize(named, connection)
     connection.execute("BEGIN")
     problems = [text for (text,) in connection.execute("PRAGMA integrity_check(1)") if text != "ok"]
     faults = [" ".join(problems[0].split())] if problems else list(rows.faults(connection))
     if faults:
         more = f"; and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
-        raise UsageError(f"storage file {str(path)!r} is damaged: {'; '.join(faults[:_MOST_FAULTS])}{more}")
+        raise UsageError(f"storage file {str(named)!r} is damaged: {'; '.join(faults[:_MOST_FAULTS])}{more}")
     keys, versions, last = connection.execute(
         "SELECT count(DISTINCT key), count(*), coalesce(max(id), 0) FROM history"
     ).fetchone()
