@@ -15,6 +15,7 @@ from page_scripts import Rules, script_of
 ROOT = Path(__file__).resolve().parents[2]
 FRESH = "plugins/runtime/process/tests/fresh_machine.py"
 SECONDS = 400
+pytestmark = pytest.mark.timeout(3 * SECONDS)
 FIRST = [ROOT / "README.md", ROOT / "docs/tutorial/first-admission-plugin.md"]
 HOW_TO = sorted((ROOT / "docs" / "how-to").glob("*.md"))
 RULES = Rules(
