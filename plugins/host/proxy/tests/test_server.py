@@ -1,5 +1,7 @@
 """The proxy as a whole with a proxier that only remembers: what it counts and tells of itself."""
 
+import json
+from http.client import HTTPConnection
 from types import SimpleNamespace
 
 import pytest
@@ -10,9 +12,11 @@ from hyperkube_host.proxy.options import ListenAddress, ProxyOptions, listen_add
 from hyperkube_host.proxy.server import Proxy
 from hyperkube_lib.component_base.compatibility import with_compat
 from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_testing.peers.ports import free_port
 
 from hyperkube.client.fake import FakeClient
-from hyperkube.kinds.resources import EVENTS, NODES, SERVICES
+from hyperkube.hookspecs.proxier import Endpoint, ServicePortName
+from hyperkube.kinds.resources import ENDPOINT_SLICES, EVENTS, NODES, SERVICES
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.plugin.flags import FlagValues
 from hyperkube.testing.waiting import eventually
@@ -24,9 +28,12 @@ class Remembering:
     def __init__(self):
         self.states = [{}]
         self.calls = []
+        self.fails = False
 
     def sync(self, state):
         self.calls.append(state._replace(services=dict(state.services)))
+        if self.fails:
+            raise RuntimeError("the kernel refused")
         if state.family == "IPv4":
             self.states.append(dict(state.services))
         return []
@@ -147,3 +154,107 @@ def test_where_it_serves_is_what_the_given_flags_say(given, healthz, metrics):
 
     assert options.healthz == ListenAddress(*healthz)
     assert options.metrics == (ListenAddress(*metrics) if metrics else None)
+
+
+def endpoint_slice(*ips, annotations=None):
+    return {
+        "kind": "EndpointSlice",
+        "apiVersion": "discovery.k8s.io/v1",
+        "metadata": {
+            "name": "web-1", "namespace": "d", "labels": {"kubernetes.io/service-name": "web"}, "annotations": annotations,
+        },
+        "addressType": "IPv4",
+        "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}],
+        "endpoints": [{"addresses": [ip], "nodeName": "n", "conditions": {"ready": True}} for ip in ips],
+    }  # fmt: skip
+
+
+NONE = SimpleNamespace(endpoints=())
+
+
+def calls(world, family="IPv4"):
+    return [call for call in world.proxier.calls if call.family == family]
+
+
+def test_the_first_sync_is_full_and_later_ones_tell_what_changed(world):
+    world.client.create(SERVICES, service("web"))
+    world.client.create(SERVICES, service("other"))
+    eventually(lambda: len(world.proxier.states[-1]) == 2)
+    world.client.create(ENDPOINT_SLICES, endpoint_slice("10.1.0.1"))
+
+    name = ServicePortName("d", "web", "http")
+    last = eventually(lambda: next((call for call in calls(world) if call.services.get(name, NONE).endpoints), None))
+
+    assert calls(world)[0].changed is None
+    assert last.changed == {name}
+    assert last.services[name].endpoints == (Endpoint("10.1.0.1", 8080, local=True),)
+    assert not any(call.services for call in calls(world, "IPv6"))
+
+
+def test_after_a_failure_all_is_synced_and_no_change_is_lost(world):
+    proxy = world.proxy
+    world.proxier.fails = True
+    world.client.create(SERVICES, service("web"))
+    eventually(lambda: len(calls(world)) > 1)
+    world.proxier.fails = False
+    world.client.create(SERVICES, service("other"))
+
+    eventually(lambda: len(world.proxier.states[-1]) == 2)
+
+    assert calls(world)[-1].changed is None
+    assert proxy.health.alive()
+
+
+def test_a_nodes_change_has_everything_written(world):
+    eventually(lambda: calls(world))
+    before = len(calls(world))
+
+    world.client.patch(NODES, "n", {"metadata": {"labels": {"topology.kubernetes.io/zone": "a"}}})
+
+    eventually(lambda: len(calls(world)) > before)
+    assert calls(world)[-1].node.zone == "a"
+    assert calls(world)[-1].changed is None
+
+
+def test_load_balancers_are_told_of_endpoints_here(world):
+    port = free_port()
+    web = service("web")
+    web["spec"] |= {"type": "LoadBalancer", "externalTrafficPolicy": "Local", "healthCheckNodePort": port}
+    world.client.create(ENDPOINT_SLICES, endpoint_slice("10.1.0.1", "10.1.0.2"))
+    world.client.create(SERVICES, web)
+
+    def told():
+        connection = HTTPConnection("127.0.0.1", port, timeout=5)
+        try:
+            connection.request("GET", "/")
+            answer = connection.getresponse()
+            return answer.status, answer.headers["X-Load-Balancing-Endpoint-Weight"], json.loads(answer.read())
+        except OSError:
+            return None
+        finally:
+            connection.close()
+
+    eventually(lambda: told() is not None)
+    status, weight, body = told()
+    assert (status, weight) == (200, "2")
+    assert body == {"service": {"namespace": "d", "name": "web"}, "localEndpoints": 2, "serviceProxyHealthy": True}
+    world.client.delete(ENDPOINT_SLICES, "web-1", "d")
+    assert eventually(lambda: (told() or (200,))[0] == 503)
+    world.client.delete(SERVICES, "web", "d")
+    assert eventually(lambda: told() is None)
+
+
+def test_a_change_with_a_time_is_measured_until_it_is_served(world):
+    trigger = {"endpoints.kubernetes.io/last-change-trigger-time": "2099-01-01T00:00:00Z"}
+    world.client.create(SERVICES, service("web"))
+
+    world.client.create(ENDPOINT_SLICES, endpoint_slice("10.1.0.1", annotations=trigger))
+
+    line = 'kubeproxy_network_programming_duration_seconds_count{ip_family="IPv4"}'
+    assert eventually(lambda: told(world, line) == 1)
+
+
+def test_the_old_flag_for_iptables_chooses_it():
+    values = FlagValues.of(COMMAND.all_flags(), {"legacy-userspace-proxy": "false"})
+
+    assert ProxyOptions.of(values).mode == "iptables"

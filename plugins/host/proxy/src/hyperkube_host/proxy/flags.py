@@ -22,6 +22,7 @@ FLAGS = (
     *section(
         "Proxying",
         Flag("proxy-mode", STRING, "", "proxier plugin: how services are made reachable; the bundle's unless given"),
+        Flag("legacy-userspace-proxy", BOOL, True, "false: iptables, unless --proxy-mode names another"),
         Flag("hostname-override", STRING, "", "name of this node; the host's name unless given"),
         Flag("bind-address", ADDRESS, "0.0.0.0", "the node's address, which node ports of `primary` are open on"),
         Flag("nodeport-addresses", LIST, "", "ranges of the addresses that node ports are open on; or `primary`"),

@@ -17,7 +17,7 @@ from hyperkube.plugin.defaults import default_plugin
 from hyperkube.plugin.flags import FlagValues
 from hyperkube.plugin.loader import installed
 
-IPVS = "ipvs"
+IPTABLES, IPVS = "iptables", "ipvs"
 IPVS_TABLE = "/proc/net/ip_vs"
 
 
@@ -67,7 +67,9 @@ class ProxyOptions(Record):
         Raises:
             UsageError: no proxier is named, and none is the default; this node has no IPVS; or a value cannot be.
         """
-        mode = values["proxy-mode"] or default_plugin("proxier", "proxy-mode")
+        mode = values["proxy-mode"] or (
+            default_plugin("proxier", "proxy-mode") if values["legacy-userspace-proxy"] else IPTABLES
+        )
         check_mode(mode)
         detection = LocalDetectorSettings(
             detect_local_mode=values["detect-local-mode"],

@@ -19,6 +19,7 @@ from hyperkube_lib.proxy_rules.topology import categorize_endpoints
 from hyperkube_proxier.userspace.balancer import Balancer
 from hyperkube_proxier.userspace.listeners import ListenAddress, Listeners
 from hyperkube_proxier.userspace.node_addresses import NodeAddresses, remove_all
+from hyperkube_proxier.userspace.portals import Portal, Portals, can_have_portals
 
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs.proxier import IPFamily, ProxyState, ServicePort, ServicePortName, UnservedPort
@@ -53,6 +54,7 @@ class UserspaceProxier:
         self._served: dict[IPFamily, _Served] = {}
         self._listeners: Listeners | None = None
         self._addresses = NodeAddresses()
+        self._portals = Portals() if can_have_portals() else None
 
     def sync(self, state: ProxyState) -> list[UnservedPort]:
         """Listen on exactly the addresses that these ports need; return the ports that could not be bound."""
@@ -62,15 +64,23 @@ class UserspaceProxier:
         if self._listeners is None:
             if not wanted:
                 return unserved
-            self._listeners = Listeners(self._addresses.add, self._port_offset)
+            self._listeners = Listeners(self._addresses.add, self._port_offset, with_portals=self._portals is not None)
             self._listeners.start()
         failed = self._listeners.converge(wanted)
         self._addresses.keep({address.ip for address in wanted})
+        failed |= self._open_portals(self._listeners.portals)
         return unserved + [
             UnservedPort(served.owners[address], reason)
             for address, reason in failed.items()
             if address in served.owners
         ]
+
+    def _open_portals(self, ports: Mapping[ListenAddress, int]) -> dict[ListenAddress, str]:
+        """Lead addresses that are not this machine's to where they are listened for; return those that could not be."""
+        wanted = {Portal(address.protocol, address.ip, address.port): port for address, port in ports.items()}
+        if self._portals is None or self._portals.keep(wanted):
+            return {}
+        return dict.fromkeys(ports, "iptables refused the rules that lead to the proxy")
 
     def _wanted(self, state: ProxyState) -> tuple[_Served, list[UnservedPort]]:
         """Return what to serve in a family, and the ports whose address another one has."""
@@ -112,6 +122,8 @@ class UserspaceProxier:
         """Do what `close` does, and remove the addresses that a proxy which was killed has left on the node."""
         self.close()
         remove_all()
+        if self._portals is not None:
+            self._portals.remove_all()
 
     def close(self) -> None:
         """Close all listeners and connections."""
@@ -120,6 +132,8 @@ class UserspaceProxier:
             self._listeners = None
             self._served.clear()
             self._addresses.keep(())
+            if self._portals is not None:
+                self._portals.keep({})
 
 
 def _is_address(text: str) -> bool:

@@ -81,18 +81,22 @@ class _Datagrams:
 class Listeners:
     """All listeners of one proxier; its methods are called from one thread, the loop runs on another."""
 
-    def __init__(self, add_address: Callable[[str], None], port_offset: int = 0) -> None:
+    def __init__(self, add_address: Callable[[str], None], port_offset: int = 0, *, with_portals: bool = False) -> None:
         """Prepare.
 
         Args:
             add_address: makes a cluster IP one of this node's addresses, or raises an OSError.
             port_offset: what is added to a port that needs a privilege; 0 leaves it unserved.
+            with_portals: whether an address that is not this machine's is listened for at any port of it.
         """
         self._add_address = add_address
         self._port_offset = port_offset
+        self._with_portals = with_portals
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="userspace-proxier", daemon=True)
         self._open: dict[ListenAddress, _Stream | _Datagrams] = {}
+        self.portals: dict[ListenAddress, int] = {}
+        """The port where each address that is not this machine's is listened for."""
 
     def start(self) -> None:
         """Start the loop's thread."""
@@ -119,6 +123,7 @@ class Listeners:
         failed = {}
         for address in [address for address in self._open if address not in wanted]:
             await self._open.pop(address).close()
+            self.portals.pop(address, None)
         for address, balancer in wanted.items():
             listener = self._open.get(address)
             if listener is not None:
@@ -142,6 +147,10 @@ class Listeners:
         try:
             return _bind(address)
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL and self._with_portals and not address.of_cluster:
+                bound = _bind(address._replace(ip="::" if ":" in address.ip else "0.0.0.0", port=0))
+                self.portals[address] = bound.getsockname()[1]
+                return bound
             if error.errno != errno.EADDRNOTAVAIL or not address.of_cluster:
                 raise
             with contextlib.suppress(PermissionError):  # then the address stays what it is: not available

@@ -10,16 +10,16 @@ Source of the messages' layout: ``linux/rtnetlink.h``, ``linux/if_addr.h``.
 from __future__ import annotations
 
 import errno
-import os
 import socket
 import struct
 from collections.abc import Collection, Iterator
 
+from hyperkube_lib.proxy_rules.netlink import ACK, CREATE, DUMP, EXCLUSIVE, ask, attribute, attributes
+
 DEVICE = "lo"
 LABEL = "lo:kube-svc"
-_NEWADDR, _DELADDR, _GETADDR, _ERROR, _DONE = 20, 21, 22, 2, 3
-_REQUEST, _ACK, _CREATE_NEW, _DUMP = 0x1, 0x4, 0x600, 0x300
-_HEADER, _ADDRESS, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BBBBI"), struct.Struct("=HH")
+_NEWADDR, _DELADDR, _GETADDR = 20, 21, 22
+_ADDRESS = struct.Struct("=BBBBI")
 _IFA_ADDRESS, _IFA_LOCAL, _IFA_LABEL = 1, 2, 3
 _NODAD = 0x02
 
@@ -37,7 +37,7 @@ class NodeAddresses:
             OSError: that is not allowed.
         """
         try:
-            _change(_NEWADDR, _CREATE_NEW, ip)
+            _change(_NEWADDR, CREATE | EXCLUSIVE, ip)
         except FileExistsError:
             return
         self._added.add(ip)
@@ -67,49 +67,14 @@ def _change(kind: int, flags: int, ip: str) -> None:
     family = socket.AF_INET6 if ":" in ip else socket.AF_INET
     packed = socket.inet_pton(family, ip)
     body = _ADDRESS.pack(family, len(packed) * 8, _NODAD, 0, socket.if_nametoindex(DEVICE))
-    body += _attribute(_IFA_LOCAL, packed) + _attribute(_IFA_ADDRESS, packed)
+    body += attribute(_IFA_LOCAL, packed) + attribute(_IFA_ADDRESS, packed)
     if family == socket.AF_INET:
-        body += _attribute(_IFA_LABEL, LABEL.encode() + b"\0")
-    list(_ask(kind, flags | _ACK, body))
+        body += attribute(_IFA_LABEL, LABEL.encode() + b"\0")
+    list(ask(socket.NETLINK_ROUTE, kind, flags | ACK, body))
 
 
 def _labelled() -> Iterator[str]:
-    for body in _ask(_GETADDR, _DUMP, _ADDRESS.pack(socket.AF_INET, 0, 0, 0, 0)):
-        attributes = dict(_attributes(body[_ADDRESS.size :]))
-        if attributes.get(_IFA_LABEL, b"").rstrip(b"\0") == LABEL.encode():
-            yield socket.inet_ntop(socket.AF_INET, attributes[_IFA_LOCAL])
-
-
-def _attribute(kind: int, value: bytes) -> bytes:
-    size = _ATTRIBUTE.size + len(value)
-    return _ATTRIBUTE.pack(size, kind) + value + bytes(-size % 4)
-
-
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    while len(data) >= _ATTRIBUTE.size:
-        size, kind = _ATTRIBUTE.unpack_from(data)
-        yield kind, data[_ATTRIBUTE.size : size]
-        data = data[size + (-size % 4) :]
-
-
-def _ask(kind: int, flags: int, body: bytes) -> Iterator[bytes]:
-    """Send one request to the kernel; yield the messages of its answer.
-
-    Raises:
-        OSError: it refuses.
-    """
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE) as link:
-        link.send(_HEADER.pack(_HEADER.size + len(body), kind, flags | _REQUEST, 1, 0) + body)
-        while True:
-            data = link.recv(65536)
-            while data:
-                size, answer = _HEADER.unpack_from(data)[:2]
-                message, data = data[_HEADER.size : size], data[size + (-size % 4) :]
-                if answer == _ERROR:
-                    (code,) = struct.unpack_from("=i", message)
-                    if code:
-                        raise OSError(-code, os.strerror(-code))
-                    return
-                if answer == _DONE:
-                    return
-                yield message
+    for body in ask(socket.NETLINK_ROUTE, _GETADDR, DUMP, _ADDRESS.pack(socket.AF_INET, 0, 0, 0, 0)):
+        rows = attributes(body[_ADDRESS.size :])
+        if rows.get(_IFA_LABEL, b"").rstrip(b"\0") == LABEL.encode():
+            yield socket.inet_ntop(socket.AF_INET, rows[_IFA_LOCAL])
