@@ -1,8 +1,8 @@
 """What a pod was granted, laid over what it asks for, and remembered."""
 
 import pytest
-from hyperkube_host.kubelet.allocation.allocation import Allocation, is_resized, with_allocation
 from hyperkube_host.kubelet.allocation.state import FILE_NAME, AllocationState
+from hyperkube_host.kubelet.types.allocation import Allocation, is_resized, with_allocation
 from hyperkube_host.kubelet.types.pod_update import SOURCE_ANNOTATION
 
 

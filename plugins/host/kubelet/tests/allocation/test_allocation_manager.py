@@ -1,14 +1,14 @@
 """A resize from its wish to its end, against a runtime that notes what it was told."""
 
-from hyperkube_host.kubelet.allocation.allocation import Allocation
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
-from hyperkube_host.kubelet.allocation.resize import Pending
 from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, linux_resources
 from hyperkube_host.kubelet.kuberuntime.resize_containers import UNLIMITED_MEMORY, ContainerResizer
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
+from hyperkube_host.kubelet.types.allocation import Allocation
+from hyperkube_host.kubelet.types.resize import Pending
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, SandboxStatus
 from hyperkube.kinds.resource_lists import read

@@ -12,7 +12,7 @@ from hyperkube_host.kubelet.cm.cgroup_v2 import CgroupV2Manager
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
 from hyperkube_host.kubelet.cm.pod_container_manager import PodCgroups, PodCgroupSettings
 from hyperkube_host.kubelet.cm.qos_container_manager import QosCgroups
-from hyperkube_host.kubelet.cm.resource_config import ResourceConfig
+from hyperkube_host.kubelet.qos.resource_config import ResourceConfig
 
 from hyperkube.machinery.clock import SystemClock
 

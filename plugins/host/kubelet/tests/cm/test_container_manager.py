@@ -12,10 +12,10 @@ from hyperkube_host.kubelet.cm.cgroup_name import CGROUPFS
 from hyperkube_host.kubelet.cm.cgroup_v1 import CgroupV1Manager
 from hyperkube_host.kubelet.cm.node_plugins import NodePlugins
 from hyperkube_host.kubelet.cm.options import ContainerManagerOptions
-from hyperkube_host.kubelet.cm.resource_config import ResourceConfig
 from hyperkube_host.kubelet.cm.swap import SwapSettings, check_swap, swap_resources, swap_space
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.flags import FLAGS
+from hyperkube_host.kubelet.qos.resource_config import ResourceConfig
 from hyperkube_lib.grpc_messages import GrpcServer, RpcFailed, Stub, unix_channel
 
 from hyperkube.kinds.resource_lists import read, write

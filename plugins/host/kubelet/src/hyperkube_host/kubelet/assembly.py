@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
-from hyperkube_host.kubelet.allocation.allocation import with_allocation
+from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.cm.interface import ContainerManager
@@ -26,7 +26,6 @@ from hyperkube_host.kubelet.images.image_services import build_image_manager
 from hyperkube_host.kubelet.kuberuntime.kuberuntime_manager import RuntimeManagerInputs, build_runtime_manager
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
-from hyperkube_host.kubelet.lifecycle.admission import Admission
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.node_managers import NodeManagers, build_node_managers
@@ -41,13 +40,14 @@ from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.pleg.generic import GenericPleg
 from hyperkube_host.kubelet.pod.mirror_pods import MirrorPods
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
-from hyperkube_host.kubelet.pod_workers import PodWorker
+from hyperkube_host.kubelet.pod_workers.pod_worker import PodWorker
+from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.status_manager import StatusManager
 from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
 from hyperkube_host.kubelet.sysctl import SysctlAllowlist
+from hyperkube_host.kubelet.types.allocation import with_allocation
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
-from hyperkube_host.kubelet.worker_services import WorkerServices
 
 from hyperkube.client.client import Client
 from hyperkube.client.events import EventRecorder
@@ -175,102 +175,127 @@ def _node_status(
     return NodeStatus(options.node, runtime, machine, addresses, state, manager.node_resources, pressure)
 
 
-def build_services(
+class _Foundation(Record):
+    """What everything else stands on: the node, where things lie, and who tells of what happens."""
+
+    options: KubeletOptions
+    plugins: KubeletPlugins
+    client: Client | None
+    clock: Clock
+    queue: SyncQueue
+    directories: KubeletDirectories
+    recorder: KubeletEventRecorder
+    host_ips: tuple[str, ...]
+    container_manager: ContainerManager
+    pods: PodManager
+    node_managers: NodeManagers
+    pleg: GenericPleg
+    state: RuntimeState
+    node: NodeUpdater
+
+
+def _foundation(
     options: KubeletOptions, plugins: KubeletPlugins, client: Client | None, clock: Clock, queue: SyncQueue
-) -> KubeletServices:
-    """Build everything; nothing runs yet, and `queue` is not used before something is started."""
+) -> _Foundation:
     runtime = plugins.runtime
-    directories = KubeletDirectories(options.pods.root)
     event_recorder = None if client is None else EventRecorder(client, clock, COMPONENT, options.node.name)
     recorder = KubeletEventRecorder(event_recorder, options.node.name)
     host_ips = node_addresses(options.node)
-    container_manager = _container_manager(
-        options, runtime, client, recorder, clock, partial(queue.add, Task.SYNC_NODE)
-    )
+    changed = partial(queue.add, Task.SYNC_NODE)
+    container_manager = _container_manager(options, runtime, client, recorder, clock, changed)
     pleg = GenericPleg(runtime, clock, queue.sync_pod)
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
     pods = PodManager(queue.sync_pod, queue.shorten_grace)
-    node_managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue)
-    pressure = node_managers.evictions.conditions
-    status = _node_status(options, runtime, host_ips, container_manager, state, pressure)
-    node = NodeUpdater(client, options.node, clock, recorder, status)
-    simulated = isinstance(runtime, Simulated)
-    services = None if client is None or simulated else Informer(client, clock, SERVICES)
-    objects, tokens = ObjectCache(client, clock, services), TokenManager(client, clock)
-    probes = ProbeManager(runtime, clock, recorder, queue.sync_pod)
+    directories = KubeletDirectories(options.pods.root)
+    managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue)
+    status = _node_status(options, runtime, host_ips, container_manager, state, managers.evictions.conditions)
+    return _Foundation(
+        options=options,
+        plugins=plugins,
+        client=client,
+        clock=clock,
+        queue=queue,
+        directories=directories,
+        recorder=recorder,
+        host_ips=host_ips,
+        container_manager=container_manager,
+        pods=pods,
+        node_managers=managers,
+        pleg=pleg,
+        state=state,
+        node=NodeUpdater(client, options.node, clock, recorder, status),
+    )
+
+
+def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManager) -> WorkerServices:
+    pods, runtime, clock, queue, recorder, directories = (
+        base.pods, base.plugins.runtime, base.clock, base.queue, base.recorder, base.directories,
+    )  # fmt: skip
+    simulated, root = isinstance(runtime, Simulated), base.options.pods.root
     handlers = HandlerRunner(runtime, clock)
-    stopper = ContainerStopper(runtime, handlers, recorder, clock)
-    images = build_image_manager(options.images, options.pods.root, runtime, clock, recorder, objects, tokens)
-    manager = build_runtime_manager(
-        RuntimeManagerInputs(
-            options.pods,
-            runtime,
-            plugins.network,
-            directories,
-            objects,
-            handlers,
-            recorder,
-            images,
-            host_ips,
-            node,
-            container_manager,
-        )
-    )
-    volumes = None if simulated else VolumeManager(directories, plugins.volumes, objects, tokens, node.node)
+    images = build_image_manager(base.options.images, root, runtime, clock, recorder, objects, tokens)
+    given = RuntimeManagerInputs(
+        base.options.pods, runtime, base.plugins.network, directories, objects, handlers, recorder, images,
+        base.host_ips, base.node, base.container_manager,
+    )  # fmt: skip
+    manager = build_runtime_manager(given)
+    volumes = VolumeManager(directories, base.plugins.volumes, objects, tokens, base.node.node)
     granted = AllocationState(None if simulated else directories.root)
-    predicate = PodAdmission(node.node, partial(_allocated, pods, granted))
-    admission = Admission(
-        predicate,
-        (node_managers.evictions, container_manager, SysctlAllowlist(options.pods.allowed_sysctls)),
-        pods.entries,
-        granted,
-        recorder,
-        queue.sync_pod,
-    )
-    work = WorkerServices(
+    predicate = PodAdmission(base.node.node, partial(_allocated, pods, granted))
+    sysctls = SysctlAllowlist(base.options.pods.allowed_sysctls)
+    admit = (base.node_managers.evictions, base.container_manager, sysctls)
+    admission = Admission(predicate, admit, pods.entries, granted, recorder, queue.sync_pod)
+    return WorkerServices(
         runtime=runtime,
         clock=clock,
         recorder=recorder,
         admission=admission,
         allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer, clock),
-        container_manager=container_manager,
-        volumes=volumes,
+        container_manager=base.container_manager,
+        volumes=None if simulated else volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
-        stopper=stopper,
-        probes=probes,
+        stopper=ContainerStopper(runtime, handlers, recorder, clock),
+        probes=ProbeManager(runtime, clock, recorder, queue.sync_pod),
         messages=TerminationMessages(directories),
-        statuses=StatusManager(client),
-        host_ips=host_ips,
+        statuses=StatusManager(base.client),
+        host_ips=base.host_ips,
         requeue_after=queue.sync_pod_after,
-        terminated=partial(_pod_ended, container_manager, pods, queue),
-        supports_recursive_read_only=state.supports_recursive_read_only,
-        network_problem=state.network_problem,
+        terminated=partial(_pod_ended, base.container_manager, pods, queue),
+        supports_recursive_read_only=base.state.supports_recursive_read_only,
+        network_problem=base.state.network_problem,
         status_target=pods.status_target,
     )
+
+
+def build_services(
+    options: KubeletOptions, plugins: KubeletPlugins, client: Client | None, clock: Clock, queue: SyncQueue
+) -> KubeletServices:
+    """Build everything; nothing runs yet, and `queue` is not used before something is started."""
+    base = _foundation(options, plugins, client, clock, queue)
+    watches = client is not None and not isinstance(plugins.runtime, Simulated)
+    services = Informer(client, clock, SERVICES) if client is not None and watches else None
+    objects, tokens = ObjectCache(client, clock, services), TokenManager(client, clock)
+    work = _worker_services(base, objects, tokens)
+    remove_orphans = base.container_manager.remove_orphans
     return KubeletServices(
-        recorder=recorder,
-        directories=directories,
+        recorder=base.recorder,
+        directories=base.directories,
         services=services,
         tokens=tokens,
-        node=node,
-        pods=pods,
-        mirrors=None if client is None else MirrorPods(client, pods, partial(_registered, node)),
-        probes=probes,
-        stopper=stopper,
+        node=base.node,
+        pods=base.pods,
+        mirrors=None if client is None else MirrorPods(client, base.pods, partial(_registered, base.node)),
+        probes=work.probes,
+        stopper=work.stopper,
         worker=PodWorker(work),
-        container_manager=container_manager,
-        pleg=pleg,
-        node_managers=node_managers,
+        container_manager=base.container_manager,
+        pleg=base.pleg,
+        node_managers=base.node_managers,
         housekeeping=Housekeeping(
-            runtime,
-            pods,
-            manager.sandboxes,
-            directories,
-            node_managers.containers,
-            container_manager.remove_orphans,
+            plugins.runtime, base.pods, work.sandboxes, base.directories, base.node_managers.containers, remove_orphans
         ),
-        sources=_sources(options, client, clock, pods),
+        sources=_sources(options, client, clock, base.pods),
     )
 
 

@@ -1,6 +1,6 @@
 """Options of the kubelet: Kubernetes 1.36's, and those of the 1.0-1.15 line."""
 
-from hyperkube_host.kubelet.cm.flags import FLAGS as CONTAINER_MANAGER
+from hyperkube_host.kubelet.container_manager_flags import FLAGS as CONTAINER_MANAGER
 from hyperkube_host.kubelet.thresholds import DEFAULT_THRESHOLDS
 from hyperkube_lib.component_base.flags import FLAGS as COMPONENT_BASE
 

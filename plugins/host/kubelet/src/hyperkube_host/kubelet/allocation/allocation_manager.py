@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from hyperkube_host.kubelet.allocation.allocation import is_resized, with_allocation
-from hyperkube_host.kubelet.allocation.resize import (
+from hyperkube_host.kubelet.allocation.state import AllocationState
+from hyperkube_host.kubelet.container.pod_status import PodStatus
+from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.kuberuntime.pod_actions import ContainerToKill
+from hyperkube_host.kubelet.kuberuntime.resize_containers import ContainerResizer
+from hyperkube_host.kubelet.pod.pod_entry import PodEntry
+from hyperkube_host.kubelet.types.allocation import is_resized, with_allocation
+from hyperkube_host.kubelet.types.pod_spec import containers_of, restartable_init_containers_of
+from hyperkube_host.kubelet.types.resize import (
     INFEASIBLE,
     Change,
     InProgress,
@@ -17,13 +24,6 @@ from hyperkube_host.kubelet.allocation.resize import (
     change_of,
     event_message,
 )
-from hyperkube_host.kubelet.allocation.state import AllocationState
-from hyperkube_host.kubelet.container.pod_status import PodStatus
-from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.kuberuntime.pod_actions import ContainerToKill
-from hyperkube_host.kubelet.kuberuntime.resize_containers import ContainerResizer
-from hyperkube_host.kubelet.pod.pod_entry import PodEntry
-from hyperkube_host.kubelet.types.pod_spec import containers_of, restartable_init_containers_of
 
 from hyperkube.hookspecs.runtime import ContainerStatus, RuntimeFailed, SandboxStatus
 from hyperkube.machinery.clock import Clock

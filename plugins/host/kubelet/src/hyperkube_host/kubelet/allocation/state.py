@@ -11,12 +11,12 @@ import logging
 import threading
 from pathlib import Path
 
-from hyperkube_host.kubelet.allocation.allocation import Allocation
 from hyperkube_host.kubelet.checkpointmanager.checkpoint_file import (
     CheckpointCorrupt,
     CheckpointFile,
     canonical_json,
 )
+from hyperkube_host.kubelet.types.allocation import Allocation
 
 FILE_NAME = "allocated_pods_state"
 

@@ -42,7 +42,6 @@ from hyperkube_host.kubelet.cm.node_plugins import NodePlugins
 from hyperkube_host.kubelet.cm.options import ContainerManagerOptions
 from hyperkube_host.kubelet.cm.pod_container_manager import PodCgroups, PodCgroupSettings
 from hyperkube_host.kubelet.cm.qos_container_manager import QosCgroups
-from hyperkube_host.kubelet.cm.resource_config import huge_page_sizes
 from hyperkube_host.kubelet.cm.swap import SwapSettings, check_swap, swap_resources, swap_space
 from hyperkube_host.kubelet.cm.systemd import slices_of_this_machine
 from hyperkube_host.kubelet.cm.topologymanager.hints import discover_numa
@@ -51,6 +50,7 @@ from hyperkube_host.kubelet.cm.unmanaged import UnmanagedPods
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.qos.resource_config import huge_page_sizes
 
 from hyperkube.client.client import Client
 from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed, TellsRuntimeConfig

@@ -17,8 +17,8 @@ from hyperkube_host.kubelet.cm.cgroup_manager import (
 )
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, driver_path, parse_driver_path
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
-from hyperkube_host.kubelet.cm.resource_config import MIN_SHARES, ResourceConfig, page_size_name
 from hyperkube_host.kubelet.cm.systemd import SliceMaker
+from hyperkube_host.kubelet.qos.resource_config import MIN_SHARES, ResourceConfig, page_size_name
 
 from hyperkube.machinery.clock import Clock
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from hyperkube_host.kubelet.cm.cgroup_manager import CgroupManager
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, parse_driver_path, show_cgroup_name
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
-from hyperkube_host.kubelet.cm.resource_config import ResourceConfig, resource_config_of
+from hyperkube_host.kubelet.qos.resource_config import ResourceConfig, resource_config_of
 from hyperkube_host.kubelet.thresholds import Threshold
 
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX, ResourceList, add

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hyperkube_host.kubelet.apis.pod_resources import FOLDER as POD_RESOURCES
-from hyperkube_host.kubelet.apis.pod_resources import PodResourcesInputs, PodResourcesServer
 from hyperkube_host.kubelet.cm.container_manager import LinuxContainerManager, Service
 from hyperkube_host.kubelet.cm.devicemanager.device_manager import DeviceManager
 from hyperkube_host.kubelet.cm.devicemanager.registration import FOLDER as DEVICE_PLUGINS
@@ -14,6 +12,8 @@ from hyperkube_host.kubelet.cm.devicemanager.registration import DeviceRegistrat
 from hyperkube_host.kubelet.cm.dra.dra_manager import DraManager
 from hyperkube_host.kubelet.cm.dra.dra_plugin import DraPlugins
 from hyperkube_host.kubelet.cm.interface import ActivePods
+from hyperkube_host.kubelet.cm.pod_resources import FOLDER as POD_RESOURCES
+from hyperkube_host.kubelet.cm.pod_resources import PodResourcesInputs, PodResourcesServer
 from hyperkube_host.kubelet.cm.topologymanager.hints import NumaInfo
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyManager
 from hyperkube_host.kubelet.pluginmanager.plugin_manager import (

@@ -18,7 +18,7 @@ from hyperkube_host.kubelet.cm.cgroup_name import (
     show_cgroup_name,
 )
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
-from hyperkube_host.kubelet.cm.resource_config import QUOTA_PERIOD, ResourceConfig, resource_config_for_pod
+from hyperkube_host.kubelet.qos.resource_config import QUOTA_PERIOD, ResourceConfig, resource_config_for_pod
 
 from hyperkube.kinds.qos import BEST_EFFORT, BURSTABLE, GUARANTEED, qos_class
 from hyperkube.machinery.objects import Object, uid_of

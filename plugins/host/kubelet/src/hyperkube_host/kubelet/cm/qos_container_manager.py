@@ -12,7 +12,7 @@ from hyperkube_host.kubelet.cm.cgroup_manager import CgroupManager
 from hyperkube_host.kubelet.cm.cgroup_name import CgroupName, show_cgroup_name
 from hyperkube_host.kubelet.cm.interface import ActivePods, ContainerManagerFailed
 from hyperkube_host.kubelet.cm.pod_container_manager import QosContainers
-from hyperkube_host.kubelet.cm.resource_config import (
+from hyperkube_host.kubelet.qos.resource_config import (
     MEMORY_MIN,
     MIN_SHARES,
     UNBOUNDED_HUGE_PAGES,

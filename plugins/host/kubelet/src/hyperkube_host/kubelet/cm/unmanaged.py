@@ -17,7 +17,7 @@ from hyperkube_host.kubelet.cm.interface import (
     RunningContainers,
     UpdateContainer,
 )
-from hyperkube_host.kubelet.cm.resource_config import QUOTA_PERIOD
+from hyperkube_host.kubelet.qos.resource_config import QUOTA_PERIOD
 
 from hyperkube.kinds.resource_lists import ResourceList
 from hyperkube.machinery.objects import Object

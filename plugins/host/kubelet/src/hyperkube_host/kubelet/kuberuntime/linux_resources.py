@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from hyperkube_host.kubelet.cm.interface import ContainerManager
-from hyperkube_host.kubelet.cm.resource_config import (
+from hyperkube_host.kubelet.qos.policy import container_oom_score_adjust
+from hyperkube_host.kubelet.qos.resource_config import (
     QUOTA_PERIOD,
     container_huge_page_limits,
     huge_page_sizes,
     milli_cpu_to_quota,
     milli_cpu_to_shares,
 )
-from hyperkube_host.kubelet.qos.policy import container_oom_score_adjust
 
 from hyperkube.hookspecs.runtime import Config
 from hyperkube.kinds.pods import container_resources, pod_limits, pod_requests

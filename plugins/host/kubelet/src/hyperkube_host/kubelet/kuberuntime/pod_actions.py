@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus
+from hyperkube_host.kubelet.container.restart import should_be_started
 from hyperkube_host.kubelet.kuberuntime.init_container_actions import decide_init_containers
 from hyperkube_host.kubelet.kuberuntime.kill_reason import ContainerToKill, definition_changed, unknown_state
 from hyperkube_host.kubelet.prober.probe_type import ProbeType
@@ -20,12 +21,11 @@ from hyperkube_host.kubelet.types.pod_spec import (
     restart_policy,
     restartable_init_containers_of,
     restarts_all,
-    should_restart,
 )
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, SandboxStatus
 from hyperkube.machinery.dataclass import dataclass
-from hyperkube.machinery.objects import Object, is_being_deleted
+from hyperkube.machinery.objects import Object
 
 __all__ = ["ContainerToKill", "PodActions", "compute_pod_actions", "compute_reset", "stop_order"]
 
@@ -137,15 +137,6 @@ def _has_completed(pod: Object, container: Object, pod_status: PodStatus) -> boo
 def _has_created_any(pod: Object, pod_status: PodStatus) -> bool:
     statuses = (pod_status.latest(container["name"]) for container in containers_of(pod))
     return any(status is not None and status.state != ContainerState.UNKNOWN for status in statuses)
-
-
-def should_be_started(pod: Object, container: Object, status: ContainerStatus | None) -> bool:
-    """Tell whether a container that does not run should: it never ran, or its restart policy lets it run again."""
-    if is_being_deleted(pod):
-        return False
-    if status is None or status.state in {ContainerState.CREATED, ContainerState.UNKNOWN}:
-        return True
-    return status.state != ContainerState.RUNNING and should_restart(pod, container, status.exit_code)
 
 
 def _decide_container(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hyperkube_host.kubelet.cm.interface import ContainerManagerFailed
-from hyperkube_host.kubelet.cm.resource_config import QUOTA_PERIOD, ResourceConfig, resource_config_for_pod
+from hyperkube_host.kubelet.qos.resource_config import QUOTA_PERIOD, ResourceConfig, resource_config_for_pod
 from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
 
 from hyperkube.hookspecs.runtime import ContainerStatus, Runtime, RuntimeFailed, SandboxStatus, UpdatesResources

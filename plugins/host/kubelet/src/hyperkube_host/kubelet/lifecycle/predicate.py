@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from hyperkube_host.kubelet.nodestatus.machine_info import operating_system
 from hyperkube_host.kubelet.types.pod_status import Failure
 from hyperkube_host.kubelet.types.pod_update import is_static
 
@@ -41,13 +40,13 @@ class PodAdmission:
         """Return why the pod cannot run here, or None."""
         node = self._node()
         others = [other for other in self._others() if uid_of(other) != uid_of(pod)]
-        return _wrong_system(pod) or _short_of(pod, others, node) or _misplaced(pod, others, node)
+        return _wrong_system(pod, node) or _short_of(pod, others, node) or _misplaced(pod, others, node)
 
     def missing(self, pod: Object) -> dict[str, int]:
         """Return resource → how much of it the node has too little, for a pod that it could run otherwise."""
         node = self._node()
         others = [other for other in self._others() if uid_of(other) != uid_of(pod)]
-        if _wrong_system(pod) or _misplaced(pod, others, node):
+        if _wrong_system(pod, node) or _misplaced(pod, others, node):
             return {}
         return {short.resource: short.missing for short in _shortages(pod, others, node)}
 
@@ -73,13 +72,14 @@ class _Shortage(NamedTuple):
         return Failure(f"OutOf{self.resource}", text)
 
 
-def _wrong_system(pod: Object) -> Failure | None:
+def _wrong_system(pod: Object, node: Object) -> Failure | None:
     """Return the failure of a pod for another operating system."""
+    own = ((node.get("status") or {}).get("nodeInfo") or {}).get("operatingSystem") or "linux"
     labels = spec_of(pod).get("nodeSelector") or {}
-    if labels.get("kubernetes.io/os") not in {None, operating_system()}:
+    if labels.get("kubernetes.io/os") not in {None, own}:
         text = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label"
         return Failure("PodOSSelectorNodeLabelDoesNotMatch", text)
-    if (spec_of(pod).get("os") or {}).get("name") not in {None, "", operating_system()}:
+    if (spec_of(pod).get("os") or {}).get("name") not in {None, "", own}:
         return Failure("PodOSNotSupported", "Failed to admit pod as the OS field doesn't match node OS")
     return None
 

@@ -11,7 +11,7 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from hyperkube_host.kubelet.cm.resource_config import huge_pages
+from hyperkube_host.kubelet.qos.resource_config import huge_pages
 
 from hyperkube.hookspecs.runtime import MachineCapacity, Runtime, Simulated
 from hyperkube.machinery.objects import Object

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import field
 from enum import Enum
 
-from hyperkube_host.kubelet.allocation.allocation import Allocation
-from hyperkube_host.kubelet.allocation.resize import InProgress, Pending
 from hyperkube_host.kubelet.pod.restart_backoff import RestartBackoff
+from hyperkube_host.kubelet.types.allocation import Allocation
 from hyperkube_host.kubelet.types.pod_spec import LEAST_GRACE_SECONDS
 from hyperkube_host.kubelet.types.pod_status import CONDITIONS_BY_KUBELET, Failure, Waiting, foreign_conditions
 from hyperkube_host.kubelet.types.pod_update import is_static
+from hyperkube_host.kubelet.types.resize import InProgress, Pending
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hyperkube_host.kubelet.cm.resource_config import (
+from hyperkube_host.kubelet.qos.resource_config import (
     MIN_MILLI_CPU_FOR_QUOTA,
     MIN_SHARES,
     SHARES_PER_CPU,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from hyperkube_host.kubelet.kuberuntime.pod_actions import should_be_started
+from hyperkube_host.kubelet.container.restart import should_be_started
 from hyperkube_host.kubelet.status.container_resources import container_resources_status, volume_mount_statuses
 from hyperkube_host.kubelet.status.status_input import StatusInput
 from hyperkube_host.kubelet.types.pod_spec import (

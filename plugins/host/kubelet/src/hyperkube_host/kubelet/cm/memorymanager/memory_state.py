@@ -15,8 +15,8 @@ from hyperkube_host.kubelet.checkpointmanager.checkpoint_file import (
     CheckpointFile,
     canonical_json,
 )
-from hyperkube_host.kubelet.cm.resource_config import huge_page_resource
 from hyperkube_host.kubelet.cm.topologymanager.hints import SYSTEM_NODES
+from hyperkube_host.kubelet.qos.resource_config import huge_page_resource
 
 from hyperkube.kinds.resource_lists import HUGE_PAGES_PREFIX
 from hyperkube.machinery.dataclass import dataclass

@@ -1,7 +1,7 @@
 """Shares, quotas, weights and pages of upstream's tables (``pkg/kubelet/cm/helpers_linux_test.go``, runc 1.3)."""
 
 import pytest
-from hyperkube_host.kubelet.cm.resource_config import (
+from hyperkube_host.kubelet.qos.resource_config import (
     MIN_SHARES,
     container_huge_page_limits,
     huge_page_limits,

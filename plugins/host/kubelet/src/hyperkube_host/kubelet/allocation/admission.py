@@ -9,15 +9,15 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Protocol
 
-from hyperkube_host.kubelet.allocation.allocation import Allocation, with_allocation
-from hyperkube_host.kubelet.allocation.resize import DEFERRED, INFEASIBLE, Pending, exceeds_node
 from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
 from hyperkube_host.kubelet.preemption.preemption import DISRUPTION, PREEMPTED, requested, victims
 from hyperkube_host.kubelet.qos.policy import is_critical
+from hyperkube_host.kubelet.types.allocation import Allocation, with_allocation
 from hyperkube_host.kubelet.types.pod_status import Failure
+from hyperkube_host.kubelet.types.resize import DEFERRED, INFEASIBLE, Pending, exceeds_node
 
 from hyperkube.kinds.qos import BEST_EFFORT, qos_class
 from hyperkube.machinery.objects import Object, metadata, uid_of

@@ -1,8 +1,8 @@
 """One pod after the other is admitted, and a critical one may stop others."""
 
+from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.state import AllocationState
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.lifecycle.admission import Admission
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
 from hyperkube_host.kubelet.types.pod_status import Failure

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
-from hyperkube_host.kubelet.pod_sync import address_of
+from hyperkube_host.kubelet.pod_workers.pod_sync import address_of
+from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.status.api_pod_status import api_pod_status, phase_of
 from hyperkube_host.kubelet.status.status_input import StatusInput
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of, containers_of, could_restart_all, restarts_all
 from hyperkube_host.kubelet.types.pod_status import ALL_CONTAINERS_RESTARTING
 from hyperkube_host.kubelet.types.pod_update import describe, is_static
-from hyperkube_host.kubelet.worker_services import WorkerServices
 
 from hyperkube.hookspecs.runtime import ContainerState
 from hyperkube.kinds.conditions import is_true

@@ -18,12 +18,12 @@ from datetime import timedelta
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_status
 from hyperkube_host.kubelet.kuberuntime.pod_actions import compute_pod_actions
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry, PodState
-from hyperkube_host.kubelet.pod_sync import PodSync, SyncResult
+from hyperkube_host.kubelet.pod_workers.pod_sync import PodSync, SyncResult
+from hyperkube_host.kubelet.pod_workers.status_reporter import StatusReporter
+from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.status.api_pod_status import rejected_status
-from hyperkube_host.kubelet.status.reporter import StatusReporter
 from hyperkube_host.kubelet.types.pod_status import Failure
 from hyperkube_host.kubelet.types.pod_update import describe
-from hyperkube_host.kubelet.worker_services import WorkerServices
 
 from hyperkube.hookspecs.runtime import RuntimeFailed, Simulated
 from hyperkube.kinds.pods import TERMINAL_PHASES, is_terminal

@@ -15,12 +15,12 @@ from hyperkube_host.kubelet.kuberuntime.pod_actions import (
 from hyperkube_host.kubelet.kuberuntime.start_container import StartFailed
 from hyperkube_host.kubelet.kuberuntime.unhonoured import record_unhonoured
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
+from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.types.labels import container_hash
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of, init_containers_of
 from hyperkube_host.kubelet.types.pod_status import Waiting, reported_container_statuses
 from hyperkube_host.kubelet.types.pod_update import describe
 from hyperkube_host.kubelet.volumemanager.volume_manager import MountFailed
-from hyperkube_host.kubelet.worker_services import WorkerServices
 
 from hyperkube.hookspecs.network import NetworkFailed
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, RuntimeFailed, SandboxStatus

@@ -1,9 +1,9 @@
 """Resizes as decisions: granted or not, told of, and what has to change."""
 
 import pytest
-from hyperkube_host.kubelet.allocation.resize import Change, InProgress, Pending, change_of, event_message, exceeds_node
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, linux_resources
+from hyperkube_host.kubelet.types.resize import Change, InProgress, Pending, change_of, event_message, exceeds_node
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus
 from hyperkube.kinds.resource_lists import read

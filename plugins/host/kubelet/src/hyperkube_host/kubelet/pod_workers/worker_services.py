@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from hyperkube_host.kubelet.allocation.admission import Admission
 from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.events import KubeletEventRecorder
@@ -11,7 +12,6 @@ from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter
 from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
-from hyperkube_host.kubelet.lifecycle.admission import Admission
 from hyperkube_host.kubelet.prober.prober_manager import ProbeManager
 from hyperkube_host.kubelet.status.status_manager import StatusManager
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
