@@ -213,12 +213,13 @@ class ImageOptions(Record):
             raise UsageError(
                 "--image-credential-provider-config and --image-credential-provider-bin-dir must be set together"
             )
+        gates = values["feature-gates"]
         return cls(
             serialize=serialize,
             max_parallel=at_once,
             qps=values["registry-qps"],
             burst=values["registry-burst"],
-            verifies=values["feature-gates"].get("KubeletEnsureSecretPulledImages", True),
+            verifies=gates.get("KubeletEnsureSecretPulledImages", True),
             verification_policy=values["image-pull-credentials-verification-policy"],
             verification_allowlist=values["preloaded-images-verification-allowlist"],
             provider_config=config,
