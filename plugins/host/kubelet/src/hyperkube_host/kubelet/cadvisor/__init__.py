@@ -1,0 +1,1 @@
+"""What the machine is, as cAdvisor tells the kubelet."""
