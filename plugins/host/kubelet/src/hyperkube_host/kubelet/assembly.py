@@ -62,6 +62,8 @@ from hyperkube.hookspecs.volume import VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.errors import UsageError
+from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin.loader import PluginHost, installed, load
@@ -125,7 +127,7 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
         )
 
     wanted = options.runtime
-    runtimes: PluginHost[RuntimeHooks] = load("runtime", [wanted.runtime], runtime_specs, partial(context, "runtime"))
+    runtimes: PluginHost[RuntimeHooks] = _load_runtime(wanted.runtime, partial(context, "runtime"))
     runtime = runtimes.hook.runtime_build()
     hosts: list[PluginHost[Any]] = [runtimes]
     network: Network | None = None
@@ -161,6 +163,14 @@ def _container_manager(
     from hyperkube_host.kubelet.cm.build import container_manager_for
 
     return container_manager_for(options, runtime, client, recorder, clock, devices_changed)
+
+
+def _load_runtime(name: str, context: Callable[[str], PluginContext]) -> PluginHost[RuntimeHooks]:
+    known = installed("runtime")
+    if name not in known:
+        raise UsageError(f"unsupported CRI runtime: {quote(name)} (installed: {', '.join(sorted(known))})")
+    found: PluginHost[RuntimeHooks] = load("runtime", [name], runtime_specs, context)
+    return found
 
 
 def _node_status(
