@@ -6,7 +6,6 @@ each test then looks at its own.
 
 from __future__ import annotations
 
-import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -15,8 +14,11 @@ import yaml
 from hyperkube_testing.lab import missing_for_places
 from hyperkube_testing.lab.cluster import Cluster, missing_for_clusters
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from remote_runtime import needs_remote
+
 FOLDER = Path(__file__).parent
-sys.path.insert(0, str(FOLDER))
 OBJECTS = FOLDER / "objects"
 
 
@@ -41,13 +43,6 @@ def pytest_runtest_makereport(item, call):
             lines = [line for line in kubelet.output().splitlines() if "FLAG:" not in line]
             report.sections.append((f"the kubelet of {name}", "\n".join(lines[-60:])))
     return report
-
-
-def needs_remote():
-    """Skip where the runtime for containers is not installed."""
-    runtimes = {entry.name for entry in importlib.metadata.entry_points(group="hyperkube.runtime")}
-    if "remote" not in runtimes:
-        pytest.skip("the runtime plugin 'remote' is not installed")
 
 
 @pytest.fixture(scope="session")

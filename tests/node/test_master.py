@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from remote_runtime import needs_remote
 
 from hyperkube.testing.waiting import eventually
 
@@ -57,18 +58,41 @@ def wait_for_master(place, kubelet):
     return sorted(kubectl(place, "get", "pod", "k8s-master-127.0.0.1", "-o", f"jsonpath={path}").split())
 
 
+def start_master(place):
+    """Start the two command lines of the guide; return both programs when the master is up."""
+    kubelet = place.start(*KUBELET, env=ENVIRONMENT)
+    proxy = place.start(*PROXY, env=ENVIRONMENT)
+    assert wait_for_master(place, kubelet) == CONTAINERS
+    eventually(lambda: kubectl(place, "get", "serviceaccount", "default", check=False), why="controllers work")
+    return kubelet, proxy
+
+
 def test_the_process_runtime_starts_the_master(hyperkube_places):
     place = hyperkube_places.place("box", cgroups=True, disk="1g")
     write_manifest(place, "host")
-    kubelet = place.start(*KUBELET, env=ENVIRONMENT)
-    proxy = place.start(*PROXY, env=ENVIRONMENT)
 
-    assert wait_for_master(place, kubelet) == CONTAINERS
+    kubelet, proxy = start_master(place)
 
-    eventually(lambda: kubectl(place, "get", "serviceaccount", "default", check=False), why="controllers work")
     kubectl(place, "create", "deployment", "web", "--image=host", "--", "sleep", "1000")
     kubectl(place, "rollout", "status", "deployment/web", "--timeout=60s")
     assert proxy.running()
     assert "process://" in kubectl(place, "get", "nodes", "-o", "wide")
     for program in (proxy, kubelet):
         program.stop()
+
+
+def test_containerd_starts_the_master_from_our_own_image(hyperkube_lab, tmp_path):
+    needs_remote()
+    node = hyperkube_lab.node("master-node")
+    subprocess.run([HYPERKUBE, "image", "build", "--output", tmp_path / "hyperkube.tar"], check=True)
+    node.load_archive(tmp_path / "hyperkube.tar")
+    write_manifest(node, "docker.io/library/hyperkube:latest")
+
+    kubelet, proxy = start_master(node)
+
+    kubectl(node, "create", "deployment", "web", "--image=busybox:lab", "--", "sleep", "1000")
+    kubectl(node, "rollout", "status", "deployment/web", "--timeout=60s")
+    assert "containerd://" in kubectl(node, "get", "nodes", "-o", "wide")
+    for program in (proxy, kubelet):
+        program.stop()
+    node.containerd.stop()

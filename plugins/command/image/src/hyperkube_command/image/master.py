@@ -57,7 +57,13 @@ def manifest(image: str, program: str = "hyperkube") -> dict[str, Any]:
         "scheduler": [],
     }
     containers = [
-        {"name": name, "image": image, "command": line, **({"volumeMounts": mounts[name]} if mounts[name] else {})}
+        {
+            "name": name,
+            "image": image,
+            "imagePullPolicy": "IfNotPresent",  # it was loaded into the runtime, and stands in no registry
+            "command": line,
+            **({"volumeMounts": mounts[name]} if mounts[name] else {}),
+        }
         for name, line in lines.items()
     ]
     volumes = [

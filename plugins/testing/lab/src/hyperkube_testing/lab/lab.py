@@ -41,12 +41,17 @@ class Lab:
         """The nodes there are so far."""
         return [place for place in self._places.values() if isinstance(place, Node)]
 
-    def node(self, name: str = "node-1") -> Node:
-        """Return the node of this name, with containerd running; pods of all nodes reach one another."""
+    def node(self, name: str = "node-1", *, disk: str = "") -> Node:
+        """Return the node of this name, with containerd running; pods of all nodes reach one another.
+
+        Args:
+            name: its host name.
+            disk: the size of its disk, the laboratory's unless given; of the first call.
+        """
         found = self._places.get(name)
         if found is None:
             number = next(self._node_numbers)
-            found = Node(name, number, cgroup=f"{self._cgroup}-{name}", disk=self._disk)
+            found = Node(name, number, cgroup=f"{self._cgroup}-{name}", disk=disk or self._disk)
             self._keep(name, found)
             network.join_lan(self.lan, found, _FIRST_NODE - 1 + number)
             network.route_pods(self.lan, found, number)
