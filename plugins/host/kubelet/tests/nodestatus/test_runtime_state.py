@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hyperkube_host.kubelet.cadvisor.machine_info import MachineInfo
 from hyperkube_host.kubelet.command import COMMAND, options_of
+from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.nodestatus.runtime_state import DOWN_SECONDS, RuntimeState
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
 

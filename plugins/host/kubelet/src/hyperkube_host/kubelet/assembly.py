@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any
 
 from hyperkube_host.kubelet.allocation.admission import Admission
+from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.allocation.state import AllocationState
-from hyperkube_host.kubelet.allocation_manager import AllocationManager
-from hyperkube_host.kubelet.cadvisor.machine_info import machine_info
 from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.config.apiserver_source import ApiSource
@@ -31,6 +30,7 @@ from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.node_managers import NodeManagers, build_node_managers
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
+from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus

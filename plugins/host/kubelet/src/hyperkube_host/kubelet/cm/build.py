@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from hyperkube_host.kubelet.cadvisor.machine_info import machine_info
 from hyperkube_host.kubelet.cm.cgroup_manager import CgroupManager, cgroup_mounts
 from hyperkube_host.kubelet.cm.cgroup_name import NODE_ALLOCATABLE, SYSTEMD, new_cgroup_name
 from hyperkube_host.kubelet.cm.cgroup_v1 import CgroupV1Manager
@@ -49,6 +48,7 @@ from hyperkube_host.kubelet.cm.topologymanager.hints import discover_numa
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyManager
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedPods
 from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.qos.resource_config import huge_page_sizes
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from hyperkube_host.kubelet.cadvisor.machine_info import machine_info
 from hyperkube_host.kubelet.cm.interface import ContainerManager, ContainerManagerFailed
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.events import KubeletEventRecorder
@@ -26,6 +25,7 @@ from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.network.dns import DnsSettings, pod_dns, resolver_text, uses_node_resolver
+from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.options import PodOptions

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 
-from hyperkube_host.kubelet.cadvisor.machine_info import architecture, operating_system
+from hyperkube_host.kubelet.nodestatus.machine_info import architecture, operating_system
 from hyperkube_host.kubelet.options import NodeOptions
 
 from hyperkube.machinery.objects import Object

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
-from hyperkube_host.kubelet.cadvisor.machine_info import MachineInfo
+from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.options import NodeOptions
 from hyperkube_host.kubelet.thresholds import DISK_PRESSURE, MEMORY_PRESSURE, PID_PRESSURE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hyperkube_host.kubelet.allocation.admission import Admission
-from hyperkube_host.kubelet.allocation_manager import AllocationManager
+from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.cm.interface import ContainerManager
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager

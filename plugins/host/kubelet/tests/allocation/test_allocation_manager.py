@@ -1,7 +1,7 @@
 """A resize from its wish to its end, against a runtime that notes what it was told."""
 
+from hyperkube_host.kubelet.allocation.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.allocation.state import AllocationState
-from hyperkube_host.kubelet.allocation_manager import AllocationManager
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedContainerManager
 from hyperkube_host.kubelet.container.pod_status import PodStatus
 from hyperkube_host.kubelet.kuberuntime.linux_resources import ResourceSettings, linux_resources

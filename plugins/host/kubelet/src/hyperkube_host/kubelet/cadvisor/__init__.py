@@ -1,1 +1,0 @@
-"""What the machine is, as cAdvisor tells the kubelet."""
