@@ -7,6 +7,10 @@ from local_cluster import LocalCluster, eventually
 ENTRY_POINTS = """
 [hyperkube.admission]
 BrokenCheck = acme_broken:BrokenCheck
+[hyperkube.authn]
+BrokenTokens = acme_broken:BrokenTokens
+[hyperkube.authz]
+BrokenRules = acme_broken:BrokenRules
 [hyperkube.controller]
 acme-ended = acme_broken:Ended
 acme-failing = acme_broken:Failing
@@ -16,6 +20,7 @@ broken = acme_broken:BrokenProxier
 MODULE = """
 from hyperkube.client.reconcile import ReconcileLoop
 from hyperkube.hookspecs import hookimpl
+from hyperkube.hookspecs.authz import NO_OPINION
 from hyperkube.kinds.resources import NAMESPACES
 from hyperkube.plugin import Plugin
 
@@ -25,6 +30,21 @@ class BrokenCheck(Plugin):
     def admission_validate(self, request):
         if request.writes("secrets"):
             raise KeyError("spec")
+
+
+class BrokenTokens(Plugin):
+    @hookimpl
+    def authn_authenticate(self, credentials):
+        if credentials.token == "broken":
+            raise KeyError("token")
+
+
+class BrokenRules(Plugin):
+    @hookimpl
+    def authz_authorize(self, attributes):
+        if attributes.user.name == "jane":
+            raise KeyError("rule")
+        return NO_OPINION
 
 
 class Ended(Plugin):
@@ -83,17 +103,29 @@ def test_the_cluster_goes_on_and_says_whose_fault_it_is(scratch, monkeypatch):
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
     (site / "acme_broken.py").write_text(MODULE)
     monkeypatch.setenv("PYTHONPATH", str(site))
-    flags = ("--enable-admission-plugins=BrokenCheck", "--proxy-arg", "proxy-mode=broken")
+    flags = (
+        "--enable-admission-plugins=BrokenCheck", "--proxy-arg", "proxy-mode=broken",
+        "--apiserver-arg", "authentication-plugins=BrokenTokens",
+        "--apiserver-arg", "authorization-mode=BrokenRules",
+    )  # fmt: skip
 
     with LocalCluster(scratch / "broken", *flags).running() as cluster:
         refused = cluster.kubectl("create", "secret", "generic", "a", check=False)
+        jane = cluster.kubectl("get", "pods", "--as=jane", check=False)
+        server = f"--server=https://127.0.0.1:{cluster.port}"
+        token = ("--kubeconfig=/dev/null", server, "--insecure-skip-tls-verify", "--token=broken")
+        stranger = cluster.kubectl(*token, "get", "pods", check=False)
         for index in range(10):
             cluster.kubectl("create", "namespace", f"n{index}")
         cluster.kubectl("run", "web", "--image=host", "--command", "--", "sleep", "60")
         cluster.kubectl("wait", "--for=condition=Ready", "pod/web", "--timeout=60s")
         eventually(lambda: all(any(line in said for said in cluster.output) for line in BLAMED))
 
-    blamed = "admission plugin 'BrokenCheck' of acme-broken, in BrokenCheck.admission_validate"
+    blamed = "admission plugin 'BrokenCheck' of acme-broken, in BrokenCheck.admission_validate, acme_broken.py:13"
     assert f"Internal error occurred: KeyError('spec') ({blamed})" in refused.err
+    rules = "authz plugin 'BrokenRules' of acme-broken, in BrokenRules.authz_authorize, acme_broken.py:27"
+    assert f"Internal error occurred: KeyError('rule') ({rules})" in jane.err
+    tokens = "authn plugin 'BrokenTokens' of acme-broken, in BrokenTokens.authn_authenticate, acme_broken.py:20"
+    assert f"Internal error occurred: KeyError('token') ({tokens})" in stranger.err
     assert any(f"/secrets failed: {blamed}" in line for line in cluster.output)
     assert len(cluster.output) < MOST_LINES, "".join(cluster.output)

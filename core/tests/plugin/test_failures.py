@@ -46,7 +46,7 @@ def bug(call):
 def test_the_plugin_of_the_traceback_is_named(plugins, name):
     error = bug(getattr(plugins, name)().admission_validate)
 
-    assert culprit(error) == f"admission plugin {name!r} of acme-checks, in {name}.admission_validate"
+    assert culprit(error) == f"admission plugin {name!r} of acme-checks, in {name}.admission_validate, checks.py:11"
     assert described(error).startswith("KeyError('spec') (admission plugin ")
 
 
@@ -80,7 +80,7 @@ def test_a_bug_that_repeats_is_a_line_with_a_count_ever_more_seldom(plugins, log
     for tenth in range(80):
         write(tenth / 10, "sync of %s failed", f"pod-{tenth}", error=error)
 
-    blamed = "admission plugin 'Check' of acme-checks, in Check.admission_validate"
+    blamed = "admission plugin 'Check' of acme-checks, in Check.admission_validate, checks.py:11"
     assert lines == [
         f"sync of pod-0 failed: {blamed} +traceback",
         f"sync of pod-10 failed: {blamed}: KeyError('spec') (9 more since this was last logged)",

@@ -6,6 +6,7 @@ import logging
 import threading
 import traceback
 from collections import OrderedDict
+from pathlib import PurePath
 
 from hyperkube.plugin.loader import distribution_of, installed, installed_families
 
@@ -17,14 +18,20 @@ _PROGRAMS = frozenset({"server", "command"})
 
 
 def culprit(error: BaseException) -> str:
-    """Return the innermost plugin of the traceback: family, name, distribution, where it was called; or nothing."""
-    found, place = "", ""
-    for frame, _ in traceback.walk_tb(error.__traceback__):
+    """Return the innermost plugin of the traceback, or nothing.
+
+    It is told by family, name and distribution, then where it was called, then the file and line where it left its own
+    code.
+    """
+    found, place, line = "", "", ""
+    for frame, number in traceback.walk_tb(error.__traceback__):
         here = _plugins_at(frame.f_globals.get("__name__", ""))
         name = here.get(type(frame.f_locals.get("self")).__name__) or " or ".join(here.values())
         if here and found not in here.values():
             found, place = name, frame.f_code.co_qualname
-    return f"{found}, in {place}" if found else ""
+        if here:
+            line = f"{PurePath(frame.f_code.co_filename).name}:{number}"
+    return f"{found}, in {place}, {line}" if found else ""
 
 
 def described(error: BaseException) -> str:

@@ -22,6 +22,7 @@ from hyperkube_lib.serving.tls import peer_chain
 from hyperkube_lib.serving.wire import CONTINUE, LAST_CHUNK, BadHeader, chunk, complete, head, late, plain, refusal
 
 from hyperkube.machinery.errors import InternalError
+from hyperkube.plugin.failures import described
 
 _PIPELINED = 16
 """Requests that may wait behind the one under way before reading is paused."""
@@ -154,7 +155,7 @@ class Connection(RequestReader):
             answer = service.handler.hot(incoming.request)
         except Exception as error:
             service.logger.exception("%s %s failed", incoming.request.method, incoming.request.path)
-            answer = refusal(InternalError.because(error))
+            answer = refusal(InternalError.because(described(error)))
         if answer is None:
             return False
         if incoming.gzip and len(answer.body) >= service.limits.gzip_from:

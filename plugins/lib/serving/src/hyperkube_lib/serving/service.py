@@ -28,6 +28,7 @@ from hyperkube_lib.serving.workers import WorkerPool
 
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.errors import InternalError
+from hyperkube.plugin.failures import described
 
 Refuse = Callable[[HttpRequest], Response | None]
 """Returns the answer to a request that is not taken any more, None for one that is."""
@@ -178,7 +179,7 @@ class Service:
             answer = late(request)
         except Exception as error:
             self.logger.exception("%s %s failed", request.method, request.path)
-            answer = refusal(InternalError.because(error))
+            answer = refusal(InternalError.because(described(error)))
         self.loop.post(self._done, connection, incoming, answer)
 
     def _go_on(self, further: Callable[[], None]) -> None:
