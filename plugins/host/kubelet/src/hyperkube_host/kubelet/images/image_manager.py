@@ -27,8 +27,11 @@ from hyperkube.machinery.field import quote
 from hyperkube.machinery.objects import Object, namespace_of, uid_of
 
 PULL_BACKOFF = Backoff(initial=10.0, cap=300.0)
-SHOW_ERROR_SECONDS = 3.0
-"""How long a container shows the error of a failed pull, before it shows ImagePullBackOff."""
+SHOW_ERROR_SECONDS = 9.5
+"""How long a container shows the error of a failed pull, before it shows ImagePullBackOff.
+
+As long as a pod worker waits after a failed sync, and a little less than the first back-off: the state is seen.
+"""
 
 _PULL_REASONS = ("ErrImage", "Image", "Registry", "Invalid", "Signature")
 """What the reasons of Kubernetes for failed pulls begin with; any other reason of a runtime shows as ErrImagePull."""
