@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 from hyperkube_testing.node_contracts.volume import VolumeContract
-from hyperkube_volume.projected import ProjectedFolders
+from hyperkube_volume.projected import ProjectedFolders, _token_file
 
 from hyperkube.hookspecs.volume import VolumeFailed
 
@@ -30,7 +30,7 @@ def test_the_sources_are_joined_in_one_folder(tmp_path):
 
     found = {file.name: file.read_text() for file in path.iterdir() if not file.name.startswith("..")}
     assert found == {"token": "token for all, 3607s", "ca.crt": "PEM", "namespace": "ns"}
-    assert (path / "token").stat().st_mode & 0o777 == 0o600
+    assert (path / "token").stat().st_mode & 0o777 == 0o644
 
 
 def test_a_later_source_wins(tmp_path):
@@ -49,3 +49,22 @@ def test_an_unknown_source_is_told(tmp_path):
 
     with pytest.raises(VolumeFailed, match="clusterTrustBundle"):
         ProjectedFolders().setup(TestContract().request(tmp_path / "v", volume))
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"containers": [{}]}, (0o644, None)),
+        ({"containers": [{}], "securityContext": {"runAsUser": 1000}}, (0o600, 1000)),
+        (
+            {"containers": [{}, {"securityContext": {"runAsUser": 5}}], "securityContext": {"runAsUser": 1}},
+            (0o644, None),
+        ),
+        ({"containers": [{}], "securityContext": {"fsGroup": 2000}}, (0o600, None)),
+    ],
+    ids=["anyone", "one-user", "two-users", "group"],
+)
+def test_a_token_is_for_the_one_user_or_for_the_group(spec, expected):
+    file = _token_file({"spec": spec}, "t", 0o644)
+
+    assert (file.mode, file.user) == expected

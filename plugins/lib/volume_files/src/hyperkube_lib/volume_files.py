@@ -25,6 +25,7 @@ from hyperkube.machinery.objects import Object, name_of, namespace_of
 DATA = "..data"
 DEFAULT_MODE = 0o644
 LONGEST_NAME = 255
+GROUP_READS = 0o440
 IN_MEMORY_MODE, ON_DISK_MODE = 0o1777, 0o777
 """Permission bits of volumes: Kubernetes has secrets, projections and downward API on a tmpfs, config maps on disk."""
 
@@ -35,10 +36,11 @@ class PathRefused(VolumeFailed, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file: its content and its permission bits."""
+    """One file: its content, its permission bits, and the user it belongs to, None for the kubelet's own."""
 
     content: bytes
     mode: int
+    user: int | None = None
 
 
 Files = dict[str, File]
@@ -60,7 +62,7 @@ def write_files(folder: str, files: Mapping[str, File], *, folder_mode: int = IN
     for path in files:
         _check_path(path)
     current = root / DATA
-    if current.is_symlink() and _read(current) == dict(files):
+    if current.is_symlink() and _read(current) == {path: _comparable(file) for path, file in files.items()}:
         return False
     fresh = _stamped_folder(root)
     try:
@@ -73,7 +75,7 @@ def write_files(folder: str, files: Mapping[str, File], *, folder_mode: int = IN
     link.unlink(missing_ok=True)
     link.symlink_to(fresh.name)
     link.replace(current)
-    _link_names(root, {Path(path).parts[0] for path in files})
+    _link_names(root, {Path(path).parts[0]: file.user for path, file in files.items()})
     if old:
         shutil.rmtree(root / old, ignore_errors=True)
     return True
@@ -114,6 +116,13 @@ def _fill(folder: Path, files: Mapping[str, File]) -> None:
         with os.fdopen(descriptor, "wb") as out:
             out.write(file.content)
         target.chmod(file.mode)
+        if file.user is not None and os.geteuid() == 0:
+            os.chown(target, file.user, -1)
+
+
+def _comparable(file: File) -> File:
+    """Return what is compared of a file: the group of the pod may have been allowed to read it since."""
+    return File(file.content, file.mode | GROUP_READS)
 
 
 def _read(folder: Path) -> Files:
@@ -122,18 +131,20 @@ def _read(folder: Path) -> Files:
         for name in names:
             path = Path(where) / name
             relative = str(path.relative_to(folder.resolve()))
-            found[relative] = File(path.read_bytes(), path.stat().st_mode & 0o777)
+            found[relative] = _comparable(File(path.read_bytes(), path.stat().st_mode & 0o777))
     return found
 
 
-def _link_names(root: Path, names: set[str]) -> None:
+def _link_names(root: Path, names: Mapping[str, int | None]) -> None:
     for entry in root.iterdir():
         if entry.is_symlink() and not entry.name.startswith("..") and entry.name not in names:
             entry.unlink()
-    for name in names:
+    for name, user in names.items():
         link = root / name
         if not link.is_symlink():
             link.symlink_to(Path(DATA) / name)
+            if user is not None and os.geteuid() == 0:
+                os.lchown(link, user, -1)
 
 
 def clear_folder(folder: str) -> None:

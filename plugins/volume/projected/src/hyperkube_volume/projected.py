@@ -61,7 +61,7 @@ class ProjectedFolders:
             status = request.request_token(
                 wanted.get("audience", ""), int(wanted.get("expirationSeconds") or TOKEN_SECONDS)
             )
-            return {wanted["path"]: File(status["token"].encode(), _token_mode(request.pod, mode))}
+            return {wanted["path"]: _token_file(request.pod, status["token"], mode)}
         raise VolumeFailed(f"projected source {sorted(source)} is not supported by this kubelet")
 
     def teardown(self, request: VolumeRequest) -> None:
@@ -69,11 +69,25 @@ class ProjectedFolders:
         clear_folder(request.path)
 
 
-def _token_mode(pod: Object, mode: int) -> int:
-    """Return 0600 unless another user than the kubelet's must be able to read the token."""
-    contexts = [pod["spec"].get("securityContext") or {}]
-    contexts += [container.get("securityContext") or {} for container in pod["spec"].get("containers") or []]
-    return mode if any("runAsUser" in context or "fsGroup" in context for context in contexts) else TOKEN_MODE
+def _token_file(pod: Object, token: str, mode: int) -> File:
+    """Return the file of a token: for the one user of all containers, or for the pod's group, if there is one."""
+    user = _common_user(pod)
+    has_group = (pod["spec"].get("securityContext") or {}).get("fsGroup") is not None
+    return File(token.encode(), mode if user is None and not has_group else TOKEN_MODE, user)
+
+
+def _common_user(pod: Object) -> int | None:
+    """Return the user that all containers of a pod run as, None when they differ or do not say.
+
+    Source: kubernetes ``pkg/volume/util/util.go`` (FsUserFrom).
+    """
+    spec = pod["spec"]
+    default = (spec.get("securityContext") or {}).get("runAsUser")
+    users = {
+        (container.get("securityContext") or {}).get("runAsUser", default)
+        for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    }
+    return users.pop() if len(users) == 1 else None
 
 
 class Projected(Plugin):

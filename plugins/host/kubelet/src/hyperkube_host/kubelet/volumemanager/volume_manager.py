@@ -12,6 +12,11 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
 from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
+from hyperkube_host.kubelet.volumemanager.volume_ownership import (
+    follows_api,
+    group_of_volume,
+    set_volume_ownership,
+)
 
 from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
@@ -45,6 +50,7 @@ class VolumeManager:
         self._objects = objects
         self._tokens = tokens
         self._node = node
+        self._owned: set[str] = set()
 
     def setup(self, pod: Object) -> dict[str, str]:
         """Set up all volumes, or update their content from its sources; return volume name → path on the node.
@@ -62,6 +68,7 @@ class VolumeManager:
                 folder = self._directories.volume(uid_of(pod), plugin_name, name)
                 folder.mkdir(parents=True, exist_ok=True)
                 paths[name] = plugin.setup(self._request(pod, resolved, folder))
+                self._own(pod, resolved, paths[name])
             except ApiError as error:
                 raise MountFailed(name, error.message) from error
             except ValueError as error:  # what the pod asks for is no path at all
@@ -69,6 +76,16 @@ class VolumeManager:
             except (VolumeFailed, OSError) as error:
                 raise MountFailed(name, error) from error
         return paths
+
+    def _own(self, pod: Object, volume: Object, path: str) -> None:
+        """Give a volume to the pod's group: once, or at every sync when its content may be new."""
+        group = group_of_volume(pod, volume)
+        if group is None or (path in self._owned and not follows_api(volume)):
+            return
+        policy = (pod["spec"].get("securityContext") or {}).get("fsGroupChangePolicy")
+        lazily = policy == "OnRootMismatch"
+        set_volume_ownership(path, group, read_only=follows_api(volume), on_root_mismatch=lazily)
+        self._owned.add(path)
 
     def _request(self, pod: Object, volume: Object, folder: Path) -> VolumeRequest:
         containers = [*init_containers_of(pod), *containers_of(pod)]
@@ -119,3 +136,5 @@ class VolumeManager:
             if folder.exists():
                 plugin.teardown(self._request(pod, resolved, folder))
         self._directories.remove_pod(uid_of(pod))
+        gone = str(self._directories.pod(uid_of(pod)))
+        self._owned = {path for path in self._owned if not path.startswith(gone)}
