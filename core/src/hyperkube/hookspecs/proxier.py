@@ -48,7 +48,7 @@ class ServicePort:
 
     Attributes:
         load_balancer_ips: ingress addresses whose traffic arrives as it was sent (``ipMode: VIP``).
-        source_ranges: who may use those; empty for everybody.
+        source_ranges: the ranges that may use those; empty for all.
         affinity_seconds: 0 for none.
         internal_local, external_local: the traffic policy is ``Local``.
     """
@@ -81,7 +81,7 @@ class ProxyState(NamedTuple):
     """All that is to be served in one IP family.
 
     Attributes:
-        services: every service port; the proxy changes it between syncs, so nobody keeps it.
+        services: every service port; the proxy changes it between syncs, so it must not be kept.
         changed: the ports that came, went or differ since the last sync that succeeded; None if all may.
         service_cidrs: the ranges of cluster IPs.
     """

@@ -5,7 +5,7 @@ Source: kubernetes ``pkg/proxy/node.go`` and ``cmd/kube-proxy/app/server.go`` (d
 
 from __future__ import annotations
 
-from hyperkube_lib.proxy_rules.families import FAMILIES, family_of, of_family
+from hyperkube_lib.proxy_rules.families import FAMILIES, of_family
 
 from hyperkube.hookspecs.proxier import ProxyNode
 from hyperkube.machinery.objects import Object, labels_of, metadata
@@ -47,8 +47,3 @@ def is_leaving(node: Object, taint: str) -> bool:
     """Tell whether a node is about to be removed: it is being deleted, or has the autoscaler's taint."""
     taints = node.get("spec", {}).get("taints") or ()
     return "deletionTimestamp" in metadata(node) or any(each.get("key") == taint for each in taints)
-
-
-def primary_family(node: ProxyNode) -> str:
-    """Return the family of the node's first address."""
-    return family_of(node.ips[0]) if node.ips else "IPv4"

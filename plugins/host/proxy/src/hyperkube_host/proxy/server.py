@@ -49,7 +49,7 @@ _log = logging.getLogger("hyperkube.proxy")
 COLLECT_SECONDS = 0.05
 """How long changes are collected before a sync."""
 RETRY_SECONDS = 30.0
-"""How long until ports that could not be served are tried again."""
+"""How long until ports that could not be served are synced again."""
 FULL_SYNC_SECONDS = 3600.0
 """How often a proxier with rules in the kernel is told to write all of them again."""
 _BY_SERVICE = "service"
@@ -247,9 +247,7 @@ class Proxy:
                 unserved.update(sync.sync(self._node, self._ranges()))
                 self.health.updated(sync.family)
             except Exception:  # noqa: BLE001  a sync that fails must not end the proxying; it is logged, and done again
-                _log.exception(
-                    "%s: sync failed; it is tried again in %g s", sync.family, self._longest_wait(failed=True)
-                )
+                _log.exception("%s: sync failed; the next one is in %g s", sync.family, self._longest_wait(failed=True))
                 failed = True
         self._synced = self._synced or not failed
         self._record_unserved(unserved)

@@ -15,6 +15,7 @@ from hyperkube_lib.proxy_rules.node_port_addresses import NodePortAddresses, nod
 from hyperkube_proxier.iptables.chains import CANARY, KUBELET_FIREWALL, MARK_MASQ, SERVICE_PREFIXES
 from hyperkube_proxier.iptables.common_rules import (
     FILTER_CHAINS,
+    INVALID_DROPPED,
     JUMPS,
     KUBELET_JUMPS,
     NAT_CHAINS,
@@ -26,7 +27,7 @@ from hyperkube_proxier.iptables.common_rules import (
 )
 from hyperkube_proxier.iptables.metrics import RuleMetrics
 from hyperkube_proxier.iptables.programs import Programs, RestoreFailed, Saved, parse
-from hyperkube_proxier.iptables.service_rules import Context, ServiceRules, service_rules
+from hyperkube_proxier.iptables.service_rules import LOCALHOST_ACCEPTED, Context, ServiceRules, service_rules
 from hyperkube_proxier.iptables.settings import IptablesSettings
 
 from hyperkube.hookspecs.proxier import IPFamily, ProxyNode, ProxyState, ServicePortName
@@ -213,8 +214,6 @@ class FamilyTables:
         batch.rules += self._forward_rules()
 
     def _forward_rules(self) -> list[str]:
-        from hyperkube_proxier.iptables.common_rules import INVALID_DROPPED
-
         drops = not self._settings.conntrack_tcp_be_liberal
         counts = drops and self._has_counter(INVALID_DROPPED)
         return list(forward_rules(self._settings.mark, drops_invalid=drops, counts_invalid=counts))
@@ -240,8 +239,6 @@ class FamilyTables:
         return [address for address in self._where.addresses() if not address.startswith(loopback)]
 
     def _context(self, state: ProxyState) -> Context:
-        from hyperkube_proxier.iptables.service_rules import LOCALHOST_ACCEPTED
-
         endpoints = sum(len(port.endpoints) for port in state.services.values())
         return Context(
             family=self._family,
