@@ -14,6 +14,7 @@ Folders have upstream's names. A module imports only from rows below its own (a 
     node_managers               eviction, image garbage collection and log rotation, by the kubelet's clock
     images                      pull policy, back-off, verification and removal of images
     credentialprovider          logins for registries: pull secrets, files, programs
+    oom                         processes that the kernel killed
     eviction                    which pods go when memory, disk or process ids run out
     stats, metrics              what node and pods use, and the pages that tell it
     lifecycle                   admission by the node, lifecycle hooks

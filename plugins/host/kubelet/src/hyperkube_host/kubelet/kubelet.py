@@ -130,7 +130,8 @@ class Kubelet:
         self._queue.add(Task.HOUSEKEEPING)
         self._queue.add_after(Task.RESYNC, self.options.pods.sync_seconds)
         if not self._is_simulated:
-            for task, seconds in self._services.node_managers.periods.items():
+            services.node_managers.kills.start()
+            for task, seconds in services.node_managers.periods.items():
                 self._queue.add_after(task, seconds)
 
     def ready(self) -> bool:
@@ -151,6 +152,7 @@ class Kubelet:
         if services.services is not None:
             services.services.stop()
         services.probes.close()
+        services.node_managers.kills.close()
         services.container_manager.close()
         self._pool.stop()
         self._pool.wait_ended(_CLOSE_SECONDS)

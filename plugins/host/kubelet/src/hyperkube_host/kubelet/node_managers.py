@@ -18,6 +18,7 @@ from hyperkube_host.kubelet.images.image_gc_manager import PERIOD_SECONDS as IMA
 from hyperkube_host.kubelet.images.image_gc_manager import ImageGCManager, ImageGCPolicy
 from hyperkube_host.kubelet.kuberuntime.container_gc import ContainerGC, ContainerGCPolicy
 from hyperkube_host.kubelet.logs.container_log_manager import ContainerLogManager, LogRotationPolicy
+from hyperkube_host.kubelet.oom.oom_watcher import OomWatcher
 from hyperkube_host.kubelet.options import ImageOptions, KubeletOptions, NodeOptions, PodOptions
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
 from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
@@ -38,6 +39,7 @@ class NodeManagers(Record):
     images: ImageGCManager
     containers: ContainerGC
     logs: ContainerLogManager
+    kills: OomWatcher
     runtime: Runtime
     periods: Mapping[Task, float]
     """Task → the seconds between two rounds of it."""
@@ -97,6 +99,7 @@ def build_node_managers(
         images=images,
         containers=containers,
         logs=ContainerLogManager(_log_policy(options.pods), runtime, clock),
+        kills=OomWatcher(recorder.node_event),
         runtime=runtime,
         periods=periods,
     )
