@@ -110,3 +110,16 @@ def test_a_runtime_that_is_down_changes_nothing_and_makes_the_kubelet_unhealthy_
 
     assert (seconds, changed) == (RELIST_SECONDS, [])
     assert pleg.unhealthy().startswith("pleg was last seen active")
+
+
+def test_what_a_worker_has_seen_already_is_no_change(changed):
+    runtime, seen = Listed(), {}
+    pleg = GenericPleg(runtime, FakeClock(), changed.append, seen.get)
+    runtime.states = {"a": ContainerState.RUNNING, "b": ContainerState.RUNNING}
+    seen["a"] = frozenset([("a", "True"), ("a-c", "running")])
+
+    pleg.relist()
+    runtime.states["a"] = ContainerState.EXITED
+    pleg.relist()
+
+    assert changed == ["b", "a"]

@@ -31,6 +31,11 @@ class PodStatus:
         """The newest sandbox, if it is ready."""
         return self.sandboxes[0] if self.sandboxes and self.sandboxes[0].ready else None
 
+    def signature(self) -> frozenset[tuple[str, str]]:
+        """Return what there is of the pod and how it is: equal as long as nothing came, changed its state or went."""
+        containers = ((status.id, str(status.state)) for status in self.all())
+        return frozenset([*containers, *((sandbox.id, str(sandbox.ready)) for sandbox in self.sandboxes)])
+
     def latest(self, name: str) -> ContainerStatus | None:
         """Return the newest container of that name."""
         found = self.containers.get(name)

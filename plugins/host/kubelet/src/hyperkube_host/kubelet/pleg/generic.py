@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statuses
+from hyperkube_host.kubelet.container.pod_status import NO_STATUS, PodStatus, get_pod_statuses
 
 from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime, RuntimeFailed
 from hyperkube.machinery.clock import Clock
@@ -24,8 +24,19 @@ RELIST_THRESHOLD_SECONDS = 180.0
 class GenericPleg:
     """Compares what the runtime has with what it had; `relist` is called by one thread at a time."""
 
-    def __init__(self, runtime: Runtime, clock: Clock, changed: Callable[[str], None]) -> None:
-        """Call `changed` with the uid of each pod whose sandboxes or containers differ from the last relisting."""
+    def __init__(
+        self,
+        runtime: Runtime,
+        clock: Clock,
+        changed: Callable[[str], None],
+        observed: Callable[[str], frozenset[tuple[str, str]] | None] = lambda _uid: None,
+    ) -> None:
+        """Call `changed` with the uid of each pod whose sandboxes or containers differ from the last relisting.
+
+        What a pod's worker has seen already, as `observed` tells by its signature, is no change: mostly it is what the
+        worker did itself.
+        """
+        self._observed = observed
         self._runtime = runtime
         self._clock = clock
         self._changed = changed
@@ -47,7 +58,8 @@ class GenericPleg:
             self._logger.warning("containers could not be listed: %s", error)
             return RELIST_SECONDS
         for uid in {*pods, *self._pods}:
-            if pods.get(uid) != self._pods.get(uid):
+            found = pods.get(uid)
+            if found != self._pods.get(uid) and (found or NO_STATUS).signature() != self._observed(uid):
                 self._changed(uid)
         # Of a runtime that reports its changes nothing is kept: the rare relisting then syncs every pod, which also
         # repairs a sync that came too early for the change it was meant for.

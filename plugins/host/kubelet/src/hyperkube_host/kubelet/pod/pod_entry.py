@@ -52,6 +52,7 @@ class PodEntry:
         volumes_refused: whether they never can be, as the pod asks for them.
         waiting: container name → why its last start failed.
         restarts: the delays of crashed containers.
+        observed: the signature of what the runtime had of it when its worker looked last.
         messages: container id → termination message.
         resize_pending: a resize that it asks for and was not granted.
         resize_in_progress: a resize that was granted and is not in force everywhere.
@@ -73,6 +74,7 @@ class PodEntry:
     volumes_refused: bool = False
     waiting: dict[str, Waiting] = field(default_factory=dict)
     restarts: RestartBackoff = field(default_factory=RestartBackoff)
+    observed: frozenset[tuple[str, str]] | None = None
     messages: dict[str, str] = field(default_factory=dict)
     resize_pending: Pending | None = None
     resize_in_progress: InProgress | None = None

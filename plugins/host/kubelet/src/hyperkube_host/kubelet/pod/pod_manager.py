@@ -74,6 +74,11 @@ class PodManager:
         """Return the entry of a pod."""
         return self._entries.get(uid)
 
+    def observed(self, uid: str) -> frozenset[tuple[str, str]] | None:
+        """Return the signature of what a pod's worker has seen of it in the runtime; None before it has looked."""
+        entry = self._entries.get(uid)
+        return None if entry is None else entry.observed
+
     def entries(self) -> list[PodEntry]:
         """Return all entries."""
         with self._lock:

@@ -72,7 +72,9 @@ class PodWorker:
             self._terminate(entry, pod_status)
 
     def _pod_status(self, entry: PodEntry) -> PodStatus:
-        return get_pod_status(self._services.runtime, uid_of(entry.pod))
+        found = get_pod_status(self._services.runtime, uid_of(entry.pod))
+        entry.observed = found.signature()
+        return found
 
     def _retry(self, entry: PodEntry) -> None:
         """Sync the pod again after the back-off of failed syncs."""
