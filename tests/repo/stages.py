@@ -22,11 +22,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LANES: tuple[tuple[str, ...], ...] = (
     ("lint", "types", "layers", "unit", "conformance", "solo --all --load-only", "solo"),
-    ("integration",),
+    ("integration", "containers"),
     ("golden-node", "golden-proxy"),  # wait mostly, for root only
 )
 ALONE = ("faults",)
-TESTS = frozenset({"unit", "integration", "conformance", "golden-node", "golden-proxy", "faults"})
+TESTS = frozenset({"unit", "integration", "containers", "conformance", "golden-node", "golden-proxy", "faults"})
 """The tasks that take arguments for pytest."""
 AGAIN = ("-n0", "--last-failed", "--last-failed-no-failures=none")
 

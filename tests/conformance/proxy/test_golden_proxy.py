@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from hyperkube_testing.peers.ports import free_port
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 GOLDEN = ROOT.parent / "shared" / "golden-proxy"
 USERS = ROOT.parent / "shared" / "golden" / "users.csv"
 BIN = Path(sys.executable).parent
