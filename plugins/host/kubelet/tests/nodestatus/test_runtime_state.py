@@ -48,7 +48,7 @@ class World:
         self.clock, self.runtime = FakeClock(), Runtime(answer)
         self.state = RuntimeState(self.runtime, None, self.clock, lambda: unhealthy)
         machine = MachineInfo(MachineCapacity(cores=1, memory=1 << 30, disk=1 << 30), {}, {})
-        values = {"root-dir": str(tmp_path), "hostname-override": "n"}
+        values = {"root-dir": str(tmp_path), "hostname-override": "n", "container-runtime": "hollow"}
         options = options_of(FlagValues.of(COMMAND.all_flags(), values))
         self.node = NodeStatus(options.node, self.runtime, machine, ["10.0.0.1"], self.state)
         self.status = {}
