@@ -230,7 +230,7 @@ def test_a_handler_that_fails_is_an_internal_error(toy, edge, connect, caplog):
         client.get(path)
         status, _, body = client.answer()
         assert status == 500
-        assert orjson.loads(body)["message"] == "Internal error occurred: 'oops'"
+        assert orjson.loads(body)["message"] == "Internal error occurred: KeyError('oops')"
 
 
 def test_too_many_requests_in_flight_are_turned_away(toy, start, connect):

@@ -12,13 +12,14 @@ import logging
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hyperkube_lib.serving.published_authority import PublishedAuthority, PublishedFrontProxy
 from hyperkube_lib.serving.serving_certificates import serving_pair
 
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle
+from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
 
 if TYPE_CHECKING:
@@ -61,27 +62,19 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
         ips=_addresses(values["bind-address"]),
     )
     reviewer = _client(values["authentication-kubeconfig"], name)
-    authority = values["client-ca-file"]
-    proxy_authority = values["requestheader-client-ca-file"]
-    front_proxy: FrontProxy | PublishedFrontProxy | None = _front_proxy(values)
-    is_told = authority and proxy_authority
-    if reviewer is not None and not is_told and not values["authentication-skip-lookup"]:
-        tolerant = values["authentication-tolerate-lookup-failure"]
-        published = PublishedAuthority(reviewer, clock, Path(folder.name), tolerant=tolerant)
-        life.start("the clients' authority", published)
-        authority = authority or str(published.path)
-        if not proxy_authority:
-            front_proxy, proxy_authority = published.front_proxy, str(published.front_proxy.path)
+    believed = _believed(life, values, reviewer, clock, Path(folder.name))
     access = DelegatedAccess(
-        DelegatedAuthentication(clock, reviewer, client_ca_file=authority, front_proxy=front_proxy),
+        DelegatedAuthentication(
+            clock, reviewer, client_ca_file=believed.client_ca_file, front_proxy=believed.front_proxy
+        ),
         DelegatedAuthorization(clock, _client(values["authorization-kubeconfig"], name)),
         open_paths=values["authorization-always-allow-paths"],
     )
     tls = TlsFiles(
         cert_file=cert_file,
         key_file=key_file,
-        client_ca_file=authority,
-        request_header_ca_file=proxy_authority,
+        client_ca_file=believed.client_ca_file,
+        request_header_ca_file=believed.request_header_ca_file,
         min_version=values["tls-min-version"] or "VersionTLS12",
         ciphers=openssl_ciphers(values["tls-cipher-suites"]),
     )
@@ -91,6 +84,35 @@ def serve_secure(life: Lifecycle, values: Mapping[str, Any], name: str, handler:
         Edge(Guarded(handler, access), host=host, port=port, tls=tls, shared=values["permit-port-sharing"]),
     )
     _log.info("serving securely on %s:%s", host, port)
+
+
+class _Believed(NamedTuple):
+    """Whose certificates prove something; empty file names: none do."""
+
+    client_ca_file: str
+    request_header_ca_file: str
+    front_proxy: FrontProxy | PublishedFrontProxy | None
+
+
+def _believed(
+    life: Lifecycle, values: Mapping[str, Any], reviewer: Client | None, clock: Clock, folder: Path
+) -> _Believed:
+    """Return what the flags say; what they leave open is looked up at the API server, from now on.
+
+    Raises:
+        UsageError: a file cannot be used, or the look-up failed and must not.
+    """
+    told = _Believed(values["client-ca-file"], values["requestheader-client-ca-file"], _front_proxy(values))
+    is_told = told.client_ca_file and told.request_header_ca_file
+    if reviewer is None or is_told or values["authentication-skip-lookup"]:
+        return told
+    tolerant = values["authentication-tolerate-lookup-failure"]
+    published = PublishedAuthority(reviewer, clock, folder, tolerant=tolerant)
+    life.start("the clients' authority", published)
+    found = told._replace(client_ca_file=told.client_ca_file or str(published.path))
+    if found.request_header_ca_file:
+        return found
+    return found._replace(request_header_ca_file=str(published.front_proxy.path), front_proxy=published.front_proxy)
 
 
 def _front_proxy(values: Mapping[str, Any]) -> FrontProxy | None:
