@@ -145,6 +145,15 @@ def test_a_pod_that_the_machine_is_too_small_for_is_refused(node):
     )
 
 
+def test_cpus_that_were_given_are_not_resized(node):
+    before, after, slower = (pod("p", container(cpu=cpu)) for cpu in ("1", "2", "1"))
+    burstable = pod("p", {"name": "c", "resources": {"requests": {"cpu": "2"}}})
+
+    message = 'Resize is infeasible for Guaranteed Pods alongside CPU Manager policy "static"'
+    assert node.manager.resize_problem(before, after) == message
+    assert (node.manager.resize_problem(before, slower), node.manager.resize_problem(before, burstable)) == ("", "")
+
+
 def test_an_ended_pod_leaves_nothing(node):
     one = pod("own", container())
     node.run(one)

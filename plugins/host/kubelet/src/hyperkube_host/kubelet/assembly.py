@@ -254,7 +254,9 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
     predicate = PodAdmission(base.node.node, partial(_allocated, pods, granted))
     sysctls = SysctlAllowlist(base.options.pods.allowed_sysctls)
     admit = (base.node_managers.evictions, base.container_manager, sysctls)
-    admission = Admission(predicate, admit, pods.entries, granted, recorder, queue.sync_pod)
+    admission = Admission(
+        predicate, admit, pods.entries, granted, recorder, queue.sync_pod, base.container_manager.resize_problem
+    )
     return WorkerServices(
         runtime=runtime,
         clock=clock,

@@ -53,11 +53,14 @@ class Admission:
         allocations: AllocationState,
         recorder: KubeletEventRecorder,
         sync_pod: Callable[[str], None],
+        resize_problem: Callable[[Object, Object], str] = lambda _before, _pod: "",
     ) -> None:
         """Ask `predicate`, then `handlers`, and remember in `allocations` what is granted.
 
-        `sync_pod` is called with the uid of each pod that has to make room.
+        `sync_pod` is called with the uid of each pod that has to make room, `resize_problem` with a pod as it was
+        granted and as it wants to be: it returns why that cannot be on this node, or the empty string.
         """
+        self._resize_problem = resize_problem
         self._predicate = predicate
         self._allocations = allocations
         self._handlers = tuple(handlers)
@@ -92,7 +95,9 @@ class Admission:
         """Grant a pod the resources that it asks for by now, or return why not."""
         generation = int(metadata(entry.pod).get("generation", 0))
         with self._lock:
-            infeasible = exceeds_node(entry.pod, self._predicate.node())
+            granted = self._allocations.get(str(uid_of(entry.pod)))
+            before = entry.pod if granted is None else with_allocation(entry.pod, granted)
+            infeasible = self._resize_problem(before, entry.pod) or exceeds_node(entry.pod, self._predicate.node())
             if infeasible:
                 return Pending(INFEASIBLE, infeasible, INFEASIBLE, generation)
             failure = self._predicate.check(entry.pod)

@@ -35,6 +35,8 @@ from hyperkube_host.kubelet.cm.qos_container_manager import UPDATE_SECONDS, QosC
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyManager, all_containers
 from hyperkube_host.kubelet.types.pod_status import Failure
 
+from hyperkube.kinds.pods import pod_requests
+from hyperkube.kinds.qos import GUARANTEED, qos_class
 from hyperkube.kinds.resource_lists import ResourceList
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import UsageError
@@ -222,6 +224,16 @@ class LinuxContainerManager:
         except ContainerManagerFailed as error:
             _log.warning("pod %s: %s", uid, error)
         self._update_qos()
+
+    def resize_problem(self, before: Object, pod: Object) -> str:
+        """See `ContainerManager`: what was given to a container for itself alone is not changed while it runs."""
+        if qos_class(pod) != GUARANTEED:
+            return ""
+        old, new = pod_requests(before), pod_requests(pod)
+        for resource, title, policy in (("cpu", "CPU", self.cpus.policy), ("memory", "Memory", self.memory.policy)):
+            if policy.lower() == "static" and old.get(resource) != new.get(resource):
+                return f'Resize is infeasible for Guaranteed Pods alongside {title} Manager policy "{policy}"'
+        return ""
 
     def update_qos_cgroups(self) -> None:
         """See `ContainerManager`."""

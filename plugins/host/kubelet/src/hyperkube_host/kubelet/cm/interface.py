@@ -126,6 +126,9 @@ class ContainerManager(Protocol):
     def pod_ended(self, uid: str) -> None:
         """Remove the cgroup of a pod whose containers have all ended; one that cannot be removed yet is later."""
 
+    def resize_problem(self, before: Object, pod: Object) -> str:
+        """Return why a running pod cannot have other resources than before, or the empty string."""
+
     def update_qos_cgroups(self) -> None:
         """Set the cgroups of QoS classes by the active pods: one was admitted, or has ended.
 

@@ -28,6 +28,7 @@ class CpuManager:
 
     def __init__(self, state: CpuState, policy: StaticPolicy | None) -> None:
         """Take the assignments, and what decides about them."""
+        self.policy = NONE if policy is None else STATIC
         self._state = state
         self._policy = policy
         self._lock = threading.RLock()

@@ -36,6 +36,7 @@ class MemoryManager:
 
     def __init__(self, state: MemoryState, policy: StaticMemoryPolicy | None) -> None:
         """Take the assignments, and what decides about them."""
+        self.policy = NONE if policy is None else STATIC
         self._state = state
         self._policy = policy
         self._lock = threading.RLock()
