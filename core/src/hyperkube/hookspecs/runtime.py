@@ -281,6 +281,18 @@ class ExecResult:
 
 
 @runtime_checkable
+class StreamsEvents(Protocol):
+    """A runtime that tells of changes as long as somebody listens."""
+
+    def container_events(self, notify: Callable[[str], None]) -> None:
+        """Call `notify` with a pod's uid for each event of its containers; returns when the stream ends.
+
+        Raises:
+            RuntimeFailed: with reason ``Unimplemented`` if it streams none, with another if it went away.
+        """
+
+
+@runtime_checkable
 class ExecsSync(Protocol):
     """A runtime that runs short commands without streams; the others do it by `Runtime.exec`."""
 

@@ -93,6 +93,9 @@ class SmallRuntime:
             raise RpcFailed("DEADLINE_EXCEEDED", "too long")
         return {"stdout": b"out", "stderr": b"err", "exit_code": 1}
 
+    def GetContainerEvents(self, _):
+        yield {"container_id": "c1", "pod_sandbox_status": {"id": "s", "metadata": POD["metadata"]}}
+
     def Exec(self, _):
         return {"url": "http://127.0.0.1:1/exec/token"}
 
@@ -203,6 +206,14 @@ def test_a_command_is_run_to_its_end_or_to_its_limit(runtime):
     assert runtime.exec_sync("c1", ["ls"], 3) == ExecResult(b"out", b"err", 1)
     with pytest.raises(TimeoutError):
         runtime.exec_sync("c1", ["sleep"], 3)
+
+
+def test_events_tell_of_their_pods(runtime):
+    told = []
+
+    runtime.container_events(told.append)
+
+    assert told == ["u"]
 
 
 def test_streams_have_a_url(runtime, small):

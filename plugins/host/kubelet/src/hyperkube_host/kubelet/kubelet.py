@@ -153,6 +153,7 @@ class Kubelet:
             services.services.stop()
         services.probes.close()
         services.node_managers.kills.close()
+        services.pleg.close()
         services.container_manager.close()
         self._pool.stop()
         self._pool.wait_ended(_CLOSE_SECONDS)

@@ -292,11 +292,11 @@ class RemoteRuntime(RemoteImages):
             for stats in self.container_stats()
         ]
 
-    def subscribe_to_events(self, notify: Callable[[str], None]) -> None:
+    def container_events(self, notify: Callable[[str], None]) -> None:
         """Call `notify` with the uid of each pod of which the runtime reports an event; returns when the stream ends.
 
         Raises:
-            RuntimeFailed: the runtime streams no events, or went away.
+            RuntimeFailed: the runtime streams no events (reason ``Unimplemented``), or went away.
         """
         try:
             with self._client.events() as events:
@@ -305,6 +305,8 @@ class RemoteRuntime(RemoteImages):
                     if uid:
                         notify(uid)
         except RpcFailed as error:
+            if error.code == "UNIMPLEMENTED":
+                raise RuntimeFailed(str(error), "Unimplemented") from error
             raise failure_of(error, "GetContainerEvents") from error
 
     def close(self) -> None:

@@ -11,8 +11,9 @@ import logging
 from collections.abc import Callable
 
 from hyperkube_host.kubelet.container.pod_status import NO_STATUS, PodStatus, get_pod_statuses
+from hyperkube_host.kubelet.pleg.evented import EventedPleg
 
-from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime, RuntimeFailed
+from hyperkube.hookspecs.runtime import NotifiesChanges, Runtime, RuntimeFailed, StreamsEvents
 from hyperkube.machinery.clock import Clock
 
 RELIST_SECONDS = 1.0
@@ -30,13 +31,18 @@ class GenericPleg:
         clock: Clock,
         changed: Callable[[str], None],
         observed: Callable[[str], frozenset[tuple[str, str]] | None] = lambda _uid: None,
+        *,
+        evented: bool = False,
     ) -> None:
         """Call `changed` with the uid of each pod whose sandboxes or containers differ from the last relisting.
 
         What a pod's worker has seen already, as `observed` tells by its signature, is no change: mostly it is what the
-        worker did itself.
+        worker did itself. With `evented` a runtime that streams events is listened to, too.
         """
         self._observed = observed
+        self._evented: EventedPleg | None = None
+        if evented and isinstance(runtime, StreamsEvents):
+            self._evented = EventedPleg(runtime, clock, changed)
         self._runtime = runtime
         self._clock = clock
         self._changed = changed
@@ -49,6 +55,13 @@ class GenericPleg:
         """Let a runtime that can do so report its changes."""
         if isinstance(self._runtime, NotifiesChanges):
             self._runtime.subscribe(self._changed)
+        if self._evented is not None:
+            self._evented.start()
+
+    def close(self) -> None:
+        """Listen to the runtime no more."""
+        if self._evented is not None:
+            self._evented.close()
 
     def relist(self) -> float:
         """List all pods and report those that changed; return the seconds until the next relisting."""
