@@ -306,6 +306,23 @@ def test_statistics_show_pods_and_node(rig):
     assert "kubelet_running_pods 1" in body(ask(rig, "/metrics"))[1]
 
 
+def test_containers_by_cadvisors_names(rig):
+    start(rig, "sleep 1000")
+
+    assert "container_memory_working_set_bytes{" in body(ask(rig, "/metrics/cadvisor"))[1]
+
+
+def test_a_runtime_without_checkpoints_says_so(rig):
+    start(rig, "sleep 1000")
+
+    status, text = body(ask(rig, "/checkpoint/default/p/c", "POST"))
+
+    assert status == 500
+    assert "checkpointing of default/p/c failed" in text
+    assert body(ask(rig, "/checkpoint/default/p/c"))[0] == 405
+    assert body(ask(rig, "/checkpoint/default/none/c", "POST"))[0] == 404
+
+
 def test_log_folders_are_shown(rig):
     start(rig, "echo hello; sleep 1000")
 

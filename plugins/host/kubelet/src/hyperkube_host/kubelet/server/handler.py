@@ -15,6 +15,7 @@ from hyperkube_host.kubelet.container.pod_status import get_pod_status
 from hyperkube_host.kubelet.logs.log_reader import LogOptions, LogReader, parse_since, since_seconds
 from hyperkube_host.kubelet.probe.exec_probe import run_command
 from hyperkube_host.kubelet.server.auth import KubeletAuth
+from hyperkube_host.kubelet.server.checkpoint import checkpoint_container, timeout_of
 from hyperkube_host.kubelet.server.configz import configuration
 from hyperkube_host.kubelet.server.container_log import LogSource
 from hyperkube_host.kubelet.server.metrics_pages import METRICS_PATHS, MetricsPages
@@ -49,10 +50,10 @@ PATHS = ("/configz", "/healthz", "/metrics", "/pods", "/runningpods", "/stats")
 """What ``/statusz`` lists."""
 _LONG = ("/exec/", "/attach/", "/portForward/", "/containerLogs/", "/run/")
 _RUN_SECONDS = 120.0
-_READ, _STREAM = frozenset({"GET"}), frozenset({"GET", "POST"})
+_READ, _WRITE, _STREAM = frozenset({"GET"}), frozenset({"POST"}), frozenset({"GET", "POST"})
 _METHODS = {
     "pods": _READ, "runningpods": _READ, "stats": _READ, "logs": _READ, "containerLogs": _READ, "configz": _READ,
-    "exec": _STREAM, "attach": _STREAM, "portForward": _STREAM, "run": frozenset({"POST"}),
+    "exec": _STREAM, "attach": _STREAM, "portForward": _STREAM, "run": _WRITE, "checkpoint": _WRITE,
 }  # fmt: skip
 """With which methods routes answer; those that are not listed answer to all."""
 Query = Mapping[str, Sequence[str]]
@@ -123,10 +124,16 @@ class KubeletHandler:
             return self._files(parts[1:])
         if not self._context.options.server.debugging_handlers:
             raise MethodNotAllowed("Debug endpoints are disabled.")
+        return self._debugging(head, parts, query)
+
+    def _debugging(self, head: str, parts: Sequence[str], query: Query) -> Answer:
+        """Answer a route about one pod, whose path begins with `head`."""
         if head == "containerLogs" and len(parts) == 4:
             return self._container_logs(parts[1], parts[2], parts[3], query)
         if head in {"exec", "attach", "run"} and len(parts) in {4, 5}:
             return self._process(head, parts[1], parts[2], parts[-1], query)
+        if head == "checkpoint" and len(parts) == 4:
+            return self._checkpoint(parts[1], parts[2], parts[3], query)
         if head == "portForward" and len(parts) in {3, 4}:
             sandbox = get_pod_status(self._runtime, uid_of(self._pod(parts[1], parts[2]))).ready_sandbox
             if sandbox is None:
@@ -136,6 +143,12 @@ class KubeletHandler:
                 return relay_to_url(self._runtime.port_forward_url(sandbox.id, ports))
             return PortForwardUpgrade(serve=serve_ports(self._runtime, sandbox.id))
         raise NotFound("404 page not found")
+
+    def _checkpoint(self, namespace: str, pod_name: str, name: str, query: Query) -> Response:
+        pod, timeout = self._pod(namespace, pod_name), timeout_of(query)
+        status = self._running(pod, name)
+        root = self._context.options.pods.root
+        return _json(checkpoint_container(self._runtime, root, self._clock, pod, name, status.id, timeout))
 
     def page(self, path: str) -> Response | None:
         """Answer a route without parameters, without authorization; None where there is none."""
