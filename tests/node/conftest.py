@@ -39,6 +39,9 @@ def pytest_runtest_makereport(item, call):
     report = yield
     cluster = getattr(item, "funcargs", {}).get("cluster")
     if report.failed and cluster is not None:
+        for words in (("get", "pods", "-o", "wide"), ("get", "events", "--sort-by=.lastTimestamp")):
+            shown = cluster.kubectl(*words, check=False).stdout
+            report.sections.append((f"kubectl {' '.join(words)}", "\n".join(shown.splitlines()[-60:])))
         for name, kubelet in cluster.kubelets.items():
             lines = [line for line in kubelet.output().splitlines() if "FLAG:" not in line]
             report.sections.append((f"the kubelet of {name}", "\n".join(lines[-60:])))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
-from hyperkube_testing.lab.images import BUSYBOX
+from hyperkube_testing.lab.images import busybox
 from hyperkube_testing.lab.requirements import missing_for_registry
 
 from hyperkube.testing.waiting import eventually
@@ -95,7 +97,10 @@ def test_a_failed_pull_says_why_and_backs_off(cluster):
 @pytest.mark.skipif(bool(missing_for_registry()), reason=missing_for_registry())
 def test_a_registry_is_asked_with_the_pods_secret(cluster, node):
     registry = cluster.lab.registry()
-    image = registry.push(node, BUSYBOX, "private/busybox:1")
+    # An image of its own: the kubelet asks pods without the secret for it, whatever else the image is called.
+    own = dataclasses.replace(busybox(), tags=["docker.io/library/private:lab"], labels={"owner": "registry"})
+    node.load([own])
+    image = registry.push(node, own.tags[0], "private/busybox:1")
     spec = {
         "terminationGracePeriodSeconds": 1,
         "containers": [{"name": "c", "image": image, "command": ["sleep", "1000"]}],
