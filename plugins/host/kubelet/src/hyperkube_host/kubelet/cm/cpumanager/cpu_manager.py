@@ -6,14 +6,12 @@ Source: kubernetes ``pkg/kubelet/cm/cpumanager/cpu_manager.go``.
 from __future__ import annotations
 
 import logging
-import threading
 
 from hyperkube_host.kubelet.cm.cpumanager.cpu_set import CpuSet, format_cpu_set
 from hyperkube_host.kubelet.cm.cpumanager.cpu_state import CpuState
 from hyperkube_host.kubelet.cm.cpumanager.static_policy import StaticPolicy
 from hyperkube_host.kubelet.cm.interface import ActivePods, RunningContainers, UpdateContainer
-from hyperkube_host.kubelet.cm.topologymanager.hints import ResourceHints
-from hyperkube_host.kubelet.cm.topologymanager.topology_manager import all_containers
+from hyperkube_host.kubelet.cm.topologymanager.topology_manager import PolicyProvider, all_containers
 
 from hyperkube.hookspecs.runtime import RuntimeFailed
 from hyperkube.machinery.objects import Object, uid_of
@@ -23,36 +21,16 @@ POLICIES = (NONE, STATIC)
 _log = logging.getLogger("hyperkube.kubelet.cpumanager")
 
 
-class CpuManager:
+class CpuManager(PolicyProvider):
     """CPUs of containers; `policy` None is the policy ``none``: every container runs everywhere."""
 
     def __init__(self, state: CpuState, policy: StaticPolicy | None) -> None:
         """Take the assignments, and what decides about them."""
+        super().__init__(policy)
         self.policy = NONE if policy is None else STATIC
         self._state = state
         self._policy = policy
-        self._lock = threading.RLock()
         self._last: dict[str, CpuSet] = {}
-
-    def allocate(self, pod: Object, container: Object) -> None:
-        """See `HintProvider`."""
-        if self._policy is not None:
-            with self._lock:
-                self._policy.allocate(pod, container)
-
-    def topology_hints(self, pod: Object, container: Object) -> ResourceHints:
-        """See `HintProvider`."""
-        if self._policy is None:
-            return {}
-        with self._lock:
-            return self._policy.topology_hints(pod, container)
-
-    def pod_topology_hints(self, pod: Object) -> ResourceHints:
-        """See `HintProvider`."""
-        if self._policy is None:
-            return {}
-        with self._lock:
-            return self._policy.pod_topology_hints(pod)
 
     def affinity(self, uid: str, container: str) -> CpuSet:
         """Return the CPUs that a container may run on; empty when nothing restricts it."""

@@ -5,16 +5,13 @@ Source: kubernetes ``pkg/kubelet/cm/memorymanager/memory_manager.go``.
 
 from __future__ import annotations
 
-import threading
-
 from hyperkube_host.kubelet.cm.interface import ActivePods
 from hyperkube_host.kubelet.cm.memorymanager.memory_state import MemoryState
 from hyperkube_host.kubelet.cm.memorymanager.static_policy import StaticMemoryPolicy
-from hyperkube_host.kubelet.cm.topologymanager.hints import ResourceHints
-from hyperkube_host.kubelet.cm.topologymanager.topology_manager import all_containers
+from hyperkube_host.kubelet.cm.topologymanager.topology_manager import PolicyProvider, all_containers
 
 from hyperkube.machinery.errors import UsageError
-from hyperkube.machinery.objects import Object, uid_of
+from hyperkube.machinery.objects import uid_of
 
 NONE, STATIC, BEST_EFFORT = "None", "Static", "BestEffort"
 
@@ -31,35 +28,15 @@ def check_policy(policy: str) -> None:
         raise UsageError(f'unknown memory manager policy: "{policy}"')
 
 
-class MemoryManager:
+class MemoryManager(PolicyProvider):
     """Memory of containers; `policy` None is the policy ``None``: it comes from anywhere."""
 
     def __init__(self, state: MemoryState, policy: StaticMemoryPolicy | None) -> None:
         """Take the assignments, and what decides about them."""
+        super().__init__(policy)
         self.policy = NONE if policy is None else STATIC
         self._state = state
         self._policy = policy
-        self._lock = threading.RLock()
-
-    def allocate(self, pod: Object, container: Object) -> None:
-        """See `HintProvider`."""
-        if self._policy is not None:
-            with self._lock:
-                self._policy.allocate(pod, container)
-
-    def topology_hints(self, pod: Object, container: Object) -> ResourceHints:
-        """See `HintProvider`."""
-        if self._policy is None:
-            return {}
-        with self._lock:
-            return self._policy.topology_hints(pod, container)
-
-    def pod_topology_hints(self, pod: Object) -> ResourceHints:
-        """See `HintProvider`."""
-        if self._policy is None:
-            return {}
-        with self._lock:
-            return self._policy.pod_topology_hints(pod)
 
     def numa_nodes(self, uid: str, container: str) -> list[int]:
         """Return the nodes that a container's memory comes from; empty when it comes from anywhere."""

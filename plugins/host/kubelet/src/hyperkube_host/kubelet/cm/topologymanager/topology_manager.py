@@ -5,6 +5,7 @@ Sources: kubernetes ``pkg/kubelet/cm/topologymanager/topology_manager.go``, ``sc
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
@@ -47,6 +48,34 @@ class HintProvider(Protocol):
         Raises:
             AllocationFailed: there are too few.
         """
+
+
+class PolicyProvider:
+    """Offers what a policy decides, to several threads; without a policy it offers and gives nothing."""
+
+    def __init__(self, policy: HintProvider | None) -> None:
+        self._policy_provider = policy
+        self._lock = threading.RLock()
+
+    def allocate(self, pod: Object, container: Object) -> None:
+        """See `HintProvider`."""
+        if self._policy_provider is not None:
+            with self._lock:
+                self._policy_provider.allocate(pod, container)
+
+    def topology_hints(self, pod: Object, container: Object) -> ResourceHints:
+        """See `HintProvider`."""
+        if self._policy_provider is None:
+            return {}
+        with self._lock:
+            return self._policy_provider.topology_hints(pod, container)
+
+    def pod_topology_hints(self, pod: Object) -> ResourceHints:
+        """See `HintProvider`."""
+        if self._policy_provider is None:
+            return {}
+        with self._lock:
+            return self._policy_provider.pod_topology_hints(pod)
 
 
 class TopologyOptions(Record):
