@@ -211,7 +211,7 @@ def test_claims_that_the_pod_may_not_use_are_refused(rig, change, message):
 
 def test_a_generated_claim_must_be_the_pods_own(rig):
     rig.register()
-    rig.api.add("made", owner="somebody-else")
+    rig.api.add("made", owner="another-pod")
     one = pod(resourceClaimStatuses=[{"name": "gpu", "resourceClaimName": "made"}])
 
     assert failure(rig, one) == "ResourceClaim ns/made was not created for Pod ns/pod-1 (Pod is not owner)"

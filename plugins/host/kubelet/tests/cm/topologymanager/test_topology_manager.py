@@ -30,7 +30,7 @@ NO = {"preferred": False}
 @pytest.mark.parametrize(
     ("providers", "nodes", "preferred"),
     [
-        pytest.param([], [0, 1], True, id="nobody-asked"),
+        pytest.param([], [0, 1], True, id="no-provider"),
         pytest.param([{}], [0, 1], True, id="no-preference"),
         pytest.param([{"r": None}], [0, 1], True, id="no-preference-of-a-resource"),
         pytest.param([{"r": []}], [0, 1], False, id="nothing-fits"),

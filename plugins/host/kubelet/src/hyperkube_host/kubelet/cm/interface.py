@@ -144,7 +144,7 @@ class ContainerManager(Protocol):
         """
 
     def unprepare_dynamic_resources(self, pod: Object) -> None:
-        """Have claims unprepared that no other pod of the node uses; what a driver refuses is tried again later."""
+        """Have claims unprepared that no other pod of the node uses; what a driver refuses is retried later."""
 
     def run_options(self, pod: Object, container: Object) -> RunContainerOptions:
         """Return what devices and claims add to a container that is about to be created.

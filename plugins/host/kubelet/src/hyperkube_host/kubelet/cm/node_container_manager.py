@@ -1,4 +1,4 @@
-"""What pods may use of the node: capacity less what is reserved, and the cgroups that hold everybody to it.
+"""What pods may use of the node: capacity less what is reserved, and the cgroups that enforce it.
 
 Sources: kubernetes ``pkg/kubelet/cm/node_container_manager_linux.go``, ``nodestatus/setters.go`` (MachineInfo).
 """

@@ -127,7 +127,7 @@ class DraManager:
                 try:
                     self._unprepare_claim(info)
                 except ContainerManagerFailed as error:
-                    # The claim stays noted for the pod: it is tried again when leftovers are removed.
+                    # The claim stays noted for the pod: the next removal of orphans asks again.
                     _log.warning("pod %s: %s", uid, error)
                     continue
                 self._cache.remove(info)
