@@ -93,3 +93,10 @@ def test_parallel_pulls_are_not_made_one_by_one():
 def test_credential_providers_need_both_flags():
     with pytest.raises(UsageError, match="must be set together"):
         options(image_credential_provider_config="x")
+
+
+def test_a_cloud_provider_that_is_not_installed_is_told_with_those_that_are():
+    with pytest.raises(UsageError, match=r"^cloud plugin 'fak' is not installed"):
+        options(cloud_provider="fak")
+
+    assert options(cloud_provider="external").values["cloud-provider"] == "external"

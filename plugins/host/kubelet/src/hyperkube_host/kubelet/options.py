@@ -15,11 +15,14 @@ from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record
 from hyperkube.plugin.defaults import default_plugin
 from hyperkube.plugin.flags import FlagValues
+from hyperkube.plugin.loader import PluginNotFound, installed
 
 REMOTE = "remote"
 RUNTIME_SOCKETS = ("/run/containerd/containerd.sock", "/run/crio/crio.sock", "/run/cri-dockerd.sock")
 """Where runtimes listen; the first that is there is used by a kubelet that is given no other."""
 AUTHORIZATION_MODES = ("Webhook", "AlwaysAllow")
+CLOUD_WORDS = ("", "external", "auto-detect")
+"""What ``--cloud-provider`` may say beside a plugin's name: no cloud, one that others ask, and the 1.x default."""
 TAINT_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
@@ -315,6 +318,7 @@ class KubeletOptions(Record):
         Raises:
             UsageError: a value that cannot be.
         """
+        _check_cloud(values["cloud-provider"])
         return cls(
             node=NodeOptions.of(values),
             sources=SourceOptions.of(values),
@@ -327,6 +331,16 @@ class KubeletOptions(Record):
             ),
             flagz=flagz,
         )
+
+
+def _check_cloud(name: str) -> None:
+    """Refuse the name of a cloud provider that is not installed, as the controller manager does.
+
+    Raises:
+        PluginNotFound: it is none of those.
+    """
+    if name not in CLOUD_WORDS and name not in (known := installed("cloud")):
+        raise PluginNotFound("cloud", name, sorted(known))
 
 
 def node_name(values: FlagValues) -> str:
