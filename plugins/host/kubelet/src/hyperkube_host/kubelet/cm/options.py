@@ -55,7 +55,6 @@ class ContainerManagerOptions(Record):
     topology: TopologyOptions
     fail_swap_on: bool
     swap_behavior: str
-    throttling_factor: float
     fail_cgroup_v1: bool
     gates: Mapping[str, bool]
 
@@ -94,7 +93,6 @@ class ContainerManagerOptions(Record):
             ),
             fail_swap_on=values["fail-swap-on"],
             swap_behavior=values["memory-swap-behavior"] or NO_SWAP,
-            throttling_factor=values["memory-throttling-factor"],
             fail_cgroup_v1=values["fail-cgroupv1"],
             gates=values["feature-gates"],
         )
