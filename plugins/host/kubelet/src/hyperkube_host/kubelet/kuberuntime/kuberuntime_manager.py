@@ -29,13 +29,17 @@ from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.options import PodOptions
+from hyperkube_host.kubelet.userns.userns_manager import UserNamespaceManager
 
 from hyperkube.hookspecs.network import Network
-from hyperkube.hookspecs.runtime import Runtime, RuntimeFailed, TakesAddresses
+from hyperkube.hookspecs.runtime import Config, Runtime, RuntimeFailed, TakesAddresses
 from hyperkube.kinds.resources import RUNTIME_CLASSES
 from hyperkube.machinery.errors import NotFound
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.record import Record
+
+MOST_USER_NAMESPACES = 1024
+"""Ranges of ids that are handed out; they end far below those that the kernel has."""
 
 
 class RuntimeManagerInputs(NamedTuple):
@@ -67,12 +71,19 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
     options, runtime = given.options, given.runtime
     resources = resource_settings(machine_info(options.root, runtime).capacity.memory, given.container_manager)
     dns = _dns_settings(options, given.host_ips)
+    namespaces = UserNamespaceManager(
+        given.directories, MOST_USER_NAMESPACES, partial(_supports_user_namespaces, runtime)
+    )
+
+    def user_namespace(pod: Object) -> Config | None:
+        return namespaces.mappings(pod, _runtime_handler(given.objects, pod))
+
     sandboxes = SandboxManager(
         runtime,
         given.network,
         given.host_ips,
         given.recorder,
-        _sandbox_settings(given.directories, dns, resources, given.container_manager),
+        _sandbox_settings(given.directories, dns, resources, given.container_manager, user_namespace),
         lambda pod: _runtime_handler(given.objects, pod),
     )
     settings = NodeSettings(
@@ -82,6 +93,7 @@ def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
         containers=ContainerSettings(resources=resources, seccomp_root=options.root / "seccomp"),
         cluster_domain=options.cluster_domain,
         container_manager=given.container_manager,
+        user_namespace=user_namespace,
         tells_address=isinstance(runtime, TakesAddresses),
         unprivileged_port_offset=options.unprivileged_port_offset,
     )
@@ -118,15 +130,28 @@ def _update_pod_cgroup(manager: ContainerManager, pod: Object) -> None:
 
 
 def _sandbox_settings(
-    directories: KubeletDirectories, dns: DnsSettings, resources: ResourceSettings, manager: ContainerManager
+    directories: KubeletDirectories,
+    dns: DnsSettings,
+    resources: ResourceSettings,
+    manager: ContainerManager,
+    user_namespace: Callable[[Object], Config | None],
 ) -> SandboxSettings:
     return SandboxSettings(
         dns=dns,
         resources=resources,
         log_directory=lambda namespace, name, uid: str(directories.pod_logs(namespace, name, uid)),
         cgroup_parent=manager.pods.cgroup_parent,
-        user_namespace=lambda _pod: None,
+        user_namespace=user_namespace,
     )
+
+
+def _supports_user_namespaces(runtime: Runtime, handler: str) -> bool | None:
+    """Tell whether a runtime handler has user namespaces; None for a runtime that tells nothing of handlers."""
+    handlers = runtime.status().handlers
+    if not handlers:
+        return None
+    found = next((one for one in handlers if one.get("name", "") == handler), {})
+    return bool((found.get("features") or {}).get("user_namespaces"))
 
 
 def _dns_settings(options: PodOptions, host_ips: tuple[str, ...]) -> DnsSettings:

@@ -10,12 +10,13 @@ from pathlib import Path
 
 from hyperkube_host.kubelet.container.pod_status import get_pod_status
 from hyperkube_host.kubelet.events import KubeletEventRecorder
+from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed
 from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings, sandbox_config
 from hyperkube_host.kubelet.network.dns import PodDns, lacks_cluster_dns
 from hyperkube_host.kubelet.types.pod_update import describe
 
 from hyperkube.hookspecs.network import Network, NetworkFailed, PodNetworkRequest
-from hyperkube.hookspecs.runtime import Config, Runtime, SandboxStatus, Simulated, TakesAddresses
+from hyperkube.hookspecs.runtime import Config, Runtime, RuntimeFailed, SandboxStatus, Simulated, TakesAddresses
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
 
 
@@ -47,7 +48,10 @@ class SandboxManager:
             NetworkFailed: there is no address for it.
         """
         host_network = bool(pod["spec"].get("hostNetwork"))
-        config, dns = sandbox_config(pod, attempt, self._settings)
+        try:
+            config, dns = sandbox_config(pod, attempt, self._settings)
+        except ConfigFailed as error:
+            raise RuntimeFailed(str(error)) from error
         self._record_dns_problems(pod, dns)
         if self._network is not None and not host_network and any("host_port" in p for p in _mappings(config)):
             text = "this node's network forwards no host ports: use hostNetwork, or a Service of type NodePort"

@@ -27,6 +27,7 @@ from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.pod.pod_entry import DEFAULT_GRACE_SECONDS
 from hyperkube_host.kubelet.types.labels import DEFAULT_MESSAGE_PATH
 from hyperkube_host.kubelet.types.pod_status import Waiting
+from hyperkube_host.kubelet.userns.userns_manager import with_id_mappings
 
 from hyperkube.hookspecs.runtime import Config, Image, Runtime, RuntimeFailed, SandboxStatus
 from hyperkube.machinery.objects import Object, uid_of
@@ -53,6 +54,8 @@ class NodeSettings(Record):
     """Pod → the text of its ``resolv.conf``, None when the node's own one is used."""
     containers: ContainerSettings
     cluster_domain: str
+    user_namespace: Callable[[Object], Config | None]
+    """Pod → its ``UserNamespace``, None for the node's."""
     container_manager: ContainerManager
     tells_address: bool = False
     """Whether containers are told their address in ``POD_IP``: they share the network of the node."""
@@ -185,13 +188,15 @@ class ContainerStarter:
             raise ConfigFailed(str(error)) from error
         # What the pod says of a variable counts more than what a device does.
         env = {one["key"]: one["value"] for one in given.envs} | self._environment(pod, container, sandbox, paths)
+        namespace = self._settings.user_namespace(pod)
         volumes = VolumeSources(paths, self._volume_images(pod, container, sandbox_config), read_only_volumes(pod))
         mounts = [*mounts_of(container, volumes, env), *self._kubelet_mounts(pod, container, sandbox, attempt)]
         inputs = ContainerInputs(
             attempt=attempt,
             image=image,
             env=env,
-            mounts=[*mounts, *given.mounts],
+            mounts=[with_id_mappings(mount, namespace) for mount in (*mounts, *given.mounts)],
+            user_namespace=namespace,
             exclusive=manager.pre_create_container(pod, container),
             devices=given.devices,
             cdi_devices=given.cdi_devices,

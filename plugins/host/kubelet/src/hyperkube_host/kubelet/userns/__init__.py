@@ -1,0 +1,1 @@
+"""User namespaces of pods. Source: kubernetes ``pkg/kubelet/userns``."""
