@@ -1,0 +1,54 @@
+"""`hyperkube up --container-runtime=remote`: a one-machine cluster whose pods are containers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from remote_runtime import needs_remote
+
+from hyperkube.testing.waiting import eventually
+
+HYPERKUBE = Path(sys.executable).with_name("hyperkube")
+FOLDER = "/var/lib/hyperkube"
+
+
+def test_up_runs_containers(hyperkube_lab):
+    needs_remote()
+    node = hyperkube_lab.node("one")
+    up = node.start(
+        HYPERKUBE, "up", "--container-runtime=remote", f"--data-dir={FOLDER}",
+        "--kubelet-arg=eviction-hard=nodefs.available<1%",
+    )  # fmt: skip
+
+    def running():
+        assert up.running(), up.output()
+        return "Local Kubernetes cluster is running" in up.output()
+
+    eventually(running, 60, why=up.output())
+    env = {"KUBECONFIG": f"{FOLDER}/admin.kubeconfig"}
+
+    def kubectl(*words):
+        return node.run("kubectl", *words, env=env).stdout
+
+    kubectl(
+        "create", "deployment", "web", "--image=busybox:lab", "--", "sh", "-c", "hostname; exec httpd -f -p 80 -h /bin"
+    )
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    kubectl("expose", "deployment", "web", "--port=80")
+
+    name = kubectl("get", "pods", "-o", "jsonpath={.items[0].metadata.name}")
+    assert kubectl("logs", name) == f"{name}\n"
+    assert kubectl("exec", name, "--", "hostname") == f"{name}\n"
+    server = kubectl("get", "endpoints", "kubernetes", "-o", "jsonpath={.subsets[0].addresses[0].ip}")
+    assert server == node.ip
+    assert "containerd://" in kubectl("get", "nodes", "-o", "wide")
+    ask = "printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc $WEB_SERVICE_HOST 80 | head -1"
+    kubectl("rollout", "restart", "deployment/web")
+    kubectl("rollout", "status", "deployment/web", "--timeout=60s")
+    answer = eventually(
+        lambda: node.run("kubectl", "exec", "deployment/web", "--", "sh", "-c", ask, env=env, check=False).stdout
+    )
+    assert answer.startswith("HTTP/1.")
+    up.stop()
+    node.containerd.stop()
