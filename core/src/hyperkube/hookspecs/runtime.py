@@ -23,8 +23,7 @@ class RuntimeFailed(HyperkubeError):
     def __init__(self, message: str, reason: str = "RuntimeError", details: str = "") -> None:
         super().__init__(message)
         self.reason = reason
-        self.details = details or message
-        """The runtime's own words, without what the way from it has added."""
+        self.details = details or message  # the runtime's own words, without what the way from it has added
 
 
 class ImageNotPresent(RuntimeFailed):
