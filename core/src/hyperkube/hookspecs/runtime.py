@@ -98,10 +98,7 @@ class SandboxStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeStatus:
-    """Whether the runtime and its network are ready: empty, or why not; and what it can do.
-
-    `handlers` and `features` are CRI's ``RuntimeHandler`` and ``RuntimeFeatures``.
-    """
+    """Why runtime and network are not ready, or empty; CRI's ``RuntimeHandler`` and ``RuntimeFeatures``."""
 
     runtime_problem: str = ""
     network_problem: str = ""
@@ -212,10 +209,7 @@ class Runtime(Protocol):
         """Remove an ended container."""
 
     def containers(self) -> Sequence[ContainerStatus]:
-        """Return all containers, also ended ones, after a restart of the kubelet too.
-
-        Times but that of the creation, exit codes and reasons may be left out: `pod` and `container` have them.
-        """
+        """Return all, also ended ones of earlier runs; what only `pod` and `container` have: ends and exit codes."""
 
     def pod(self, uid: str) -> tuple[Sequence[SandboxStatus], Sequence[ContainerStatus]]:
         """Return all that is known of one pod's sandboxes and containers."""
@@ -296,11 +290,7 @@ class ExecsSync(Protocol):
     """A runtime that runs short commands without streams; the others do it by `Runtime.exec`."""
 
     def exec_sync(self, container_id: str, command: Sequence[str], timeout: float) -> ExecResult:
-        """Run a command to its end; `timeout` in seconds, 0 for none.
-
-        Raises:
-            TimeoutError: it took longer, and was killed.
-        """
+        """Run a command to its end; raise TimeoutError after `timeout` seconds (0: no limit)."""
 
 
 @runtime_checkable
