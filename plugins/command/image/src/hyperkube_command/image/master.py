@@ -21,7 +21,38 @@ def manifest(image: str, program: str = "hyperkube") -> dict[str, Any]:
         image: what its containers run; ``host`` for the process runtime.
         program: how hyperkube is called there.
     """
-    lines = {
+    lines = _command_lines(program)
+    mounts = {
+        "etcd": [{"name": "etcd", "mountPath": _ETCD_DATA}],
+        "apiserver": [{"name": "keys", "mountPath": _KEYS}],
+        "controller-manager": [{"name": "keys", "mountPath": _KEYS, "readOnly": True}],
+        "scheduler": [],
+    }
+    containers = [
+        {
+            "name": name,
+            "image": image,
+            "imagePullPolicy": "IfNotPresent",  # it was loaded into the runtime, and stands in no registry
+            "command": line,
+            **({"volumeMounts": mounts[name]} if mounts[name] else {}),
+        }
+        for name, line in lines.items()
+    ]
+    volumes = [
+        {"name": "etcd", "hostPath": {"path": _ETCD_DATA, "type": "DirectoryOrCreate"}},
+        {"name": "keys", "emptyDir": {}},
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "k8s-master", "namespace": "default", "labels": {"tier": "control-plane"}},
+        "spec": {"hostNetwork": True, "containers": containers, "volumes": volumes},
+    }
+
+
+def _command_lines(program: str) -> dict[str, list[str]]:
+    """Return container name → command."""
+    return {
         "etcd": [
             "etcd",
             f"--data-dir={_ETCD_DATA}",
@@ -49,30 +80,4 @@ def manifest(image: str, program: str = "hyperkube") -> dict[str, Any]:
             "--v=2",
         ],
         "scheduler": [program, "scheduler", f"--master={SERVER}", "--v=2"],
-    }
-    mounts = {
-        "etcd": [{"name": "etcd", "mountPath": _ETCD_DATA}],
-        "apiserver": [{"name": "keys", "mountPath": _KEYS}],
-        "controller-manager": [{"name": "keys", "mountPath": _KEYS, "readOnly": True}],
-        "scheduler": [],
-    }
-    containers = [
-        {
-            "name": name,
-            "image": image,
-            "imagePullPolicy": "IfNotPresent",  # it was loaded into the runtime, and stands in no registry
-            "command": line,
-            **({"volumeMounts": mounts[name]} if mounts[name] else {}),
-        }
-        for name, line in lines.items()
-    ]
-    volumes = [
-        {"name": "etcd", "hostPath": {"path": _ETCD_DATA, "type": "DirectoryOrCreate"}},
-        {"name": "keys", "emptyDir": {}},
-    ]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "k8s-master", "namespace": "default", "labels": {"tier": "control-plane"}},
-        "spec": {"hostNetwork": True, "containers": containers, "volumes": volumes},
     }
