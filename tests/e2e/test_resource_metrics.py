@@ -7,6 +7,7 @@ import yaml
 from local_cluster import LocalCluster, eventually
 
 SCALE_SECONDS = 90.0
+"""Two measurements a quarter of a minute apart, and room for a busy machine."""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,7 @@ AUTOSCALER = {
 }
 
 
+@pytest.mark.timeout(60 + 2 * SCALE_SECONDS)
 def test_an_autoscaler_follows_the_load_that_top_shows(measured, scratch):
     load = scratch / "load"
     load.touch()

@@ -13,6 +13,8 @@ container_memory_working_set_bytes{container="coredns",namespace="kube-system",p
 container_cpu_usage_seconds_total{container="half",namespace="default",pod="p"} 1
 container_cpu_usage_seconds_total{container="still",namespace="default",pod="q"} 0
 container_memory_working_set_bytes{container="still",namespace="default",pod="q"} 5
+container_cpu_usage_seconds_total{container="ended",namespace="default",pod="r"} 1
+container_memory_working_set_bytes{container="ended",namespace="default",pod="r"} 0
 scrape_error 0
 broken{ line
 other{a="x\\"y"} NaN
@@ -24,7 +26,8 @@ def test_nodes_and_containers_are_read_with_their_own_times():
 
     assert batch.nodes == {"n": MetricsPoint(1606253300.0, 357.35491, 1616273408)}
     assert batch.pods == {
-        ("kube-system", "coredns-1"): {"coredns": MetricsPoint(1606253000.0, 4.71, 12000000, 1600000000.0)}
+        ("kube-system", "coredns-1"): {"coredns": MetricsPoint(1606253000.0, 4.71, 12000000, 1600000000.0)},
+        ("default", "q"): {"still": MetricsPoint(7.0, 0.0, 5)},
     }
 
 

@@ -1,6 +1,7 @@
 """Reads what a kubelet serves at ``/metrics/resource``.
 
-A point counts only when it has both, CPU and memory; a container without CPU time or without memory has ended.
+A point counts only when it has both, CPU and memory; a container without memory has ended. One that has used no CPU
+time yet is told of, where upstream passes it over: a runtime may count in hundredths of a second.
 
 Source: metrics-server ``pkg/scraper/client/resource/decode.go``.
 """
@@ -77,7 +78,7 @@ def decode_batch(text: str, node_name: str, now: float) -> MetricsBatch:
 
 
 def _point(found: Mapping[str, float]) -> MetricsPoint | None:
-    if not found.get("cpu") or not found.get("memory"):
+    if "cpu" not in found or not found.get("memory"):
         return None
     return MetricsPoint(found["timestamp"], found["cpu"], int(found["memory"]), found.get("start", 0.0))
 
