@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,7 @@ sys.stdin.read()
 @needs_nodes
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_stays_of_a_laboratory_whose_process_is_killed(number):
+    before = set(Path(tempfile.gettempdir()).glob("hklab-killed-*"))
     process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     pids = process.stdout.readline().split()
     assert len(pids) == 2
@@ -176,3 +178,4 @@ def test_nothing_stays_of_a_laboratory_whose_process_is_killed(number):
 
     eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids))
     eventually(lambda: not list(Path("/sys/fs/cgroup").glob(cgroup)))
+    eventually(lambda: set(Path(tempfile.gettempdir()).glob("hklab-killed-*")) <= before)

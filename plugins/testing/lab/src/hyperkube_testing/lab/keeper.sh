@@ -2,9 +2,10 @@
 # Keeps one place of the laboratory: a machine made of namespaces. It lives until its standard input ends, which happens
 # however the process that holds the other end dies; nothing of it stays, neither processes nor mounts nor cgroups.
 #
-# usage: keeper.sh NAME CGROUP DISK        (CGROUP: a name below each hierarchy's root, or "" for no cgroups)
+# usage: keeper.sh NAME CGROUP DISK LOGS   (CGROUP: a name below each hierarchy's root, or "" for no cgroups;
+#                                           LOGS: the folder of its programs' output)
 set -eu
-name=$1 cgroup=$2 disk=$3
+name=$1 cgroup=$2 disk=$3 logs=$4
 here=$(dirname "$0")
 
 hierarchies() {
@@ -20,7 +21,7 @@ remove_cgroups() {
     done
 }
 
-trap remove_cgroups EXIT
+trap 'remove_cgroups; rm -rf "$logs"' EXIT
 trap '' TERM INT HUP
 
 flags=""

@@ -44,7 +44,7 @@ class Place:
         self._log_numbers = itertools.count(1)
         self._programs: list[Program] = []
         self._keeper = subprocess.Popen(
-            ["sh", str(_KEEPER), name, cgroup, disk],
+            ["sh", str(_KEEPER), name, cgroup, disk, str(self._logs)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
