@@ -1,5 +1,6 @@
 """hyperkube's own image, and the master that it brings."""
 
+import importlib.metadata
 import importlib.util
 import json
 import subprocess
@@ -43,16 +44,24 @@ def test_a_source_that_does_not_compile_has_no_bytecode(tmp_path):
 
 
 def test_an_editable_distribution_comes_with_its_sources(tmp_path):
-    (distribution,) = [found for found in closure("hyperkube-lib-image-archive") if "archive" in found.metadata["Name"]]
+    package = tmp_path / "src" / "some_package"
+    package.mkdir(parents=True)
+    (package / "layer.py").write_text("VALUE = 1\n")
+    site = tmp_path / "site-of-this-machine"
+    info = site / "some_package-0.1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-package\nVersion: 0.1.0\n")
+    (site / "_editable.pth").write_text(f"{tmp_path / 'src'}\n")
+    (info / "RECORD").write_text(f"_editable.pth,,\n{info.name}/METADATA,,\n{info.name}/RECORD,,\n")
 
     with (tmp_path / "layer.tar").open("w+b") as file:
         layer = Layer(file)
-        add_distribution(layer, distribution, "/site")
+        add_distribution(layer, importlib.metadata.PathDistribution(info), "/site")
         layer.finish()
 
     with tarfile.open(tmp_path / "layer.tar") as tar:
         names = tar.getnames()
-    assert "site/hyperkube_lib/image_archive/layer.py" in names
+    assert "site/some_package/layer.py" in names
     assert any(name.endswith(".dist-info/METADATA") for name in names)
     assert any("__pycache__/layer." in name for name in names)
 
