@@ -55,6 +55,7 @@ def replays(request, tmp_path_factory):
             for process, _ in started.values():
                 process.terminate()
                 process.wait()
+                process.stdout.close()  # a deselected test has not read it
 
 
 def _installed():
