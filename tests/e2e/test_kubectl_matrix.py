@@ -136,12 +136,6 @@ def _requests(text):
     return found
 
 
-def test_top_tells_when_nothing_measures(up):
-    refused = up.kubectl("top", "nodes", check=False)
-
-    assert refused.err == "error: Metrics API not available\n"
-
-
 @pytest.mark.parametrize("row", ROWS)
 def test_a_row_of_the_matrix(matrix, row):
     call, filled = matrix
