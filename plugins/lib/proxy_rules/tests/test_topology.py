@@ -78,3 +78,11 @@ def hinted(endpoint, zones=(), nodes=()):
 )  # fmt: skip
 def test_hints_narrow_the_cluster_policy(endpoints, chosen):
     assert [each.ip for each in categorize_endpoints(port(*endpoints), NODE).cluster] == chosen
+
+
+def test_a_policy_has_endpoints_where_its_traffic_reaches_one():
+    elsewhere = categorize_endpoints(port(THERE, external_local=True, node_port=30080), NODE)
+
+    assert elsewhere.has_endpoints(local_only=False)
+    assert not elsewhere.has_endpoints(local_only=True)
+    assert not categorize_endpoints(port(), NODE).has_endpoints(local_only=False)

@@ -26,6 +26,10 @@ class Categorized(NamedTuple):
     reachable: tuple[Endpoint, ...]
     any_endpoints: bool
 
+    def has_endpoints(self, *, local_only: bool) -> bool:
+        """Tell whether traffic of a policy reaches an endpoint from here."""
+        return self.any_endpoints and bool(not local_only or self.local)
+
 
 def externally_accessible(port: ServicePort) -> bool:
     """Tell whether a port has addresses beside its cluster IP."""

@@ -6,12 +6,11 @@ the matches are upstream's, as administrators read them.
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from hyperkube_lib.proxy_rules.families import of_family
 from hyperkube_lib.proxy_rules.local_detector import LocalDetector
+from hyperkube_lib.proxy_rules.source_ranges import allowed_sources
 from hyperkube_lib.proxy_rules.topology import Categorized, categorize_endpoints, externally_accessible
 from hyperkube_proxier.iptables.chains import (
     EXTERNAL_SERVICES,
@@ -77,8 +76,8 @@ class _Writer:
         text, protocol = str(port.name), port.protocol.lower()
         self._text, self._protocol = text, protocol
         self._chains = service_chains(text, protocol)
-        self._has_internal = self._found.any_endpoints and bool(not port.internal_local or self._found.local)
-        self._has_external = self._found.any_endpoints and bool(not port.external_local or self._found.local)
+        self._has_internal = self._found.has_endpoints(local_only=port.internal_local)
+        self._has_external = self._found.has_endpoints(local_only=port.external_local)
         self._uses_external = self._found.any_endpoints and externally_accessible(port)
         self._uses_firewall = self._found.any_endpoints and bool(port.load_balancer_ips and port.source_ranges)
         self._filter: list[str] = []
@@ -206,11 +205,7 @@ class _Writer:
         """Let in whom the source ranges name; the rest is dropped in table ``filter``, being not translated."""
         chain, external = self._chains.firewall, self._chains.external
         self._own_chains.append(chain)
-        sources = list(self._port.source_ranges)
-        if _contains_any(sources, of_family(self._context.node.ips, self._context.family)):
-            # A load balancer's address that is the node's own, too, is the source of what the node sends to it.
-            sources += self._port.load_balancer_ips
-        for source in sources:
+        for source in allowed_sources(self._port, self._context.node, self._context.family):
             self._own.append(
                 f'-A {chain} -m comment --comment "{self._text} loadbalancer IP" -s {source} -j {external}'
             )
@@ -249,8 +244,3 @@ class _Writer:
 
     def _comment(self, more: str) -> str:
         return f' -m comment --comment "{self._text}{more}"' if self._context.comments else ""
-
-
-def _contains_any(ranges: Iterable[str], addresses: Iterable[str]) -> bool:
-    own = [ipaddress.ip_address(address) for address in addresses]
-    return any(address in ipaddress.ip_network(each) for each in ranges for address in own)

@@ -6,12 +6,11 @@ the rules are upstream's, as administrators read them.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from hyperkube_lib.proxy_rules.families import of_family
 from hyperkube_lib.proxy_rules.local_detector import LocalDetector
+from hyperkube_lib.proxy_rules.source_ranges import allowed_sources
 from hyperkube_lib.proxy_rules.topology import Categorized, categorize_endpoints, externally_accessible
 from hyperkube_proxier.nftables.common_rules import ip_word, mark_for_masquerade
 from hyperkube_proxier.nftables.names import (
@@ -91,8 +90,8 @@ class _Writer:
         names = service_chains(port)
         self._names = names
         self._internal_chain = names.local if port.internal_local else names.cluster
-        self._has_internal = self._found.any_endpoints and bool(not port.internal_local or self._found.local)
-        self._has_external = self._found.any_endpoints and bool(not port.external_local or self._found.local)
+        self._has_internal = self._found.has_endpoints(local_only=port.internal_local)
+        self._has_external = self._found.has_endpoints(local_only=port.external_local)
         self._chains: dict[str, tuple[str, ...]] = {}
         self._elements: list[Element] = []
 
@@ -146,11 +145,7 @@ class _Writer:
 
     def _write_firewall(self) -> None:
         """Drop what comes from outside the source ranges."""
-        sources = list(self._port.source_ranges)
-        own = [ipaddress.ip_address(ip) for ip in of_family(self._context.node.ips, self._context.family)]
-        if any(ip in ipaddress.ip_network(each) for each in sources for ip in own):
-            # A load balancer's address that is the node's own, too, is the source of what the node sends to it.
-            sources += self._port.load_balancer_ips
+        sources = allowed_sources(self._port, self._context.node, self._context.family)
         chain = self._names.firewall
         self._chains[chain] = (f"{self._ip} saddr != {{ {', '.join(sources)} }} drop",)
         for ip in self._port.load_balancer_ips:
