@@ -14,14 +14,14 @@ from hyperkube_host.kubelet.cm.cpumanager.cpu_manager import CpuManager
 from hyperkube_host.kubelet.cm.devicemanager.device_manager import DeviceManager
 from hyperkube_host.kubelet.cm.devicemanager.pod_devices import NO_NODE
 from hyperkube_host.kubelet.cm.memorymanager.memory_manager import MemoryManager
-from hyperkube_lib.grpc_messages import GrpcServer, RpcFailed
+from hyperkube_host.kubelet.cm.socket_service import SocketService
+from hyperkube_lib.grpc_messages import RpcFailed
 
 from hyperkube.kinds.pods import is_sidecar, spec_of
 from hyperkube.machinery.objects import Object, name_of, namespace_of, uid_of
 from hyperkube.machinery.record import Record
 
 FOLDER, SOCKET = "pod-resources", "kubelet.sock"
-_THREADS = 4
 Message = dict[str, Any]
 
 
@@ -47,26 +47,17 @@ class PodResourcesServer:
 
     def __init__(self, folder: Path, inputs: PodResourcesInputs) -> None:
         """Take the folder of the socket."""
-        self._folder = folder
         self._inputs = inputs
-        self._server: GrpcServer | None = None
+        self._service = SocketService(folder / SOCKET)
 
     def start(self) -> None:
         """Serve."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._folder.chmod(0o750)
-        (self._folder / SOCKET).unlink(missing_ok=True)
-        server = GrpcServer(threads=_THREADS)
         handlers = {"List": self.list, "Get": self.get, "GetAllocatableResources": self.allocatable}
-        server.add_service(pod_resources().service("PodResourcesLister"), handlers)
-        server.listen(str(self._folder / SOCKET))
-        server.start()
-        self._server = server
+        self._service.start(pod_resources().service("PodResourcesLister"), handlers)
 
     def close(self) -> None:
         """Serve no more."""
-        if self._server is not None:
-            self._server.stop()
+        self._service.close()
 
     def list(self, request: Mapping[str, Any]) -> Message:
         """Return what all pods of the node have."""

@@ -13,14 +13,14 @@ from typing import Any
 
 from hyperkube_host.kubelet.apis import device_plugin
 from hyperkube_host.kubelet.cm.devicemanager.device_manager import DeviceManager
+from hyperkube_host.kubelet.cm.socket_service import SocketService
 from hyperkube_host.kubelet.pluginmanager.plugin_manager import PluginRefused
-from hyperkube_lib.grpc_messages import GrpcServer, RpcFailed
+from hyperkube_lib.grpc_messages import RpcFailed
 
 from hyperkube.kinds.resource_lists import is_extended
 
 FOLDER, SOCKET = "device-plugins", "kubelet.sock"
 VERSION = "v1beta1"
-_THREADS = 4
 _log = logging.getLogger("hyperkube.kubelet.devicemanager")
 
 
@@ -31,25 +31,18 @@ class DeviceRegistration:
         """Serve in a folder."""
         self._folder = folder
         self._devices = devices
-        self._server: GrpcServer | None = None
+        self._service = SocketService(folder / SOCKET)
 
     def start(self) -> None:
         """Serve; sockets of an earlier run are removed: by that plugins see that they must register anew."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._folder.chmod(0o750)
-        for entry in self._folder.iterdir():
+        for entry in self._folder.iterdir() if self._folder.is_dir() else ():
             if stat.S_ISSOCK(entry.lstat().st_mode):
                 entry.unlink(missing_ok=True)
-        server = GrpcServer(threads=_THREADS)
-        server.add_service(device_plugin().service("Registration"), {"Register": self._register})
-        server.listen(str(self._folder / SOCKET))
-        server.start()
-        self._server = server
+        self._service.start(device_plugin().service("Registration"), {"Register": self._register})
 
     def close(self) -> None:
         """Serve no more."""
-        if self._server is not None:
-            self._server.stop()
+        self._service.close()
 
     def _register(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         name, endpoint = request.get("resource_name", ""), request.get("endpoint", "")
