@@ -6,7 +6,7 @@ Source of the order: kubernetes ``pkg/kubelet/kubelet.go`` (NewMainKubelet).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -30,7 +30,7 @@ from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
 from hyperkube_host.kubelet.node_managers import NodeManagers, build_node_managers
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
-from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
+from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo, machine_info
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.nodestatus.runtime_state import RuntimeState
 from hyperkube_host.kubelet.nodestatus.setters import NodeStatus
@@ -151,6 +151,7 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
 
 def _container_manager(
     options: KubeletOptions,
+    machine: MachineInfo,
     runtime: Runtime,
     client: Client | None,
     recorder: KubeletEventRecorder,
@@ -162,7 +163,7 @@ def _container_manager(
         return UnmanagedContainerManager()
     from hyperkube_host.kubelet.cm.build import container_manager_for
 
-    return container_manager_for(options, runtime, client, recorder, clock, devices_changed)
+    return container_manager_for(options, machine, runtime, client, recorder, clock, devices_changed)
 
 
 def _load_runtime(name: str, context: Callable[[str], PluginContext]) -> PluginHost[RuntimeHooks]:
@@ -171,18 +172,6 @@ def _load_runtime(name: str, context: Callable[[str], PluginContext]) -> PluginH
         raise UsageError(f"unsupported CRI runtime: {quote(name)} (installed: {', '.join(sorted(known))})")
     found: PluginHost[RuntimeHooks] = load("runtime", [name], runtime_specs, context)
     return found
-
-
-def _node_status(
-    options: KubeletOptions,
-    runtime: Runtime,
-    addresses: Sequence[str],
-    manager: ContainerManager,
-    state: RuntimeState,
-    pressure: Callable[[], Collection[str]],
-) -> NodeStatus:
-    machine = machine_info(options.pods.root, runtime)
-    return NodeStatus(options.node, runtime, machine, addresses, state, manager.node_resources, pressure)
 
 
 class _Foundation(Record):
@@ -196,6 +185,7 @@ class _Foundation(Record):
     directories: KubeletDirectories
     recorder: KubeletEventRecorder
     host_ips: tuple[str, ...]
+    machine: MachineInfo
     container_manager: ContainerManager
     pods: PodManager
     node_managers: NodeManagers
@@ -212,14 +202,17 @@ def _foundation(
     recorder = KubeletEventRecorder(event_recorder, options.node.name)
     host_ips = node_addresses(options.node)
     changed = partial(queue.add, Task.SYNC_NODE)
-    container_manager = _container_manager(options, runtime, client, recorder, clock, changed)
+    machine = machine_info(options.pods.root, runtime)
+    container_manager = _container_manager(options, machine, runtime, client, recorder, clock, changed)
     pods = PodManager(queue.sync_pod, queue.shorten_grace)
     evented = options.server.gates.get("EventedPLEG", False)
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
     directories = KubeletDirectories(options.pods.root)
     managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue)
-    status = _node_status(options, runtime, host_ips, container_manager, state, managers.evictions.conditions)
+    status = NodeStatus(
+        options.node, runtime, machine, host_ips, state, container_manager.node_resources, managers.evictions.conditions
+    )
     return _Foundation(
         options=options,
         plugins=plugins,
@@ -229,6 +222,7 @@ def _foundation(
         directories=directories,
         recorder=recorder,
         host_ips=host_ips,
+        machine=machine,
         container_manager=container_manager,
         pods=pods,
         node_managers=managers,
@@ -247,7 +241,7 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
     images = build_image_manager(base.options.images, root, runtime, clock, recorder, objects, tokens)
     given = RuntimeManagerInputs(
         base.options.pods, runtime, base.plugins.network, directories, objects, handlers, recorder, images,
-        base.host_ips, base.node, base.container_manager,
+        base.host_ips, base.machine, base.node, base.container_manager,
     )  # fmt: skip
     manager = build_runtime_manager(given)
     volumes = VolumeManager(directories, base.plugins.volumes, objects, tokens, base.node.node)

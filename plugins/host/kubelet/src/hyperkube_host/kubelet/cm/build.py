@@ -48,7 +48,7 @@ from hyperkube_host.kubelet.cm.topologymanager.hints import discover_numa
 from hyperkube_host.kubelet.cm.topologymanager.topology_manager import TopologyManager
 from hyperkube_host.kubelet.cm.unmanaged import UnmanagedPods
 from hyperkube_host.kubelet.events import KubeletEventRecorder
-from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
+from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.qos.resource_config import huge_page_sizes
 
@@ -70,6 +70,7 @@ _log = logging.getLogger("hyperkube.kubelet.cm")
 
 def container_manager_for(
     options: KubeletOptions,
+    machine: MachineInfo,
     runtime: Runtime,
     client: Client | None,
     recorder: KubeletEventRecorder,
@@ -81,7 +82,6 @@ def container_manager_for(
     Raises:
         UsageError: a flag that cannot be, or the machine does not go with it.
     """
-    machine = machine_info(options.pods.root, runtime)
     capacity = read(
         {
             "cpu": str(machine.capacity.cores),

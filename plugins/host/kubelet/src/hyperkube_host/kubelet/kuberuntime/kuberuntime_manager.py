@@ -25,7 +25,7 @@ from hyperkube_host.kubelet.kuberuntime.sandbox_config import SandboxSettings
 from hyperkube_host.kubelet.kuberuntime.start_container import ContainerStarter, NodeSettings
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.network.dns import DnsSettings, pod_dns, resolver_text, uses_node_resolver
-from hyperkube_host.kubelet.nodestatus.machine_info import machine_info
+from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.nodestatus.node_updater import NodeUpdater
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.options import PodOptions
@@ -54,6 +54,7 @@ class RuntimeManagerInputs(NamedTuple):
     recorder: KubeletEventRecorder
     images: ImageManager
     host_ips: tuple[str, ...]
+    machine: MachineInfo
     node: NodeUpdater
     container_manager: ContainerManager
 
@@ -69,7 +70,7 @@ class RuntimeManager(Record):
 def build_runtime_manager(given: RuntimeManagerInputs) -> RuntimeManager:
     """Build it."""
     options, runtime = given.options, given.runtime
-    resources = resource_settings(machine_info(options.root, runtime).capacity.memory, given.container_manager)
+    resources = resource_settings(given.machine.capacity.memory, given.container_manager)
     dns = _dns_settings(options, given.host_ips)
     namespaces = UserNamespaceManager(
         given.directories, MOST_USER_NAMESPACES, partial(_supports_user_namespaces, runtime)
