@@ -275,7 +275,7 @@ class ExecResult:
 
 @runtime_checkable
 class StreamsEvents(Protocol):
-    """A runtime that tells of changes as long as somebody listens."""
+    """A runtime that tells of changes as long as a caller listens."""
 
     def container_events(self, notify: Callable[[str], None]) -> None:
         """Call `notify` with a pod's uid for each event of its containers; returns when the stream ends.

@@ -29,7 +29,7 @@ def test_bytecode_of_an_image_is_used_whatever_its_sources_time(tmp_path):
     data = bytecode(source)
     (tmp_path / "__pycache__").mkdir()
     (tmp_path / "__pycache__" / compiled.rpartition("/")[2]).write_bytes(data)
-    source.write_text("VALUE = 2 # changed, which nobody is to notice\n")
+    source.write_text("VALUE = 2 # changed, which must go unnoticed\n")
 
     line = [sys.executable, "-c", "import module; print(module.VALUE)"]
     done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True)

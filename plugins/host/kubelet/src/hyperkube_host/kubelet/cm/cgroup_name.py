@@ -52,11 +52,6 @@ def parse_systemd(name: str) -> CgroupName:
     return tuple(unescape_systemd(part) for part in base.split("-") if part)
 
 
-def is_systemd_style(name: str) -> bool:
-    """Tell whether a name is one of a slice."""
-    return name.endswith(SYSTEMD_SUFFIX)
-
-
 def escape_systemd(part: str) -> str:
     """Return a part as it stands in the name of a slice, where ``-`` divides parts."""
     return part.replace("-", "_")

@@ -40,7 +40,7 @@ def verify_run_as_non_root(pod: Object, container: Object, image: Image) -> None
     """Check that a container that must not run as root will not.
 
     Raises:
-        ConfigFailed: it would, or nobody can tell.
+        ConfigFailed: it would, or it cannot be verified.
     """
     context = effective_security_context(pod, container)
     if not context.get("runAsNonRoot"):

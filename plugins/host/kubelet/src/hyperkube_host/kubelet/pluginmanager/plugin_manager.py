@@ -21,7 +21,7 @@ from hyperkube.machinery.backoff import Backoff
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
 
-CSI_PLUGIN, DRA_PLUGIN, DEVICE_PLUGIN = "CSIPlugin", "DRAPlugin", "DevicePlugin"
+DRA_PLUGIN, DEVICE_PLUGIN = "DRAPlugin", "DevicePlugin"
 POLL_SECONDS = 1.0
 CALL_SECONDS = 1.0
 """How long a plugin may take to introduce itself: one that hangs must not keep the others waiting."""

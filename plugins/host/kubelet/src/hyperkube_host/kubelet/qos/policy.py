@@ -10,8 +10,6 @@ from hyperkube.kinds.qos import BEST_EFFORT, GUARANTEED, qos_class
 from hyperkube.kinds.resource_lists import read
 from hyperkube.machinery.objects import Object, annotations_of
 
-KUBELET_OOM_SCORE_ADJ = -999
-KUBE_PROXY_OOM_SCORE_ADJ = -999
 GUARANTEED_OOM_SCORE_ADJ = -997
 BEST_EFFORT_OOM_SCORE_ADJ = 1000
 _SYSTEM_NODE_CRITICAL = 2_000_001_000

@@ -35,7 +35,7 @@ class PullCredentials(NamedTuple):
 
 
 class PulledRecord(NamedTuple):
-    """What is known of an image that the kubelet pulled; without an entry for a name, nobody has shown anything yet."""
+    """What is known of an image that the kubelet pulled; for a name without an entry no pod has shown its right yet."""
 
     image_ref: str
     updated: str
