@@ -36,13 +36,13 @@ class Disks:
     def __init__(self, refuse=""):
         self.made, self.gone, self.refuse = [], [], refuse
 
-    def provision(self, claim, storage_class):
+    def provision(self, request):
         if self.refuse:
             raise VolumeFailed(self.refuse)
-        self.made.append(claim["metadata"]["name"])
+        self.made.append(request.claim["metadata"]["name"])
         return {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}}
 
-    def reclaim(self, volume):
+    def delete(self, volume):
         self.gone.append(volume["metadata"]["name"])
 
 
@@ -54,7 +54,7 @@ class World(ControllerRig):
         self.disks = disks or Disks()
         (binder,) = self.plugins
         binder._installed = frozenset({"example.com/disks"})
-        binder._provisioners["example.com/disks"] = self.disks
+        binder._kinds["example.com/disks"] = self.disks
         for resource, objects in (
             (PERSISTENT_VOLUME_CLAIMS, claims), (PERSISTENT_VOLUMES, volumes), (STORAGE_CLASSES, classes), (PODS, pods),
         ):  # fmt: skip

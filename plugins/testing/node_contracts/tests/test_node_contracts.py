@@ -9,7 +9,7 @@ from hyperkube_testing.node_contracts.network import NetworkContract
 from hyperkube_testing.node_contracts.volume import VolumeContract
 
 from hyperkube.hookspecs.network import PodNetwork, PodNetworkRequest
-from hyperkube.hookspecs.volume import VolumeRequest
+from hyperkube.hookspecs.volume import MountedVolume, VolumeRequest
 from hyperkube.machinery.objects import Object
 
 
@@ -74,8 +74,8 @@ class Folders:
         folder.mkdir(exist_ok=True)
         return str(folder)
 
-    def teardown(self, request: VolumeRequest) -> None:
-        folder = Path(request.path) / "data"
+    def teardown(self, mounted: MountedVolume) -> None:
+        folder = Path(mounted.path) / "data"
         if folder.exists():
             folder.rmdir()
 

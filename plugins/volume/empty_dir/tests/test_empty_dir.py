@@ -29,7 +29,7 @@ def test_medium_memory_lies_in_memory_and_is_removed(tmp_path):
 
     path = Path(kind.setup(request))
     again = Path(kind.setup(request))
-    kind.teardown(request)
+    kind.teardown(TestContract().mounted(tmp_path / "v"))
 
     assert path == again
     assert path.parent == memory

@@ -3,10 +3,11 @@
 from typing import ClassVar
 
 import pytest
-from hyperkube_testing.node_contracts.volume import VolumeContract
+from hyperkube_testing.node_contracts.volume import PersistentVolumeContract, ProvisionerContract, VolumeContract
 from hyperkube_volume.local_path import LocalFolders, LocalPath
 
-from hyperkube.hookspecs.volume import Provisions, VolumeFailed
+from hyperkube.hookspecs.volume import VolumeFailed
+from hyperkube.hookspecs.volume_storage import Provisionable, ProvisionRequest
 from hyperkube.plugin import PluginContext
 
 
@@ -15,11 +16,21 @@ def claim(**spec):
     return {"metadata": {"name": "c", "namespace": "d", "uid": "u1"}, "spec": wanted}
 
 
-class TestContract(VolumeContract):
+def asked(claim, node=""):
+    return ProvisionRequest(name="pvc-u1", claim=claim, storage_class={}, node_name=node)
+
+
+class TestContract(VolumeContract, PersistentVolumeContract):
     volume: ClassVar = {"local": {"path": "/"}}
+    persistent_volume: ClassVar = {"metadata": {"name": "pv"}, "spec": {"local": {"path": "/"}}}
 
     def kind(self):
         return LocalFolders()
+
+
+class TestProvisionerContract(ProvisionerContract):
+    def provisioner(self, folder):
+        return LocalFolders(folder)
 
 
 def test_a_missing_folder_is_told(tmp_path):
@@ -31,13 +42,13 @@ def test_a_missing_folder_is_told(tmp_path):
 
 def test_a_folder_is_made_and_removed(tmp_path):
     kind = LocalPath(PluginContext(name="l", settings={"local_path_dir": str(tmp_path)})).volume_kinds()
-    assert isinstance(kind, Provisions)
+    assert isinstance(kind, Provisionable)
 
-    volume = kind.provision(claim(), {})
-    again = kind.provision(claim(), {})
+    volume = kind.provision(asked(claim()))
+    again = kind.provision(asked(claim()))
     made = (tmp_path / "pvc-u1").is_dir()
-    kind.reclaim({**volume, "metadata": {"name": "pvc-u1"}})
-    kind.reclaim({**volume, "metadata": {"name": "pvc-u1"}})
+    kind.delete({**volume, "metadata": {"name": "pvc-u1"}})
+    kind.delete({**volume, "metadata": {"name": "pvc-u1"}})
 
     assert made
     assert volume == again
@@ -46,10 +57,9 @@ def test_a_folder_is_made_and_removed(tmp_path):
 
 
 def test_a_chosen_node_is_where_it_is(tmp_path):
-    chosen = claim()
-    chosen["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": "n"}
+    made = LocalFolders(tmp_path).provision(asked(claim(), node="n"))
 
-    (term,) = LocalFolders(tmp_path).provision(chosen, {})["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
+    (term,) = made["spec"]["nodeAffinity"]["required"]["nodeSelectorTerms"]
 
     assert term["matchExpressions"] == [{"key": "kubernetes.io/hostname", "operator": "In", "values": ["n"]}]
 
@@ -62,13 +72,13 @@ def test_other_folders_are_never_removed(tmp_path, path):
     volume = {"metadata": {"name": "pvc-u1"}, "spec": {"local": {"path": str(target)}}}
 
     with pytest.raises(VolumeFailed, match="was not made by this provisioner"):
-        LocalFolders(tmp_path / "made").reclaim(volume)
+        LocalFolders(tmp_path / "made").delete(volume)
 
     assert target.exists()
 
 
 def test_what_cannot_be_provisioned(tmp_path):
     with pytest.raises(VolumeFailed, match="block device"):
-        LocalFolders(tmp_path).provision(claim(volumeMode="Block"), {})
+        LocalFolders(tmp_path).provision(asked(claim(volumeMode="Block")))
     with pytest.raises(VolumeFailed, match="--local-path-dir"):
-        LocalFolders().provision(claim(), {})
+        LocalFolders().provision(asked(claim()))

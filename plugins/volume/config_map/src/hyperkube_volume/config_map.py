@@ -5,7 +5,7 @@ from __future__ import annotations
 from hyperkube_lib.volume_files import DEFAULT_MODE, ON_DISK_MODE, clear_folder, config_map_files, write_files
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.volume import VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import MountedVolume, VolumeRequest, Volumes
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
@@ -13,7 +13,7 @@ __all__ = ["ConfigMapVolume"]
 
 
 class ConfigMapFolders:
-    """Writes config maps out; see `Volumes`."""
+    """Writes config maps out; see `Volumes` and `Remounts`."""
 
     def supports(self, volume: Object) -> bool:
         """Handle ``configMap``."""
@@ -31,9 +31,13 @@ class ConfigMapFolders:
         write_files(request.path, files, folder_mode=ON_DISK_MODE)
         return request.path
 
-    def teardown(self, request: VolumeRequest) -> None:
+    def requires_remount(self, volume: Object) -> bool:
+        """Follow the sources."""
+        return True
+
+    def teardown(self, mounted: MountedVolume) -> None:
         """Remove the files."""
-        clear_folder(request.path)
+        clear_folder(mounted.path)
 
 
 class ConfigMapVolume(Plugin):

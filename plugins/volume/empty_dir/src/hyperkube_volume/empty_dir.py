@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.volume import VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import MountedVolume, VolumeRequest, Volumes
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
@@ -44,12 +44,12 @@ class EmptyFolders:
         path.chmod(0o777)
         return str(path)
 
-    def teardown(self, request: VolumeRequest) -> None:
+    def teardown(self, mounted: MountedVolume) -> None:
         """Remove the folder with what is in it."""
-        link = Path(request.path) / "memory"
+        link = Path(mounted.path) / "memory"
         if link.is_symlink() and link.readlink().parent == self._memory:
             shutil.rmtree(link.readlink(), ignore_errors=True)
-        shutil.rmtree(request.path, ignore_errors=True)
+        shutil.rmtree(mounted.path, ignore_errors=True)
 
 
 class EmptyDir(Plugin):

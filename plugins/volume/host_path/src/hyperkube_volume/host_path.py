@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import MountedVolume, VolumeFailed, VolumeRequest, Volumes
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
@@ -49,7 +49,7 @@ class HostPaths:
                 raise VolumeFailed(f"hostPath type check failed: {path} is not a {word}")
         return str(path)
 
-    def teardown(self, request: VolumeRequest) -> None:
+    def teardown(self, mounted: MountedVolume) -> None:
         """Leave the node's path alone."""
 
 

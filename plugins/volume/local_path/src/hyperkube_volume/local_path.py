@@ -8,20 +8,21 @@ enforced. Source of the ``local`` kind: kubernetes ``pkg/volume/local/local.go``
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
-from hyperkube.machinery.objects import Object, annotations_of, name_of, uid_of
+from hyperkube.hookspecs.volume import MountedVolume, VolumeFailed, VolumeRequest, Volumes, VolumeSpec
+from hyperkube.hookspecs.volume_storage import ProvisionRequest
+from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import Plugin
 
-SELECTED_NODE = "volume.kubernetes.io/selected-node"
 HOSTNAME = "kubernetes.io/hostname"
 
 
 class LocalFolders:
-    """Passes folders of the node on, and makes them; see `Volumes` and `Provisions`."""
+    """Passes folders of the node on, and makes them; see `Volumes`, `Provisionable` and `Deletable`."""
 
     def __init__(self, base: Path | None = None) -> None:
         """Make folders below `base`; without one this only mounts."""
@@ -42,26 +43,33 @@ class LocalFolders:
             raise VolumeFailed(f'path "{path}" does not exist')
         return str(path)
 
-    def teardown(self, request: VolumeRequest) -> None:
+    def teardown(self, mounted: MountedVolume) -> None:
         """Leave the folder: it outlives the pod."""
 
-    def provision(self, claim: Object, storage_class: Object) -> Object:
+    def access_modes(self) -> Sequence[str]:
+        """Return the one mode: kubernetes allows no other."""
+        return ("ReadWriteOnce",)
+
+    def construct_spec(self, mounted: MountedVolume) -> VolumeSpec:
+        """Return a spec without the folder, which nobody needs any more."""
+        return VolumeSpec(volume={"name": mounted.name, "local": {"path": ""}})
+
+    def provision(self, request: ProvisionRequest) -> Object:
         """Make a folder and return the volume of it.
 
         Raises:
             VolumeFailed: the claim asks for a block device, or the folder cannot be made.
         """
-        del storage_class
-        spec = claim.get("spec") or {}
+        spec = request.claim.get("spec") or {}
         if spec.get("volumeMode") == "Block":
             raise VolumeFailed("a folder is no block device")
-        path = self._root() / f"pvc-{uid_of(claim)}"
+        path = self._root() / request.name
         try:
             path.mkdir(parents=True, exist_ok=True)
             path.chmod(0o777)
         except OSError as error:
             raise VolumeFailed(f"cannot make {str(path)!r}: {error.strerror}") from error
-        node = annotations_of(claim).get(SELECTED_NODE)
+        node = request.node_name
         where = {"operator": "In", "values": [node]} if node else {"operator": "Exists"}
         return {
             "metadata": {},
@@ -76,7 +84,7 @@ class LocalFolders:
             },
         }
 
-    def reclaim(self, volume: Object) -> None:
+    def delete(self, volume: Object) -> None:
         """Remove the folder of a volume, provided that it is one that was made here.
 
         Raises:

@@ -17,7 +17,7 @@ from hyperkube_lib.volume_files import (
 )
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import MountedVolume, VolumeFailed, VolumeRequest, Volumes
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
@@ -28,7 +28,7 @@ TOKEN_MODE = 0o600
 
 
 class ProjectedFolders:
-    """Joins several sources; see `Volumes`."""
+    """Joins several sources; see `Volumes` and `Remounts`."""
 
     def supports(self, volume: Object) -> bool:
         """Handle ``projected``."""
@@ -64,9 +64,13 @@ class ProjectedFolders:
             return {wanted["path"]: _token_file(request.pod, status["token"], mode)}
         raise VolumeFailed(f"projected source {sorted(source)} is not supported by this kubelet")
 
-    def teardown(self, request: VolumeRequest) -> None:
+    def requires_remount(self, volume: Object) -> bool:
+        """Follow the sources."""
+        return True
+
+    def teardown(self, mounted: MountedVolume) -> None:
         """Remove the files."""
-        clear_folder(request.path)
+        clear_folder(mounted.path)
 
 
 def _token_file(pod: Object, token: str, mode: int) -> File:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hyperkube_lib.volume_files import DEFAULT_MODE, clear_folder, secret_files, write_files
 
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.volume import VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import MountedVolume, VolumeRequest, Volumes
 from hyperkube.machinery.objects import Object
 from hyperkube.plugin import Plugin
 
@@ -13,7 +13,7 @@ __all__ = ["SecretVolume"]
 
 
 class SecretFolders:
-    """Writes secrets out; see `Volumes`."""
+    """Writes secrets out; see `Volumes` and `Remounts`."""
 
     def supports(self, volume: Object) -> bool:
         """Handle ``secret``."""
@@ -31,9 +31,13 @@ class SecretFolders:
         write_files(request.path, secret_files(request, source, source["secretName"], mode))
         return request.path
 
-    def teardown(self, request: VolumeRequest) -> None:
+    def requires_remount(self, volume: Object) -> bool:
+        """Follow the sources."""
+        return True
+
+    def teardown(self, mounted: MountedVolume) -> None:
         """Remove the files."""
-        clear_folder(request.path)
+        clear_folder(mounted.path)
 
 
 class SecretVolume(Plugin):

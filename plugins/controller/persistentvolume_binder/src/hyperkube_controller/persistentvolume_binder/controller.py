@@ -24,7 +24,8 @@ from hyperkube.client.reconcile import NotYet, ReconcileLoop
 from hyperkube.hookspecs import hookimpl
 from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.controller import Controller
-from hyperkube.hookspecs.volume import Provisions, VolumeFailed, VolumeHooks
+from hyperkube.hookspecs.volume import VolumeFailed, VolumeHooks, Volumes
+from hyperkube.hookspecs.volume_storage import Deletable, Provisionable, ProvisionRequest
 from hyperkube.kinds.pods import is_terminal, spec_of
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from hyperkube.kinds.volumes import claim_keys, class_name, is_default_class, newest
@@ -56,7 +57,7 @@ class PersistentvolumeBinder(Plugin):
         self._contexts = {name: self.context.of_plugin("volume", name) for name in installed("volume")}
         self._installed = frozenset(self._contexts)
         self._hosts: list[PluginHost[VolumeHooks]] = []
-        self._provisioners: dict[str, Provisions | None] = {}
+        self._kinds: dict[str, Volumes] = {}
         self._claims = self.informers.informer(PERSISTENT_VOLUME_CLAIMS)
         self._volumes = self.informers.informer(PERSISTENT_VOLUMES)
         self._classes = self.informers.informer(STORAGE_CLASSES)
@@ -153,20 +154,24 @@ class PersistentvolumeBinder(Plugin):
             else:
                 perform(self.client, self._recorder, [step])
 
-    def _provisioner(self, name: str) -> Provisions:
-        """Return an installed provisioner; it is loaded when the first claim asks for it.
-
-        Raises:
-            VolumeFailed: the volume plugin of that name does not make volumes.
-        """
-        if name not in self._provisioners:
+    def _kind(self, name: str) -> Volumes:
+        """Return an installed volume plugin; it is loaded when the first claim asks for it."""
+        if name not in self._kinds:
             host = load("volume", [name], volume_specs, self._contexts.__getitem__)
             self._hosts.append(host)
-            (kind,) = host.hook.volume_kinds()
-            self._provisioners[name] = kind if isinstance(kind, Provisions) else None
-        found = self._provisioners[name]
-        if found is None:
+            (self._kinds[name],) = host.hook.volume_kinds()
+        return self._kinds[name]
+
+    def _provisioner(self, name: str) -> Provisionable:
+        found = self._kind(name)
+        if not isinstance(found, Provisionable):
             raise VolumeFailed(f"volume plugin {name!r} does not make volumes")
+        return found
+
+    def _deleter(self, name: str) -> Deletable:
+        found = self._kind(name)
+        if not isinstance(found, Deletable):
+            raise VolumeFailed(f"volume plugin {name!r} does not delete volumes")
         return found
 
     def _provision(self, claim: Object, storage_class: Object) -> None:
@@ -175,11 +180,9 @@ class PersistentvolumeBinder(Plugin):
             return
         class_name, provisioner = name_of(storage_class), storage_class.get("provisioner", "")
         node = self._world(claim).node
-        if node:
-            meta = {**metadata(claim), "annotations": {**annotations_of(claim), SELECTED_NODE: node}}
-            claim = {**claim, "metadata": meta}
         try:
-            made = self._provisioner(provisioner).provision(claim, storage_class)
+            request = ProvisionRequest(name=name, claim=claim, storage_class=storage_class, node_name=node)
+            made = self._provisioner(provisioner).provision(request)
         except VolumeFailed as error:
             text = f'Failed to provision volume with StorageClass "{class_name}": {error}'
             self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
@@ -193,7 +196,7 @@ class PersistentvolumeBinder(Plugin):
 
     def _reclaim(self, volume: Object) -> None:
         try:
-            self._provisioner(annotations_of(volume)[PROVISIONED_BY]).reclaim(volume)
+            self._deleter(annotations_of(volume)[PROVISIONED_BY]).delete(volume)
         except VolumeFailed as error:
             self._recorder.event(volume, "Warning", "VolumeFailedDelete", str(error))
             raise NotYet(str(error)) from error

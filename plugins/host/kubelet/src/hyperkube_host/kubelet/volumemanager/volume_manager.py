@@ -18,7 +18,7 @@ from hyperkube_host.kubelet.volumemanager.volume_ownership import (
     set_volume_ownership,
 )
 
-from hyperkube.hookspecs.volume import VolumeFailed, VolumeRequest, Volumes
+from hyperkube.hookspecs.volume import MountedVolume, VolumeFailed, VolumeRequest, Volumes
 from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from hyperkube.kinds.volumes import claim_name, not_made_for
 from hyperkube.machinery.errors import ApiError, NotFound
@@ -129,12 +129,12 @@ class VolumeManager:
         """Tear down the volumes of an ended pod and remove its folder."""
         for volume in pod["spec"].get("volumes") or []:
             try:
-                plugin_name, plugin, resolved = self._find(pod, volume)
+                plugin_name, plugin, _ = self._find(pod, volume)
             except (VolumeFailed, NotFound):
                 continue  # what could never be set up leaves nothing
             folder = self._directories.volume(uid_of(pod), plugin_name, volume["name"])
             if folder.exists():
-                plugin.teardown(self._request(pod, resolved, folder))
+                plugin.teardown(MountedVolume(name=volume["name"], pod_uid=uid_of(pod), path=str(folder)))
         self._directories.remove_pod(uid_of(pod))
         gone = str(self._directories.pod(uid_of(pod)))
         self._owned = {path for path in self._owned if not path.startswith(gone)}
