@@ -1,75 +1,23 @@
 """The persistentvolume-binder: claims find volumes, or get them made, and leave them."""
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 from hyperkube_controller.persistentvolume_binder import PersistentvolumeBinder
 from hyperkube_controller.persistentvolume_binder.decision import decide_volume
 
-from hyperkube.hookspecs.volume import VolumeFailed
-from hyperkube.kinds.resources import EVENTS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
+from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, STORAGE_CLASSES
 from hyperkube.testing.contracts.controller import ControllerContract
-from hyperkube.testing.controller_rig import ControllerRig
 
-
-def claim(name="c", size="1Gi", storage_class="", **spec):
-    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, **spec}
-    if storage_class is not None:
-        wanted["storageClassName"] = storage_class
-    return {
-        "kind": "PersistentVolumeClaim", "metadata": {"name": name, "namespace": "d", "uid": f"uid-{name}"},
-        "spec": wanted,
-    }  # fmt: skip
-
-
-def volume(name="v", size="1Gi", storage_class="", annotations=None, labels=None, **spec):
-    spec = {"capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"], "storageClassName": storage_class, **spec}
-    meta = {"name": name, "annotations": annotations or {}, "labels": labels or {}}
-    return {"kind": "PersistentVolume", "metadata": meta, "spec": spec}
-
-
-def storage_class(provisioner="example.com/disks", **more):
-    return {"kind": "StorageClass", "metadata": {"name": "fast"}, "provisioner": provisioner, **more}
-
-
-class Disks:
-    """A provisioner that remembers what it was asked."""
-
-    def __init__(self, refuse=""):
-        self.made, self.gone, self.refuse = [], [], refuse
-
-    def provision(self, request):
-        if self.refuse:
-            raise VolumeFailed(self.refuse)
-        self.made.append(request.claim["metadata"]["name"])
-        return {"spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}}
-
-    def delete(self, volume):
-        self.gone.append(volume["metadata"]["name"])
-
-
-class World(ControllerRig):
-    """A bench with claims, volumes, and a class `fast` whose provisioner is at hand."""
-
-    def __init__(self, claims=(), volumes=(), classes=(), pods=(), disks=None):
-        super().__init__(PersistentvolumeBinder)
-        self.disks = disks or Disks()
-        (binder,) = self.plugins
-        binder._installed = frozenset({"example.com/disks"})
-        binder._kinds["example.com/disks"] = self.disks
-        for resource, objects in (
-            (PERSISTENT_VOLUME_CLAIMS, claims), (PERSISTENT_VOLUMES, volumes), (STORAGE_CLASSES, classes), (PODS, pods),
-        ):  # fmt: skip
-            self.client.seed(resource, *objects)
-        self.settle()
-
-    def claim(self, name="c"):
-        return self.client.get(PERSISTENT_VOLUME_CLAIMS, name, "d")
-
-    def volume(self, name="v"):
-        return self.client.get(PERSISTENT_VOLUMES, name)
-
-    def said(self):
-        self.plugins[0]._recorder.flush()
-        return {event["reason"]: event["message"] for event in self.client.objects(EVENTS)}
+_spec = importlib.util.spec_from_file_location("binder_world", Path(__file__).with_name("binder_world.py"))
+assert _spec is not None
+assert _spec.loader is not None
+_world = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_world)
+Disks, World, claim, storage_class, volume = (
+    _world.Disks, _world.World, _world.claim, _world.storage_class, _world.volume,
+)  # fmt: skip
 
 
 class TestContract(ControllerContract):
