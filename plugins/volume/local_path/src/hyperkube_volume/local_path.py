@@ -1,8 +1,10 @@
 """local: a folder of one node; and the provisioner that makes such folders for claims, without any privilege.
 
-A storage class with the provisioner ``hyperkube.dev/local-path`` gets folders below ``--local-path-dir`` of the
-controller manager, which has to run on the machine of the pods, as it does under ``hyperkube up``. Sizes are noted, not
-enforced. Source of the ``local`` kind: kubernetes ``pkg/volume/local/local.go``.
+A path that is a device is mounted once on its node, or given to pods as it is. A storage class with the provisioner
+``hyperkube.dev/local-path`` gets folders below ``--local-path-dir`` of the controller manager, which has to run on the
+machine of the pods, as it does under ``hyperkube up``. Sizes are noted, not enforced.
+
+Source of the ``local`` kind: kubernetes ``pkg/volume/local/local.go``.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from hyperkube_lib.volume_mount import Mounter, format_and_mount
+
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.volume import MountedVolume, VolumeFailed, VolumeRequest, Volumes, VolumeSpec
+from hyperkube.hookspecs.volume import DeviceRequest, MountedVolume, VolumeFailed, VolumeRequest, Volumes, VolumeSpec
 from hyperkube.hookspecs.volume_storage import ProvisionRequest
 from hyperkube.machinery.objects import Object, name_of
 from hyperkube.machinery.record import Record
@@ -22,37 +26,87 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 class LocalFolders:
-    """Passes folders of the node on, and makes them; see `Volumes`, `Provisionable` and `Deletable`."""
+    """Passes folders and devices of the node on, and makes folders.
 
-    def __init__(self, base: Path | None = None) -> None:
+    See `Volumes`, `DeviceMountable`, `BlockMappable`, `Provisionable` and `Deletable`.
+    """
+
+    def __init__(self, base: Path | None = None, mounter: Mounter | None = None) -> None:
         """Make folders below `base`; without one this only mounts."""
         self._base = base
+        self._mounter = mounter or Mounter()
 
     def supports(self, volume: Object) -> bool:
         """Handle ``local``."""
         return "local" in volume
 
     def setup(self, request: VolumeRequest) -> str:
-        """Return the folder.
+        """Return the folder, or where its device is mounted.
 
         Raises:
             VolumeFailed: it is not on this node.
         """
-        path = Path(request.volume["local"]["path"])
-        if not path.exists():
-            raise VolumeFailed(f'path "{path}" does not exist')
-        return str(path)
+        return request.device_mount_path or str(_present(request.volume))
 
     def teardown(self, mounted: MountedVolume) -> None:
         """Leave the folder: it outlives the pod."""
+
+    def can_device_mount(self, spec: VolumeSpec) -> bool:
+        """Tell whether the path is a device with a file system to mount."""
+        return not spec.is_block and Path(spec.volume["local"]["path"]).is_block_device()
+
+    def volume_name(self, spec: VolumeSpec) -> str:
+        """Return the PersistentVolume's name."""
+        return spec.name
+
+    def device_mount_path(self, spec: VolumeSpec, plugin_dir: str) -> str:
+        """Return where a device is mounted."""
+        return str(Path(plugin_dir) / "mounts" / spec.name)
+
+    def mount_device(self, request: DeviceRequest) -> None:
+        """Mount the device, with a file system if it is empty.
+
+        Raises:
+            VolumeFailed: it cannot be mounted.
+        """
+        if self._mounter.is_mount_point(request.path):
+            return
+        Path(request.path).mkdir(parents=True, exist_ok=True)
+        volume = request.spec.volume
+        options = [*(("ro",) if request.spec.read_only else ()), *request.spec.mount_options]
+        device, fs_type = str(_present(volume)), volume["local"].get("fsType") or ""
+        format_and_mount(self._mounter, device, request.path, fs_type, options)
+
+    def unmount_device(self, path: str) -> None:
+        """Unmount the device.
+
+        Raises:
+            VolumeFailed: it is in use.
+        """
+        self._mounter.clean_up(path)
+
+    def map_device(self, request: DeviceRequest) -> str:
+        """Return the device.
+
+        Raises:
+            VolumeFailed: the path is none.
+        """
+        path = _present(request.spec.volume)
+        if not path.is_block_device():
+            raise VolumeFailed(f'path "{path}" is not a block device')
+        return str(path)
+
+    def unmap_device(self, mounted: MountedVolume) -> None:
+        """Leave the device."""
 
     def access_modes(self) -> Sequence[str]:
         """Return the one mode: kubernetes allows no other."""
         return ("ReadWriteOnce",)
 
     def construct_spec(self, mounted: MountedVolume) -> VolumeSpec:
-        """Return a spec without the folder, which nobody needs any more."""
-        return VolumeSpec(volume={"name": mounted.name, "local": {"path": ""}})
+        """Return a spec without the folder: unmounting needs the name alone."""
+        meta = {"metadata": {"name": mounted.name}}
+        return VolumeSpec(volume={"name": mounted.name, "local": {"path": ""}}, persistent_volume=meta)
 
     def provision(self, request: ProvisionRequest) -> Object:
         """Make a folder and return the volume of it.
@@ -104,6 +158,13 @@ class LocalFolders:
         if self._base is None:
             raise VolumeFailed("--local-path-dir does not say where to make volumes")
         return self._base
+
+
+def _present(volume: Object) -> Path:
+    path = Path(volume["local"]["path"])
+    if not path.exists():
+        raise VolumeFailed(f'path "{path}" does not exist')
+    return path
 
 
 class LocalPathSettings(Record):

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from hyperkube_command.local_cluster.down import stop
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
+from hyperkube_lib.volume_mount import Mounter
 
 from hyperkube.machinery.errors import UsageError
 
@@ -34,8 +35,16 @@ def command(data_dir: Path, yes: bool) -> None:  # fmt: skip
     stop(layout)
     with layout.locked():
         end_orphans(layout)
+        unmount_volumes(layout)
         shutil.rmtree(layout.root)
     click.echo(f"deleted {layout.root}")
+
+
+def unmount_volumes(layout: Layout) -> None:
+    """Unmount what pods that nobody stopped have left mounted: what lies below is not the cluster's to delete."""
+    mounter = Mounter()
+    for mount in mounter.mounts_below(str(layout.kubelet)):
+        mounter.unmount(mount.path)
 
 
 def end_orphans(layout: Layout) -> None:

@@ -124,6 +124,7 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
             settings=settings.of(family, name),
             settings_of=settings.of,
             client=client,
+            gates=options.server.gates,
         )
 
     wanted = options.runtime

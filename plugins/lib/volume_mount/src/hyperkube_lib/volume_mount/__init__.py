@@ -1,0 +1,28 @@
+"""What volume plugins and the kubelet do to the node's file systems.
+
+Every program is found through PATH and called with a list of arguments, never through a shell; tests replace `Programs`
+by `FakePrograms`, which notes the command lines. Source: kubernetes ``staging/src/k8s.io/mount-utils``.
+"""
+
+from hyperkube_lib.volume_mount.filesystems import disk_format, format_and_mount, grow_file_system
+from hyperkube_lib.volume_mount.loop_devices import attach_loop, detach_loop, loop_of
+from hyperkube_lib.volume_mount.mount_table import Mount, mount_table, mounts_below
+from hyperkube_lib.volume_mount.mounter import Mounter
+from hyperkube_lib.volume_mount.programs import FakePrograms, Finished, HostPrograms, Programs
+
+__all__ = [
+    "FakePrograms",
+    "Finished",
+    "HostPrograms",
+    "Mount",
+    "Mounter",
+    "Programs",
+    "attach_loop",
+    "detach_loop",
+    "disk_format",
+    "format_and_mount",
+    "grow_file_system",
+    "loop_of",
+    "mount_table",
+    "mounts_below",
+]
