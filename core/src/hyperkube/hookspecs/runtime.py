@@ -365,6 +365,14 @@ class TakesAddresses(Protocol):
 
 
 @runtime_checkable
+class HasNetworkNamespaces(Protocol):
+    """A runtime that gives each sandbox a network namespace of its own, for the kubelet's network plugin to connect."""
+
+    def network_namespace(self, sandbox_id: str) -> str:
+        """Return the path of the sandbox's network namespace; empty where it shares the node's, or is gone."""
+
+
+@runtime_checkable
 class Simulated(Protocol):
     """A runtime whose containers run no program: the kubelet mounts no volumes and looks up no services for them."""
 

@@ -28,6 +28,8 @@ from hyperkube_host.kubelet.kuberuntime.stop_container import ContainerStopper
 from hyperkube_host.kubelet.kuberuntime.termination_message import TerminationMessages
 from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.lifecycle.predicate import PodAdmission
+from hyperkube_host.kubelet.network.network_choice import use_network
+from hyperkube_host.kubelet.network.pod_cidr import PodCidr
 from hyperkube_host.kubelet.node_managers import NodeManagers, build_node_managers
 from hyperkube_host.kubelet.nodestatus.initial_node import node_addresses
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo, machine_info
@@ -76,12 +78,21 @@ _log = logging.getLogger("hyperkube.kubelet")
 
 @dataclass(frozen=True, slots=True)
 class KubeletPlugins:
-    """The plugins of a kubelet: what they built, and the hosts that start and close them."""
+    """The plugins of a kubelet: what they built, and the hosts that start and close them.
+
+    Attributes:
+        node_network: the network that ``--network-plugin`` names, also where it only prepares the node.
+    """
 
     runtime: Runtime
-    network: Network | None
+    node_network: Network | None
     volumes: tuple[tuple[str, Volumes], ...]
     hosts: tuple[PluginHost[Any], ...]
+
+    @property
+    def network(self) -> Network | None:
+        """The network of the sandboxes; None for a runtime that connects its pods itself."""
+        return self.node_network if isinstance(self.runtime, TakesAddresses) else None
 
 
 class KubeletServices(Record):
@@ -97,6 +108,7 @@ class KubeletServices(Record):
     services: Informer | None
     tokens: TokenManager
     node: NodeUpdater
+    pod_cidr: PodCidr
     pods: PodManager
     mirrors: MirrorPods | None
     probes: ProbeManager
@@ -131,12 +143,13 @@ def load_plugins(options: KubeletOptions, client: Client | None, clock: Clock) -
     runtimes: PluginHost[RuntimeHooks] = _load_runtime(wanted.runtime, partial(context, "runtime"))
     runtime = runtimes.hook.runtime_build()
     hosts: list[PluginHost[Any]] = [runtimes]
+    name = wanted.network or (runtime.default_network if isinstance(runtime, TakesAddresses) else "")
     network: Network | None = None
-    if isinstance(runtime, TakesAddresses):
-        name = wanted.network or runtime.default_network
+    if name:
         networks: PluginHost[NetworkHooks] = load("network", [name], network_specs, partial(context, "network"))
         hosts.append(networks)
         network = networks.hook.network_build()
+        use_network(name, network, wanted.runtime, runtime)
         if wanted.pod_cidr:
             network.set_pod_cidr(wanted.pod_cidr)
     volumes: tuple[tuple[str, Volumes], ...] = ()
@@ -292,6 +305,7 @@ def build_services(
         services=services,
         tokens=tokens,
         node=base.node,
+        pod_cidr=PodCidr(plugins.node_network, plugins.runtime, options.runtime.pod_cidr),
         pods=base.pods,
         mirrors=None if client is None else MirrorPods(client, base.pods, partial(_registered, base.node)),
         probes=work.probes,

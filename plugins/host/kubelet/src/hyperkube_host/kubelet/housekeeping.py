@@ -5,6 +5,7 @@ Sources: kubernetes ``pkg/kubelet/kubelet_pods.go`` (HandlePodCleanups), ``pkg/k
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 
 from hyperkube_host.kubelet.container.pod_status import PodStatus, get_pod_statuses
@@ -13,10 +14,13 @@ from hyperkube_host.kubelet.kuberuntime.container_gc import ContainerGC
 from hyperkube_host.kubelet.kuberuntime.sandbox import SandboxManager
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
 
+from hyperkube.hookspecs.network import NetworkFailed
 from hyperkube.hookspecs.runtime import Runtime
 from hyperkube.machinery.objects import uid_of
 
 PERIOD_SECONDS = 30.0
+
+_log = logging.getLogger("hyperkube.kubelet")
 
 
 class Housekeeping:
@@ -40,10 +44,11 @@ class Housekeeping:
 
     def run(self) -> None:
         """Do one round; all sources must be ready, or running pods would count as orphans."""
+        self._sandboxes.collect_network_garbage()
         pod_statuses = get_pod_statuses(self._runtime)
         for uid, pod_status in pod_statuses.items():
             if self._pods.get(uid) is None:
-                self.remove_pod(uid, pod_status)
+                self._try_remove_pod(uid, pod_status)
         self._remove_orphan_cgroups([uid_of(entry.pod) for entry in self._pods.entries() if not entry.is_finished])
         for uid in self._directories.pod_uids():
             if self._pods.get(uid) is None and uid not in pod_statuses:
@@ -51,6 +56,12 @@ class Housekeeping:
         self._container_gc.collect(pod_statuses)
         for pod_status in pod_statuses.values():
             self._remove_empty_sandboxes(pod_status)
+
+    def _try_remove_pod(self, uid: str, pod_status: PodStatus) -> None:
+        try:
+            self.remove_pod(uid, pod_status)
+        except NetworkFailed as error:  # the next round tries again; that of the other pods goes on
+            _log.warning("pod %s: %s", uid, error)
 
     def remove_pod(self, uid: str, pod_status: PodStatus) -> None:
         """Remove all that is left of a pod: containers, sandboxes, logs, folder."""

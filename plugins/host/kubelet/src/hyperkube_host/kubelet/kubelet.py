@@ -202,6 +202,7 @@ class Kubelet:
     def _sync_node(self) -> None:
         was_registered = self.node.is_registered
         self._queue.add_after(Task.SYNC_NODE, self.node.try_sync())
+        self._services.pod_cidr.update(self.node.node())
         if self.node.is_registered and not was_registered:
             for entry in self.pods.entries():
                 if is_static(entry.pod):  # it runs already; its mirror waited for the node, which owns it

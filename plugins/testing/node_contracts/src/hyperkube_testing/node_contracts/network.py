@@ -64,6 +64,15 @@ class NetworkContract:
         assert network.setup(self.pod(1)).ips
         self.release(network)
 
+    def test_teardown_needs_no_more_than_the_sandbox(self, tmp_path: Path) -> None:
+        network = self.build(tmp_path)
+        network.setup(self.pod(1))
+
+        network.teardown(PodNetworkRequest("", "", "", self.pod(1).sandbox_id))
+
+        assert network.setup(self.pod(2)).ips
+        self.release(network)
+
     def test_addresses_outlive_the_kubelet(self, tmp_path: Path) -> None:
         before = self.build(tmp_path)
         first = before.setup(self.pod(1))
