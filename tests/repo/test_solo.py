@@ -5,19 +5,10 @@ from __future__ import annotations
 import subprocess
 import venv
 
-import pytest
-from solo import attempt, compose, kits, requirements
+from solo import compose, kits, requirements
 from workspace import distributions
 
 MEMBERS = distributions()
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-def test_all_entry_points_load_with_the_declared_dependencies_alone():
-    chosen = [member for member in MEMBERS if member.family != "bundle"]
-
-    assert attempt(chosen, MEMBERS, with_tests=False) == []
 
 
 def test_what_is_needed_is_what_is_declared_and_what_that_declares():

@@ -12,7 +12,7 @@ case "$*" in
 esac
 echo "this is $1"
 """
-FORGETS = "rm -r .pytest_cache/unit"
+FORGETS = "rm -r .pytest_cache/house"
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def tasks(tmp_path):
 
 def failing(*names):
     found = ", ".join(f'"{name}": true' for name in names)
-    return f"mkdir -p .pytest_cache/unit/v/cache; echo '{{{found}}}' > .pytest_cache/unit/v/cache/lastfailed; exit 1"
+    return f"mkdir -p .pytest_cache/house/v/cache; echo '{{{found}}}' > .pytest_cache/house/v/cache/lastfailed; exit 1"
 
 
 def test_a_lane_goes_on_after_a_failure_and_the_code_tells_it(tasks, capsys):
@@ -56,24 +56,31 @@ AGAIN = "-n0 --last-failed --last-failed-no-failures=none"
 
 
 def test_tests_that_pass_alone_are_named_and_fail_nothing(tasks, capsys):
-    code, order = tasks([("unit", "solo")], unit=failing("t.py::test_a"), **{f"unit {AGAIN}": FORGETS})
+    code, order = tasks([("house", "solo")], house=failing("t.py::test_a"), **{f"house {AGAIN}": FORGETS})
 
-    assert (code, order) == (0, ["unit", "solo", f"unit {AGAIN}"])
+    assert (code, order) == (0, ["house", "solo", f"house {AGAIN}"])
     assert "flaky (failed beside other tests, passed alone): t.py::test_a" in capsys.readouterr().out
 
 
 def test_tests_that_fail_alone_too_fail_the_stage(tasks, capsys):
     again = failing("t.py::test_b")
-    code, _ = tasks([("unit",)], unit=failing("t.py::test_a", "t.py::test_b"), **{f"unit {AGAIN}": again})
+    code, _ = tasks([("house",)], house=failing("t.py::test_a", "t.py::test_b"), **{f"house {AGAIN}": again})
 
     said = capsys.readouterr().out
     assert code == 1
     assert "alone): t.py::test_a" in said
     assert "alone): t.py::test_b" not in said
-    assert said.splitlines()[-1] == "failed: unit"
+    assert said.splitlines()[-1] == "failed: house"
 
 
 def test_a_stage_that_breaks_before_its_tests_is_not_repeated(tasks):
-    code, order = tasks([("unit",)], unit="exit 2")
+    code, order = tasks([("house",)], house="exit 2")
 
-    assert (code, order) == (1, ["unit"])
+    assert (code, order) == (1, ["house"])
+
+
+def test_solo_installs_that_fail_beside_others_are_tried_again_whole(tasks, capsys):
+    code, order = tasks([("solo --all",)], **{"solo --all": "mkdir tried 2> /dev/null && exit 1 || exit 0"})
+
+    assert (code, order) == (0, ["solo --all", "solo --all"])
+    assert "flaky (failed beside other tests, passed alone): solo --all" in capsys.readouterr().out

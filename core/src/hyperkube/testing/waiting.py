@@ -10,6 +10,7 @@ from hyperkube.machinery.clock import SystemClock
 SECONDS = 60.0
 """How long, unless said: a busy machine needs much longer than an idle one, and a test that succeeds does not wait."""
 _PAUSE = 0.02
+_LONGEST_PAUSE = 0.5
 
 Found = TypeVar("Found")
 
@@ -26,11 +27,14 @@ def eventually(look: Callable[[], Found], seconds: float = SECONDS, *, why: str 
         AssertionError: it did not happen in time.
     """
     clock = SystemClock()
-    deadline = clock.monotonic() + seconds
+    began = clock.monotonic()
     while True:
+        before = clock.monotonic()
         found = look()
         if found:
             return found
-        if clock.monotonic() >= deadline:
+        now = clock.monotonic()
+        if now >= began + seconds:
             raise AssertionError(f"not within {seconds:.0f} s: {why or look}")
-        clock.sleep(_PAUSE)
+        # Looking may cost a process (kubectl), and it takes from the others the time that they need to make it so.
+        clock.sleep(min(max(_PAUSE, 2 * (now - before), (now - began) / 20), _LONGEST_PAUSE))
