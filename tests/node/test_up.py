@@ -50,5 +50,10 @@ def test_up_runs_containers(hyperkube_lab):
         lambda: node.run("kubectl", "exec", "deployment/web", "--", "sh", "-c", ask, env=env, check=False).stdout
     )
     assert answer.startswith("HTTP/1.")
+    look = ("exec", "deployment/web", "--", "nslookup", "web.default.svc.cluster.local")
+    address = kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
+    eventually(lambda: f"Address: {address}" in node.run("kubectl", *look, env=env, check=False).stdout)
+    fetch = ("exec", "deployment/web", "--", "wget", "-qO-", "http://web.default/busybox")
+    assert node.run("kubectl", *fetch, env=env, check=False).returncode == 0
     up.stop()
     node.containerd.stop()

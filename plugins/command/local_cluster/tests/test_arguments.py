@@ -33,6 +33,21 @@ def test_further_flags_come_last_and_win(cluster):
     assert parsed(cluster)["scheduler"]["v"] == 4
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"addons": ("dns",)}, ("10.0.0.10",)),
+        ({"addons": ("dns",), "service_range": "127.70.128.0/17,fd00::/112"}, ("127.70.128.10",)),
+        ({"addons": ("dns",), "unprivileged_port_offset": 10000}, ()),
+        ({"addons": ("dns",), "service_range": "10.0.0.0/29"}, ()),
+        ({"addons": ()}, ()),
+    ],
+    ids=["tenth", "dual-stack", "port-53-is-not-served", "small-range", "without-the-addon"],
+)
+def test_pods_ask_the_clusters_dns_server_where_there_is_one(cluster, changes, expected):
+    assert parsed(cluster.replace(**changes))["kubelet"]["cluster-dns"] == expected
+
+
 def test_each_controller_has_an_identity_of_its_own_here_and_upstreams_default_elsewhere(cluster):
     assert parsed(cluster)["controller-manager"]["use-service-account-credentials"] is True
     assert controller_manager.COMMAND.parse([])["use-service-account-credentials"] is False

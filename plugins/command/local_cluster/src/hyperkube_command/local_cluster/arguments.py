@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -18,6 +19,10 @@ EVICTION_HARD = "memory.available<100Mi,nodefs.available<1Gi,nodefs.inodesFree<1
 CONTAINER_SERVICES = "10.0.0.0/24"
 """Addresses of services for containers: loopback, the default elsewhere, is each network namespace's own."""
 CONTAINER_PODS = "10.244.0.0/24"
+DNS_ADDON = "dns"
+CLUSTER_DOMAIN = "cluster.local"
+_DNS_INDEX = 10
+"""The cluster's DNS server has the tenth address of the range of services, as every installer gives it."""
 LOOPBACK_GATE = "AllowLoopbackEndpoints=true"
 
 
@@ -190,7 +195,18 @@ def kubelet_arguments(cluster: ClusterOptions) -> list[str]:
         f"--tls-private-key-file={pki / 'serving-kubelet.key'}",
         f"--kubeconfig={layout.kubeconfig('kubelet')}",
         f"--eviction-hard={EVICTION_HARD}",
+        *_dns_arguments(cluster),
     ]
+
+
+def _dns_arguments(cluster: ClusterOptions) -> list[str]:
+    """Return where pods ask for names: nowhere of ours if port 53, which resolvers cannot do without, is not served."""
+    if DNS_ADDON not in cluster.addons or cluster.unprivileged_port_offset:
+        return []
+    addresses = ipaddress.ip_network(cluster.service_range.partition(",")[0])
+    if addresses.num_addresses <= _DNS_INDEX:
+        return []
+    return [f"--cluster-dns={addresses[_DNS_INDEX]}", f"--cluster-domain={CLUSTER_DOMAIN}"]
 
 
 def simulated_node_arguments(cluster: ClusterOptions, index: int) -> list[str]:
