@@ -12,7 +12,6 @@ from hyperkube_host.proxy.options import ProxyOptions
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.command.server_command import ServerCommand
-from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
@@ -63,13 +62,15 @@ def serve(life: Lifecycle, options: ProxyOptions, proxy: Proxy, counts: RequestC
 
 
 def _listen(life: Lifecycle, what: str, edge: Edge, options: ProxyOptions) -> None:
-    """Serve a port; one that is taken ends the proxy only with ``--bind-address-hard-fail``."""
-    try:
+    """Serve a port; one that is taken ends the proxy with ``--bind-address-hard-fail``, else it is tried again."""
+    if options.values["bind-address-hard-fail"]:
         life.start(what, edge)
-    except UsageError as error:
-        if options.values["bind-address-hard-fail"]:
-            raise
-        _log.error("%s is not served: %s", what, error)
+        return
+    from hyperkube_host.proxy.retried_port import RetriedPort
+
+    from hyperkube.machinery.clock import SystemClock
+
+    life.start(what, RetriedPort(what, edge, SystemClock()))
 
 
 def run(values: FlagValues) -> None:

@@ -61,7 +61,7 @@ FLAGS = (
         Flag("healthz-port", INT, 10256, "port of the health endpoint; 0 for none"),
         Flag("metrics-bind-address", STRING, "127.0.0.1:10249", "address (and port) of metrics"),
         Flag("metrics-port", INT, 10249, "port of metrics; 0 for none"),
-        Flag("bind-address-hard-fail", BOOL, False, "end when health or metrics cannot be served"),
+        Flag("bind-address-hard-fail", BOOL, False, "end when health or metrics cannot be served, not try again"),
     ),
     *API_CLIENT,
     *section("Debugging", Flag("profiling", BOOL, False, "serve profiles under /debug/pprof/")),
