@@ -347,16 +347,6 @@ def test_a_bound_claims_capacity_is_its_own_and_its_access_modes_are_the_volumes
     assert status["accessModes"] == ["ReadWriteOnce", "ReadOnlyMany"]
 
 
-def test_a_recycled_volume_has_failed():
-    world = World([claim()], [volume(persistentVolumeReclaimPolicy="Recycle")])
-
-    world.client.delete(PERSISTENT_VOLUME_CLAIMS, "c", "d")
-    world.settle()
-
-    assert world.volume()["status"]["phase"] == "Failed"
-    assert world.said()["VolumeFailedRecycle"] == "No recycler plugin found for the volume!"
-
-
 def test_of_two_claims_on_one_volume_the_wrong_one_is_lost():
     taken = volume(claimRef={"namespace": "d", "name": "other", "uid": "uid-other"})
     wrong = claim(volumeName="v")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 
 from hyperkube_controller.persistentvolume_binder.decision import (
     BY_CONTROLLER,
@@ -12,11 +13,13 @@ from hyperkube_controller.persistentvolume_binder.decision import (
     ClaimWorld,
     Provision,
     Reclaim,
+    Recycle,
     Step,
     decide_claim,
     decide_volume,
     reference_to,
 )
+from hyperkube_controller.persistentvolume_binder.recycling import PREFIX, Recycling, Settings, recyclers_of
 
 from hyperkube.client.actions import Delete, delete, perform
 from hyperkube.client.events import EventRecorder
@@ -52,8 +55,15 @@ class PersistentvolumeBinder(Plugin):
 
     @hookimpl
     def controller_build(self) -> Controller:
-        """Build the loop; it has one worker, so that no two claims are after the same volume."""
-        self._recorder = EventRecorder(self.client, self.context.clock, "persistentvolume-controller")
+        """Build the loop; it has one worker, so that no two claims are after the same volume.
+
+        Raises:
+            UsageError: the template of a recycler pod is not one.
+        """
+        clock = self.context.clock
+        self._recorder = EventRecorder(self.client, clock, "persistentvolume-controller")
+        recyclers = recyclers_of(self.settings(Settings))
+        self._recycling = Recycling(self.client, self._recorder, clock, recyclers)
         self._contexts = {name: self.context.of_plugin("volume", name) for name in installed("volume")}
         self._installed = frozenset(self._contexts)
         self._hosts: list[PluginHost[VolumeHooks]] = []
@@ -63,15 +73,16 @@ class PersistentvolumeBinder(Plugin):
         self._classes = self.informers.informer(STORAGE_CLASSES)
         self._pods = self.informers.informer(PODS)
         self._pods.add_index("binder/claim", claim_keys)
-        self._loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
+        self._loop = ReconcileLoop(self.context.name, self._sync, clock=clock, logger=self.context.logger)
         self._claims.add_handler(self._claim_seen, lambda _old, new: self._claim_seen(new), self._claim_seen)
         self._volumes.add_handler(self._volume_seen, lambda _old, new: self._volume_seen(new), self._volume_seen)
         self._classes.add_handler(lambda _class: self._open_claims(), lambda _old, _new: self._open_claims())
-        self._pods.add_handler(self._pod_seen, self._pod_changed)
+        self._pods.add_handler(self._pod_seen, self._pod_changed, self._recycler_seen)
         return self._loop
 
     def close(self) -> None:
-        """Close the provisioners."""
+        """Close the provisioners, and follow no recycler pods any more."""
+        self._recycling.close()
         for host in self._hosts:
             host.close()
 
@@ -95,26 +106,35 @@ class PersistentvolumeBinder(Plugin):
             if COMPLETED not in annotations_of(claim):
                 self._loop.queue.add(_CLAIM + key_of(claim))
 
+    def _recycler_seen(self, pod: Object) -> None:
+        if name_of(pod).startswith(PREFIX):
+            self._loop.queue.add(_VOLUME + name_of(pod).removeprefix(PREFIX))
+
     def _pod_seen(self, pod: Object) -> None:
+        self._recycler_seen(pod)
         for key in claim_keys(pod):
             claim = self._claims.get(*split_key(key))
             if claim is not None and COMPLETED not in annotations_of(claim):
                 self._loop.queue.add(_CLAIM + key)
 
     def _pod_changed(self, old: Object, new: Object) -> None:
+        self._recycler_seen(new)
         if spec_of(old).get("nodeName") != spec_of(new).get("nodeName"):
             self._pod_seen(new)
 
-    def _sync(self, key: str) -> None:
+    def _sync(self, key: str) -> float | None:
         kind, _, rest = key.partition(":")
         if kind == "claim":
             claim = self._claims.get(*split_key(rest))
             if claim is not None and not is_being_deleted(claim):
                 self._act(decide_claim(claim, self._world(claim)))
-            return
+            return None
         volume = self._volumes.get("", rest)
-        if volume is not None:  # also one that is being deleted: it is protected as long as it is bound
-            self._act(decide_volume(volume, self._claim_of(volume), self._installed))
+        if volume is None:
+            self._recycling.forget(rest)
+            return None
+        # Also one that is being deleted: it is protected as long as it is bound.
+        return self._act(decide_volume(volume, self._claim_of(volume), self._installed))
 
     def _world(self, claim: Object) -> ClaimWorld:
         node = annotations_of(claim).get(SELECTED_NODE, "")
@@ -145,14 +165,27 @@ class PersistentvolumeBinder(Plugin):
         except NotFound:
             return None
 
-    def _act(self, steps: Iterable[Step]) -> None:
+    def _act(self, steps: Iterable[Step]) -> float | None:
+        """Carry the steps out; return the seconds after which to look again, or None."""
+        again = None
         for step in steps:
             if isinstance(step, Provision):
                 self._provision(step.claim, step.storage_class)
             elif isinstance(step, Reclaim):
                 self._reclaim(step.volume)
+            elif isinstance(step, Recycle):
+                again = self._recycling.sync(step.volume, partial(self._users, step.volume))
             else:
                 perform(self.client, self._recorder, [step])
+        return again
+
+    def _users(self, volume: Object) -> list[str]:
+        """Return the pods that use a released volume; those of another claim of the same name do not."""
+        reference = volume["spec"]["claimRef"]
+        if self._claims.get(reference["namespace"], reference["name"]) is not None:
+            return []
+        pods = self._pods.by_index("binder/claim", f"{reference['namespace']}/{reference['name']}")
+        return sorted(key_of(pod) for pod in pods if not is_terminal(pod))
 
     def _kind(self, name: str) -> Volumes:
         """Return an installed volume plugin; it is loaded when the first claim asks for it."""
@@ -179,13 +212,17 @@ class PersistentvolumeBinder(Plugin):
         if self._volumes.get("", name) is not None:
             return
         class_name, provisioner = name_of(storage_class), storage_class.get("provisioner", "")
-        node = self._world(claim).node
+        node, found = self._world(claim).node, False
         try:
+            maker = self._provisioner(provisioner)
+            found = True
             request = ProvisionRequest(name=name, claim=claim, storage_class=storage_class, node_name=node)
-            made = self._provisioner(provisioner).provision(request)
+            made = maker.provision(request)
         except VolumeFailed as error:
             text = f'Failed to provision volume with StorageClass "{class_name}": {error}'
             self._recorder.event(claim, "Warning", "ProvisioningFailed", text)
+            if found:
+                self._reschedule(claim)
             raise NotYet(text) from error
         try:
             self.client.create(PERSISTENT_VOLUMES, complete(made, name, claim, storage_class))
@@ -193,6 +230,13 @@ class PersistentvolumeBinder(Plugin):
             return  # by this controller, before its cache showed it
         text = f"Successfully provisioned volume {name} using {provisioner}"
         self._recorder.event(claim, "Normal", "ProvisioningSucceeded", text)
+
+    def _reschedule(self, claim: Object) -> None:
+        """Have the scheduler choose again: another node may have room (upstream: rescheduleProvisioning)."""
+        if SELECTED_NODE in annotations_of(claim):
+            kept = {key: value for key, value in annotations_of(claim).items() if key != SELECTED_NODE}
+            changed = {**claim, "metadata": {**metadata(claim), "annotations": kept}}
+            self.client.update(PERSISTENT_VOLUME_CLAIMS, changed, namespace_of(claim))
 
     def _reclaim(self, volume: Object) -> None:
         try:

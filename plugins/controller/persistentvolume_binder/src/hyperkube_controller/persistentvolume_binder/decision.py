@@ -5,7 +5,7 @@ Source: kubernetes ``pkg/controller/volume/persistentvolume/pv_controller.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hyperkube_controller.persistentvolume_binder.matching import find, is_for, misfit, mode_mismatches
@@ -55,7 +55,14 @@ class Reclaim:
     volume: Object
 
 
-Step = Action | Provision | Reclaim
+@dataclass(frozen=True, slots=True)
+class Recycle:
+    """Empty the volume, so that it is available again."""
+
+    volume: Object
+
+
+Step = Action | Provision | Reclaim | Recycle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +234,7 @@ def _bind(volume: Object, claim: Object) -> list[Step]:
     return [Update(PERSISTENT_VOLUME_CLAIMS, {**claim, "status": {**status, **bound}}, "status")]
 
 
-def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str] = frozenset()) -> list[Step]:
+def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str] = frozenset()) -> Sequence[Step]:
     """Return the volume's next step.
 
     Args:
@@ -248,13 +255,18 @@ def decide_volume(volume: Object, claim: Object | None, installed: frozenset[str
         return _mismatch(volume, claim)  # else it is the claim's own next step
     if PROVISIONED_BY in annotations_of(volume) and spec.get("persistentVolumeReclaimPolicy") == "Delete":
         return _release(volume, installed)
+    return [Update(PERSISTENT_VOLUMES, unbound(volume))]
+
+
+def unbound(volume: Object) -> Object:
+    """Return the volume free of its claim; what a user bound beforehand stays reserved for the claim's name."""
+    spec = volume["spec"]
     if BY_CONTROLLER in annotations_of(volume):
         kept = {key: value for key, value in annotations_of(volume).items() if key != BY_CONTROLLER}
         left = {key: value for key, value in spec.items() if key != "claimRef"}
-        free = {**volume, "metadata": {**metadata(volume), "annotations": kept}, "spec": left}
-        return [Update(PERSISTENT_VOLUMES, free)]
-    named = {key: value for key, value in reference.items() if key not in {"uid", "resourceVersion"}}
-    return [Update(PERSISTENT_VOLUMES, {**volume, "spec": {**spec, "claimRef": named}})]
+        return {**volume, "metadata": {**metadata(volume), "annotations": kept}, "spec": left}
+    named = {key: value for key, value in spec["claimRef"].items() if key not in {"uid", "resourceVersion"}}
+    return {**volume, "spec": {**spec, "claimRef": named}}
 
 
 def _mismatch(volume: Object, claim: Object) -> list[Step]:
@@ -267,7 +279,7 @@ def _mismatch(volume: Object, claim: Object) -> list[Step]:
     return [Emit(volume, "Warning", "VolumeMismatch", of_volume), Emit(claim, "Warning", "VolumeMismatch", of_claim)]
 
 
-def _phase(volume: Object, phase: str, message: str = "") -> list[Step]:
+def _phase(volume: Object, phase: str, message: str = "") -> list[Action]:
     status = volume.get("status") or {}
     if status.get("phase") == phase and status.get("message", "") == message:
         return []
@@ -276,26 +288,28 @@ def _phase(volume: Object, phase: str, message: str = "") -> list[Step]:
     return [Update(PERSISTENT_VOLUMES, {**volume, "status": said}, "status")]
 
 
-def _release(volume: Object, installed: frozenset[str]) -> list[Step]:
+def _release(volume: Object, installed: frozenset[str]) -> Sequence[Step]:
     """Say that the claim is gone, then do with the storage what the policy says."""
     if (volume.get("status") or {}).get("phase") not in {"Released", "Failed"}:
         return _phase(volume, "Released")
     policy = (volume.get("spec") or {}).get("persistentVolumeReclaimPolicy", "Retain")
+    if policy == "Recycle":
+        return [Recycle(volume)]  # one that has failed, too: later
     if policy == "Retain" or (volume.get("status") or {}).get("phase") == "Failed":
         return []
-    if policy not in {"Delete", "Recycle"}:
-        text = "Volume has an unrecognized PersistentVolumeReclaimPolicy"
-        return _failed(volume, "VolumeUnknownReclaimPolicy", text)
-    if policy == "Recycle":
-        return _failed(volume, "VolumeFailedRecycle", "No recycler plugin found for the volume!")
+    if policy != "Delete":
+        return failed(volume, "VolumeUnknownReclaimPolicy", "Volume has unrecognized PersistentVolumeReclaimPolicy")
     provisioner = annotations_of(volume).get(PROVISIONED_BY, "")
     if provisioner in installed:
         return [Reclaim(volume)]
     if provisioner:
         return []  # its maker deletes it
     text = f'error getting deleter volume plugin for volume "{name_of(volume)}": no deletable volume plugin matched'
-    return _failed(volume, "VolumeFailedDelete", text)
+    return failed(volume, "VolumeFailedDelete", text)
 
 
-def _failed(volume: Object, reason: str, text: str) -> list[Step]:
+def failed(volume: Object, reason: str, text: str) -> list[Action]:
+    """Return what says that a volume has failed, once."""
+    if (volume.get("status") or {}).get("phase") == "Failed":
+        return []
     return [*_phase(volume, "Failed", text), Emit(volume, "Warning", reason, text)]

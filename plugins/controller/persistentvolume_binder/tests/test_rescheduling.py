@@ -1,0 +1,43 @@
+"""A claim whose volume cannot be made on the node that the scheduler selected is given back to it."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS
+
+_spec = importlib.util.spec_from_file_location("binder_world", Path(__file__).with_name("binder_world.py"))
+assert _spec is not None
+assert _spec.loader is not None
+_world = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(_world)
+Disks, World, claim, storage_class = _world.Disks, _world.World, _world.claim, _world.storage_class
+
+
+@pytest.mark.parametrize("selected", [True, False])
+def test_the_scheduler_chooses_again_where_no_volume_can_be_made(selected):
+    wanted = claim(storage_class="fast")
+    wanted["metadata"]["annotations"] = (
+        {"volume.kubernetes.io/selected-node": "full", "kept": "yes"} if selected else {}
+    )
+    late = storage_class(volumeBindingMode="WaitForFirstConsumer")
+    pod = {"kind": "Pod", "metadata": {"name": "p", "namespace": "d"}, "spec": {}}
+
+    world = World([wanted], classes=[late], pods=[pod], disks=Disks("no space"))
+
+    assert world.claim()["metadata"].get("annotations", {}) == ({"kept": "yes"} if selected else {})
+    assert ("ProvisioningFailed" in world.said()) == selected
+
+
+def test_what_makes_no_volumes_is_no_reason_to_choose_another_node():
+    wanted = claim(storage_class="fast")
+    wanted["metadata"]["annotations"] = {"volume.kubernetes.io/selected-node": "n"}
+    world = World([], classes=[storage_class()])
+    world.plugins[0]._kinds["example.com/disks"] = object()
+
+    world.client.seed(PERSISTENT_VOLUME_CLAIMS, wanted)
+    world.settle()
+
+    assert world.said()["ProvisioningFailed"].endswith("volume plugin 'example.com/disks' does not make volumes")
+    assert world.claim()["metadata"]["annotations"] == {"volume.kubernetes.io/selected-node": "n"}
