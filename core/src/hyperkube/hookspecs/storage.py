@@ -100,7 +100,8 @@ def storage_open() -> Store:
     Raises: `UsageError` in one line if the place is taken by another process, unreadable, or of a newer format.
     Must: pass `hyperkube_testing.storage.store.StoreContract`: linearizable compare-and-swap, snapshot reads,
         complete ordered watches, durability before the answer. A store that can also be forked
-        (`hyperkube.storage.store.Forkable`) passes `hyperkube_testing.storage.forks.ForkPromises` as well.
+        (`hyperkube.storage.store.Forkable`) passes `hyperkube_testing.storage.forks.ForkPromises` as well, one that
+        commits the writes of many requests at once (`QueuesWrites`) `hyperkube_testing.storage.queued_writes`.
     """
 
 

@@ -129,6 +129,13 @@ class MemoryStore:
             self._apply(success)
             return TxnResult(succeeded=True, revision=self._revision)
 
+    def queue_writes(self, pause: Callable[[], None]) -> None:
+        """Pause no write of this thread: none takes long."""
+
+    def take_queued(self) -> Callable[[], None]:
+        """Return what does nothing: every write is committed at once."""
+        return _committed_already
+
     def watch(self, start: str, end: str, *, revision: int) -> QueueWatch:
         """Watch ``[start, end)`` for changes after `revision`, also those that already happened."""
         with self._lock:
@@ -313,3 +320,7 @@ def _revision_of(events: tuple[StoreEvent, ...]) -> int:
 
 def _without_value(item: KeyValue) -> KeyValue:
     return KeyValue(item.key, b"", item.create_revision, item.mod_revision, item.version, item.lease)
+
+
+def _committed_already() -> None:
+    pass

@@ -7,7 +7,7 @@ A write is durable before it is answered. The promises are checked by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -207,6 +207,29 @@ class GroupsWrites(Protocol):
         """Say that this thread is about to write once, if all goes well, before it leaves the context.
 
         Must: a writer waits a few milliseconds at most for others that have said so, and not at all when none has.
+        """
+
+
+@runtime_checkable
+class QueuesWrites(Protocol):
+    """A Store in this process that commits at once what several requests write by turns on one thread."""
+
+    def queue_writes(self, pause: Callable[[], None]) -> None:
+        """Keep what this thread writes until it is taken by `take_queued`, and committed.
+
+        Args:
+            pause: called by a write that has to wait, on this thread; it returns after the commit.
+
+        Must: do everything but waiting for the commit as on any other thread; a store that commits at once need never
+            call `pause`.
+        """
+
+    def take_queued(self) -> Callable[[], None]:
+        """Return what commits what this thread has written since the last time: a transaction for each write, in order.
+
+        The result is called once, from any thread.
+
+        Must: not raise: each write raises what became of it, when its `pause` returns.
         """
 
 

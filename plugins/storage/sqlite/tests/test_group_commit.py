@@ -79,3 +79,38 @@ def test_all_work_of_a_crowd_is_done_once(commits, batches):
         thread.join()
 
     assert sorted(number for batch in batches for number in batch) == list(range(50))
+
+
+def test_what_a_thread_has_queued_is_done_at_once_when_it_is_taken(commits, batches):
+    pauses = []
+    commits.queue_here(lambda: pauses.append(len(batches)))
+    try:
+        commits.run("a")
+        with commits.expecting():
+            commits.run("b")
+        assert batches == []
+
+        commits.take_queued()()
+        commits.take_queued()()
+        running(commits.run, "c").join()
+    finally:
+        commits._queues.clear()
+
+    assert pauses == [0, 0]
+    assert batches == [["a", "b"], ["c"]]
+
+
+def test_a_commit_that_crashes_is_raised_where_the_work_came_from():
+    def crash(_batch):
+        raise OSError("broken")
+
+    def commit():
+        commits.take_queued()()
+
+    commits = GroupCommit(crash)
+    commits.queue_here(commit)
+    try:
+        with pytest.raises(RuntimeError, match="the commit crashed"):
+            commits.run("a")
+    finally:
+        commits._queues.clear()

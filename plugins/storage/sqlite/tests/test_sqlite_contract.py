@@ -1,12 +1,13 @@
 import pytest
 from hyperkube_storage.sqlite import SqliteStore
 from hyperkube_testing.storage.forks import ForkPromises
+from hyperkube_testing.storage.queued_writes import QueuedWritePromises
 from hyperkube_testing.storage.store import DurableStoreContract
 
 from hyperkube.machinery.clock import FakeClock, SystemClock
 
 
-class TestSqliteStore(ForkPromises, DurableStoreContract):
+class TestSqliteStore(QueuedWritePromises, ForkPromises, DurableStoreContract):
     @pytest.fixture
     def clock(self):
         return FakeClock()

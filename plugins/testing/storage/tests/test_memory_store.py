@@ -1,5 +1,6 @@
 import pytest
 from hyperkube_testing.storage.forks import ForkPromises
+from hyperkube_testing.storage.queued_writes import QueuedWritePromises
 from hyperkube_testing.storage.store import StoreContract
 
 from hyperkube.machinery.clock import FakeClock
@@ -7,7 +8,7 @@ from hyperkube.storage.memory import MemoryStore
 from hyperkube.storage.store import Put
 
 
-class TestMemoryStore(ForkPromises, StoreContract):
+class TestMemoryStore(QueuedWritePromises, ForkPromises, StoreContract):
     @pytest.fixture
     def clock(self):
         return FakeClock()

@@ -5,6 +5,8 @@ meanwhile wait, and the first of them is the next writer. Alone it costs no hand
 
 A flush is dear, also in time of the processor. So a writer who knows that others are about to come (`expecting`) waits
 for them a little: who is alone never waits.
+
+A thread on which several requests take turns brings what all of them write at once: see `queue_here`.
 """
 
 from __future__ import annotations
@@ -21,16 +23,26 @@ PATIENCE_SECONDS = 0.003
 
 
 class _Waiter(Generic[Work]):
-    """One piece of work and the thread that waits for it."""
+    """Pieces of work and the thread that waits for them."""
 
-    __slots__ = ("done", "failure", "turn", "work")
+    __slots__ = ("done", "failure", "turn", "works")
 
-    def __init__(self, work: Work) -> None:
-        self.work = work
+    def __init__(self, works: Sequence[Work]) -> None:
+        self.works = works
         self.done = False
         self.failure: BaseException | None = None
         self.turn = threading.Lock()
         self.turn.acquire()  # released when the work is done, or when this thread is to write
+
+
+class _Queue(Generic[Work]):
+    """What the requests of one thread have brought since its last commit; `failure` is that of this commit."""
+
+    __slots__ = ("failure", "works")
+
+    def __init__(self) -> None:
+        self.works: list[Work] = []
+        self.failure: BaseException | None = None
 
 
 class GroupCommit(Generic[Work]):
@@ -39,7 +51,7 @@ class GroupCommit(Generic[Work]):
     Args:
         commit: does a batch of work in order, durably, and notes each piece's outcome in it; what it raises is a bug
             and reaches everybody in the batch.
-        most: pieces of work in one batch.
+        most: threads whose work is in one batch.
     """
 
     def __init__(self, commit: Callable[[Sequence[Work]], None], most: int = 256) -> None:
@@ -50,6 +62,7 @@ class GroupCommit(Generic[Work]):
         self._writing = False
         self._coming = 0
         self._announced = threading.local()
+        self._queues: dict[int, tuple[Callable[[], None], _Queue[Work]]] = {}
         self._gathering = False
         self._gathered = threading.Lock()
         self._gathered.acquire()  # released when the writer who gathers may go on
@@ -57,6 +70,9 @@ class GroupCommit(Generic[Work]):
     @contextmanager
     def expecting(self) -> Iterator[None]:
         """Say that this thread is about to bring work, if all goes well, before it leaves the context."""
+        if threading.get_ident() in self._queues:  # it brings what it has when it has all of it
+            yield
+            return
         with self._mutex:
             if not self._is_announced():
                 self._announced.here = True
@@ -67,9 +83,39 @@ class GroupCommit(Generic[Work]):
             with self._mutex:
                 self._arrive()
 
+    def queue_here(self, pause: Callable[[], None]) -> None:
+        """Keep what this thread brings until it is taken and done; `pause` returns after that."""
+        self._queues[threading.get_ident()] = pause, _Queue()
+
     def run(self, work: Work) -> None:
         """Return when the work is done, by this thread or another."""
-        waiter = _Waiter(work)
+        here = self._queues.get(threading.get_ident()) if self._queues else None
+        if here is None:
+            self._run((work,))
+            return
+        pause, queue = here
+        queue.works.append(work)
+        pause()
+        if queue.failure is not None:
+            raise RuntimeError("the commit crashed") from queue.failure
+
+    def take_queued(self) -> Callable[[], None]:
+        """Return what does what this thread has brought since the last time; for any thread."""
+        ident = threading.get_ident()
+        pause, queue = self._queues[ident]
+        self._queues[ident] = pause, _Queue()
+
+        def commit() -> None:
+            try:
+                if queue.works:
+                    self._run(queue.works)
+            except Exception as error:  # noqa: BLE001  raised again where the work came from
+                queue.failure = error
+
+        return commit
+
+    def _run(self, works: Sequence[Work]) -> None:
+        waiter = _Waiter(works)
         with self._mutex:
             self._waiting.append(waiter)
             self._arrive()
@@ -116,7 +162,7 @@ class GroupCommit(Generic[Work]):
         with self._mutex:
             batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
         try:
-            self._commit([waiter.work for waiter in batch])
+            self._commit([work for waiter in batch for work in waiter.works])
         except BaseException as error:
             for waiter in batch:
                 waiter.failure = error

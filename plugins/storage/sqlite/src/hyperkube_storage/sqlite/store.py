@@ -143,6 +143,14 @@ class SqliteStore:
         """Say that this thread is about to write: other writers wait a moment to share the flush."""
         return self._commits.expecting()
 
+    def queue_writes(self, pause: Callable[[], None]) -> None:
+        """Keep what this thread writes until it is taken and committed; `pause` returns after that."""
+        self._commits.queue_here(pause)
+
+    def take_queued(self) -> Callable[[], None]:
+        """Return what commits what this thread has written since the last time, with one flush."""
+        return self._commits.take_queued()
+
     def watch(self, start: str, end: str, *, revision: int) -> QueueWatch:
         """Watch ``[start, end)`` for changes after `revision`, also those that already happened."""
         with self.database.reader() as connection:
