@@ -103,13 +103,18 @@ class Webhooks:
         self._caller: Caller | None = None
         self._compiled: dict[str, tuple[str, list[Conditions | None]]] = {}
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no webhooks at all."""
+        return not len(self._configurations)
+
     def matching(self, request: AdmissionRequest) -> Iterator[Webhook]:
         """Yield the webhooks that are about a request, as it is when each one's turn comes.
 
         Raises:
             ApiError: it cannot be told, and the webhook fails closed.
         """
-        if not len(self._configurations) or is_own_configuration(request) or is_own_event(request):
+        if self.is_empty or is_own_configuration(request) or is_own_event(request):
             return
         index = 0
         for configuration in sorted(self._configurations.list(), key=name_of):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import parse_qsl
 
 from hyperkube.machinery.dataclass import dataclass
@@ -17,6 +17,7 @@ from hyperkube.machinery.users import UserInfo
 
 if TYPE_CHECKING:
     from hyperkube_lib.serving.request_budget import RequestBudget
+    from hyperkube_lib.serving.turns import Turns
 
 Headers: TypeAlias = Sequence[tuple[str, str]]
 
@@ -247,6 +248,20 @@ class Postponed:
 
     wait: Callable[[Callable[[], None]], None]
     proceed: Callable[[], Answer]
+
+
+@runtime_checkable
+class TakesTurns(Protocol):
+    """A `Handler` that can answer some requests by turns on one thread.
+
+    Attributes:
+        turns: where; None while there is no such thread.
+    """
+
+    turns: Turns | None
+
+    def takes_turns(self, request: HttpRequest) -> bool:
+        """Tell whether a request waits for nothing but the store; called on the loop's thread, must not block."""
 
 
 class Handler(Protocol):

@@ -17,12 +17,14 @@ from hyperkube_lib.serving.exchange import (
     RelayUpgrade,
     Response,
     StreamResponse,
+    TakesTurns,
 )
 from hyperkube_lib.serving.limits import EdgeLimits
 from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.request_body import RequestBody
 from hyperkube_lib.serving.request_budget import RequestBudget, TimeUp
 from hyperkube_lib.serving.tls import client_context
+from hyperkube_lib.serving.turns import Turns
 from hyperkube_lib.serving.wire import compressed, late, plain, refusal
 from hyperkube_lib.serving.workers import WorkerPool
 
@@ -101,6 +103,9 @@ class Service:
         self.limits = limits
         self.logger = logger
         self.workers = WorkerPool(limits.workers, queue=limits.queue, name=name, logger=logger)
+        self._turns: Turns | None = None
+        if isinstance(handler, TakesTurns):
+            self._turns, self._takes_turns = handler.turns, handler.takes_turns
         self.connections: set[Connected] = set()
         self.draining = False
         self.refuse: Refuse | None = None
@@ -114,6 +119,8 @@ class Service:
         """Move the coarse time on and let each connection look at its timeouts."""
         self.now = self.loop.asyncio.time()
         self.workers.relieve()
+        if self._turns is not None:
+            self._turns.relieve(partial(self.workers.submit, begun=True))
         for connection in list(self.connections):
             connection.tick(self.now)
 
@@ -124,13 +131,19 @@ class Service:
     def submit(self, connection: Connected, incoming: Incoming) -> None:
         """Have the handler answer on a thread, or refuse for want of room."""
         refused = self._count(incoming)
-        if refused is None and not self.workers.submit(lambda: self._work(connection, incoming)):
+        if refused is None and not self._begin(partial(self._work, connection, incoming), incoming.request):
             self._release(incoming)
             refused = _too_many()
         if refused is not None:
             connection.deliver(incoming, refused)
         elif incoming.deadline and incoming.deadline - self.loop.asyncio.time() < _PRECISE:
             self.loop.asyncio.call_at(incoming.deadline + _LATE, self._look, connection)
+
+    def _begin(self, work: Callable[[], None], request: HttpRequest, *, begun: bool = False) -> bool:
+        """Have a request handled on a turn if it can be, else on a thread; tell False when there is no room."""
+        if self._turns is not None and request.method not in READ_ONLY and self._takes_turns(request):
+            return self._turns.submit(work, begun=begun)
+        return self.workers.submit(work, begun=begun)
 
     def _look(self, connection: Connected) -> None:
         connection.tick(self.loop.asyncio.time())
@@ -171,7 +184,7 @@ class Service:
             answer = self.handler.handle(request) if proceed is None else proceed()
             if isinstance(answer, Postponed):
                 further = partial(self._work, connection, incoming, answer.proceed)
-                answer.wait(partial(self.loop.post, self._go_on, further))
+                answer.wait(partial(self._go_on, further, request))
                 return
             if incoming.gzip and isinstance(answer, Response):
                 answer = self.shrink(answer)
@@ -182,8 +195,8 @@ class Service:
             answer = refusal(InternalError.because(described(error)))
         self.loop.post(self._done, connection, incoming, answer)
 
-    def _go_on(self, further: Callable[[], None]) -> None:
-        self.workers.submit(further, begun=True)
+    def _go_on(self, further: Callable[[], None], request: HttpRequest) -> None:
+        self.loop.post(partial(self._begin, begun=True), further, request)
 
     def client_context(self, target: RelayUpgrade) -> ssl.SSLContext:
         """Return the context for connecting to another server; read again when a file has changed.

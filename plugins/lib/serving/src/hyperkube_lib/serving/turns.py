@@ -1,0 +1,239 @@
+"""Writes that take turns on one thread, and go to the store together.
+
+A write of a few hundred microseconds does not pay for a thread of its own: to hand it over, to wake the one who
+commits, and to be woken again is as dear as the work. So one thread takes all writes that wait, runs each up to the
+point where the store is to keep something, has all of that committed at once, and lets each go on from there. The code
+of a write stays as straight as on its own thread: each runs on a stack of its own (a greenlet).
+
+A commit waits for the disk, mostly without the interpreter. Of several writes it is made on a second thread, while this
+one begins those that have come since; these are committed together when it has ended.
+
+Between two pauses a turn has the thread alone, so it must not wait there for anything else: others would wait with it.
+What may wait is done `elsewhere`, on a thread of a pool, while the others go on. A lock that is held across a write to
+the store would be found locked by the same thread: nothing on a turn does that.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from hyperkube_lib.serving.workers import WorkerPool
+
+from hyperkube.storage.store import QueuesWrites
+
+if TYPE_CHECKING:
+    from greenlet import greenlet
+
+Result = TypeVar("Result")
+_Item: TypeAlias = "Callable[[], None] | greenlet | list[greenlet] | None"
+"""What arrives: a call to begin, a turn that comes back from elsewhere, turns that are committed, or the end."""
+
+MOST_AT_ONCE = 64
+"""Calls that are begun before what they write is committed."""
+
+_ALONE = 2
+"""So few writes are committed right here: a hand-over costs more than it gains."""
+
+_ELSEWHERE = 64
+"""Threads for what may wait; a pool of them grows when all hang."""
+
+
+class Turns:
+    """Runs calls by turns on one thread, which is started with the first.
+
+    Args:
+        store: keeps what the turns write until it is taken (see `QueuesWrites`).
+        limit: calls that may wait to be begun.
+        name: of the threads.
+    """
+
+    def __init__(self, store: QueuesWrites, *, limit: int, name: str, logger: logging.Logger) -> None:
+        self._store = store
+        self._limit = limit
+        self._name = name
+        self._logger = logger
+        self._arrived: SimpleQueue[_Item] = SimpleQueue()
+        self._commits: SimpleQueue[tuple[Callable[[], None], list[greenlet]] | None] = SimpleQueue()
+        self._workers = WorkerPool(_ELSEWHERE, queue=limit, name=f"{name}-elsewhere", logger=logger)
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._ident = 0
+        self._closed = False
+        self._steps = self._steps_before = 0
+        # Of the thread alone:
+        self._hub: greenlet | None = None
+        self._idle: list[greenlet] = []
+        self._paused: list[greenlet] = []
+        self._away = 0
+        self._committing = False
+
+    def submit(self, call: Callable[[], None], *, begun: bool = False) -> bool:
+        """Have `call` made on a turn; tell False when too many wait already. From any thread.
+
+        With `begun` the call goes on with one that was let in before, so that there is always room for it.
+        """
+        if self._closed or (self._arrived.qsize() >= self._limit and not begun):
+            return False
+        self._arrived.put(call)
+        if self._thread is None:
+            self._start()
+        return True
+
+    def is_here(self) -> bool:
+        """Tell whether the caller is on a turn."""
+        return threading.get_ident() == self._ident
+
+    def elsewhere(self, call: Callable[[], Result]) -> Result:
+        """Return what `call` returns, or raise what it raises: it may wait, and others have their turns meanwhile.
+
+        Off the turns it is called at once.
+        """
+        if not self.is_here():
+            return call()
+        from greenlet import getcurrent
+
+        me, results, errors = getcurrent(), list[Result](), list[BaseException]()
+
+        def work() -> None:
+            try:
+                results.append(call())
+            except BaseException as error:  # noqa: BLE001  raised again on the turn
+                errors.append(error)
+            self._arrived.put(me)
+
+        self._away += 1
+        self._workers.submit(work, begun=True)
+        self._leave()
+        self._away -= 1
+        if errors:
+            raise errors[0]
+        return results[0]
+
+    def relieve(self, take: Callable[[Callable[[], None]], bool]) -> None:
+        """Give calls that wait behind one that hangs to `take`. Called about once a second, from one thread."""
+        stuck, self._steps_before = self._steps == self._steps_before, self._steps
+        if not stuck:
+            return
+        for _ in range(self._arrived.qsize()):
+            try:
+                item = self._arrived.get_nowait()
+            except Empty:
+                return
+            if not callable(item) or not take(item):
+                self._arrived.put(item)
+
+    def close(self) -> None:
+        """Take no more calls; end the thread after those that were let in. Waits for none of them."""
+        with self._lock:
+            self._closed = True
+            if self._thread is not None:
+                self._arrived.put(None)
+
+    def _start(self) -> None:
+        with self._lock:
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+                threading.Thread(target=self._commit, name=f"{self._name}-commit", daemon=True).start()
+
+    def _run(self) -> None:
+        from greenlet import getcurrent
+
+        self._hub = getcurrent()
+        self._ident = threading.get_ident()
+        self._store.queue_writes(self._pause)
+        while self._round(self._arrived.get()):
+            pass
+        self._commits.put(None)
+        self._workers.close()  # only now: who was let in may still go elsewhere
+        for turn in self._idle:
+            turn.switch(None)
+
+    def _round(self, item: _Item) -> bool:
+        """Begin or continue what has arrived, then have committed what it writes.
+
+        Returns: False when that was the last.
+        """
+        more = self._take(item)
+        for _ in range(MOST_AT_ONCE - 1):
+            try:
+                item = self._arrived.get_nowait()
+            except Empty:
+                break
+            more = self._take(item) and more
+        while self._paused and not self._committing:
+            paused, self._paused = self._paused, []
+            commit = self._store.take_queued()
+            if len(paused) > _ALONE:
+                self._committing = True
+                self._commits.put((commit, paused))
+                break
+            commit()
+            self._resume(paused)
+        if not more and (self._away or self._committing):  # they come back, and are let finish
+            self._arrived.put(None)
+            return True
+        return more
+
+    def _commit(self) -> None:
+        """Commit what the turns have written, and let them go on."""
+        while (work := self._commits.get()) is not None:
+            commit, paused = work
+            commit()
+            self._arrived.put(paused)
+
+    def _resume(self, turns: list[greenlet]) -> None:
+        for turn in turns:
+            self._go_on(turn)
+
+    def _take(self, item: _Item) -> bool:
+        if item is None:
+            return False
+        if callable(item):
+            self._begin(item)
+        elif isinstance(item, list):
+            self._committing = False
+            self._resume(item)
+        else:
+            self._go_on(item)
+        return True
+
+    def _begin(self, call: Callable[[], None]) -> None:
+        from greenlet import greenlet
+
+        turn = self._idle.pop() if self._idle else greenlet(self._live, self._hub)
+        self._steps += 1
+        turn.switch(call)
+
+    def _go_on(self, turn: greenlet) -> None:
+        self._steps += 1
+        turn.switch()
+
+    def _live(self, call: Callable[[], None] | None) -> None:
+        """Make one call after the other on a stack of its own: a new stack for each would cost twice as much."""
+        from greenlet import getcurrent
+
+        me = getcurrent()
+        while call is not None:
+            try:
+                call()
+            except Exception:
+                self._logger.exception("a call on a turn failed")
+            self._idle.append(me)
+            call = self._leave()
+
+    def _pause(self) -> None:
+        """Go on after the next commit; called by the store, on a turn."""
+        from greenlet import getcurrent
+
+        self._paused.append(getcurrent())
+        self._leave()
+
+    def _leave(self) -> Callable[[], None] | None:
+        assert self._hub is not None  # noqa: S101  set before the first turn
+        call: Callable[[], None] | None = self._hub.switch()
+        return call

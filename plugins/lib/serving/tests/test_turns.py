@@ -1,0 +1,216 @@
+"""Writes that share one thread."""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+import pytest
+from hyperkube_lib.serving.turns import Turns
+
+from hyperkube.storage.memory import MemoryStore
+from hyperkube.storage.store import Put
+
+LONG = 60
+
+
+class Queueing:
+    """A store whose writes wait until they are committed; counts the commits and their sizes."""
+
+    def __init__(self):
+        self.sizes = []
+        self.threads = set()
+        self.gate = threading.Event()
+        self.gate.set()
+        self.begun = threading.Semaphore(0)
+        self._pause = None
+        self._queued = []
+
+    def queue_writes(self, pause):
+        self._pause = pause
+
+    def write(self):
+        self._queued.append(threading.get_ident())
+        self._pause()
+
+    def take_queued(self):
+        queued, self._queued = self._queued, []
+
+        def commit():
+            self.begun.release()
+            self.gate.wait(LONG)
+            self.sizes.append(len(queued))
+            self.threads.update(queued)
+
+        return commit
+
+
+class Gathered:
+    """Outcomes of a known number of calls."""
+
+    def __init__(self, wanted):
+        self.wanted, self.outcomes, self.complete = wanted, [], threading.Event()
+
+    def add(self, outcome):
+        self.outcomes.append(outcome)
+        if len(self.outcomes) == self.wanted:
+            self.complete.set()
+
+
+@pytest.fixture
+def store():
+    return Queueing()
+
+
+@pytest.fixture
+def turns(store):
+    made = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    yield made
+    store.gate.set()
+    made.close()
+    if made._thread is not None:
+        made._thread.join(LONG)
+        assert not made._thread.is_alive()
+
+
+def held(turns):
+    """Keep the thread of the turns busy until the result is set."""
+    gate, begun = threading.Event(), threading.Event()
+    turns.submit(lambda: (begun.set(), gate.wait(LONG)))
+    assert begun.wait(LONG)
+    return gate
+
+
+def test_what_waits_together_is_committed_together_on_one_thread(turns, store):
+    done = Gathered(20)
+    gate = held(turns)
+    for number in range(20):
+        turns.submit(lambda number=number: (store.write(), done.add(number)))
+    gate.set()
+
+    assert done.complete.wait(LONG)
+    assert done.outcomes == [*range(20)]
+    assert store.sizes == [20]
+    assert store.threads == {turns._ident}
+
+
+def test_each_write_of_a_turn_waits_for_a_commit_of_its_own(turns, store):
+    done = Gathered(5)
+    gate = held(turns)
+    for number in range(5):
+        turns.submit(lambda number=number: (store.write(), store.write(), done.add(number)))
+    gate.set()
+
+    assert done.complete.wait(LONG)
+    assert store.sizes == [5, 5]
+
+
+def test_others_begin_while_a_commit_is_under_way(turns, store):
+    first, second = Gathered(3), Gathered(1)
+    gate = held(turns)
+    store.gate.clear()
+    for number in range(3):
+        turns.submit(lambda number=number: (store.write(), first.add(number)))
+    gate.set()
+    assert store.begun.acquire(timeout=LONG)
+    turns.submit(lambda: second.add("begun"))
+
+    assert second.complete.wait(LONG)
+    assert first.outcomes == []
+    store.gate.set()
+    assert first.complete.wait(LONG)
+
+
+def test_who_waits_elsewhere_holds_up_nobody(turns):
+    release, done, threads = threading.Event(), Gathered(2), []
+
+    def waits():
+        threads.append(threading.get_ident())
+        return release.wait(LONG)
+
+    turns.submit(lambda: done.add(turns.elsewhere(waits)))
+    turns.submit(lambda: done.add("other"))
+    turns.submit(release.set)
+
+    assert done.complete.wait(LONG)
+    assert done.outcomes == ["other", True]
+    assert threads != [turns._ident]
+
+
+def test_what_fails_elsewhere_fails_on_the_turn(turns):
+    done = Gathered(1)
+
+    def fails():
+        raise LookupError("no")
+
+    def call():
+        with pytest.raises(LookupError, match="no"):
+            turns.elsewhere(fails)
+        done.add("told")
+
+    turns.submit(call)
+
+    assert done.complete.wait(LONG)
+
+
+def test_off_the_turns_everything_is_done_here(turns):
+    assert not turns.is_here()
+    assert turns.elsewhere(threading.get_ident) == threading.get_ident()
+
+
+def test_a_call_that_crashes_leaves_the_others_alone(turns, store, caplog):
+    done = Gathered(1)
+
+    turns.submit(lambda: 1 / 0)
+    turns.submit(lambda: (store.write(), done.add("written")))
+
+    assert done.complete.wait(LONG)
+    assert "a call on a turn failed" in caplog.text
+
+
+def test_what_waits_behind_a_call_that_hangs_is_given_to_others(turns):
+    gate, taken = held(turns), []
+    turns.submit(lambda: taken.append("ran"))
+
+    turns.relieve(lambda _call: True)
+    turns.relieve(lambda call: (call(), True)[1])
+
+    assert taken == ["ran"]
+    gate.set()
+
+
+def test_no_more_wait_than_the_limit_except_those_let_in_before(store):
+    turns = Turns(store, limit=1, name="turns", logger=logging.getLogger("test"))
+    gate = held(turns)
+
+    assert [turns.submit(int) for _ in range(3)] == [True, False, False]
+    assert turns.submit(int, begun=True)
+    gate.set()
+    turns.close()
+    assert not turns.submit(int)
+
+
+def test_the_end_waits_for_who_has_begun(store):
+    turns = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    done, gate = Gathered(4), held(turns)
+    turns.submit(lambda: done.add(turns.elsewhere(lambda: "back")))
+    for _ in range(3):
+        turns.submit(lambda: (store.write(), done.add("written")))
+    turns.close()
+    gate.set()
+
+    assert done.complete.wait(LONG)
+    turns._thread.join(LONG)
+    assert sorted(done.outcomes) == ["back", "written", "written", "written"]
+
+
+def test_a_store_that_commits_at_once_lets_no_turn_wait(caplog):
+    store, done = MemoryStore(), Gathered(5)
+    turns = Turns(store, limit=100, name="turns", logger=logging.getLogger("test"))
+    for number in range(5):
+        turns.submit(lambda number=number: done.add(store.txn([], [Put(f"/{number}", b"x")]).revision))
+
+    assert done.complete.wait(LONG)
+    assert done.outcomes == sorted(done.outcomes)
+    turns.close()
+    store.close()
