@@ -11,6 +11,8 @@ from hyperkube.plugin import Plugin
 class AlwaysDeny(Plugin):
     """Lets nothing pass."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Refuse."""

@@ -37,6 +37,8 @@ def _image_volumes(pod: Object) -> list[tuple[int, Object]]:
 class AlwaysPullImages(Plugin):
     """Sets the pull policy of every container of a written pod, then insists on it."""
 
+    may_block = False
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Pull always, whatever the author wrote."""

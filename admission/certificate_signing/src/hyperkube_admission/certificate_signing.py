@@ -27,6 +27,8 @@ def _outcome(request: Object) -> tuple[str, list[Object]]:
 class CertificateSigning(Plugin):
     """Asks for the right to sign."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Ask when certificate or failure change: for the signer by name, then for all of its domain."""

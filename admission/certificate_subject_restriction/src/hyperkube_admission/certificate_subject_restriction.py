@@ -32,6 +32,8 @@ def organizations(encoded: str) -> list[str]:
 class CertificateSubjectRestriction(Plugin):
     """Refuses requests for client certificates of the privileged group."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Look at the subject of requests to the client signer."""

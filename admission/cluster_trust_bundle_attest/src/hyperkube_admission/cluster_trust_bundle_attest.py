@@ -19,6 +19,8 @@ _SIGNERS = GroupVersionResource("certificates.k8s.io", "*", "signers")
 class ClusterTrustBundleAttest(Plugin):
     """Asks for the right to attest."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Ask for the signer by name, then for all of its domain; bundles without a signer are anybody's."""

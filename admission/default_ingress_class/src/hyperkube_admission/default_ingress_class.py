@@ -21,6 +21,8 @@ _OLD_CLASS = "kubernetes.io/ingress.class"
 class DefaultIngressClass(Plugin):
     """Fills ``spec.ingressClassName`` in on create."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._classes = self.informers.informer(INGRESS_CLASSES)

@@ -17,6 +17,8 @@ from hyperkube.plugin import Plugin, PluginContext
 class DefaultStorageClass(Plugin):
     """Fills ``spec.storageClassName`` in on create."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._classes = self.informers.informer(STORAGE_CLASSES)

@@ -24,6 +24,8 @@ class Settings(Record):
 class DefaultTolerationSeconds(Plugin):
     """Adds tolerations for nodes that are not ready and for unreachable ones, where the pod has none."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         settings = self.settings(Settings)

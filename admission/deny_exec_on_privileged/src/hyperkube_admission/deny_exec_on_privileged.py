@@ -17,6 +17,8 @@ from hyperkube.plugin import Plugin
 class DenyExecOnPrivileged(Plugin):
     """Refuses exec and attach into pods with a privileged container."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Look at the pod that is meant."""

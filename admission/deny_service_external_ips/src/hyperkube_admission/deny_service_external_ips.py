@@ -20,6 +20,8 @@ def _addresses(service: Object | None) -> set[str]:
 class DenyServiceExternalIPs(Plugin):
     """Refuses external addresses that a service does not have yet."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Compare with what the service had."""

@@ -88,6 +88,8 @@ class _Limit:
 class EventRateLimit(Plugin):
     """Refuses events beyond the limits with 429."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         rows = self.settings(Settings).limits

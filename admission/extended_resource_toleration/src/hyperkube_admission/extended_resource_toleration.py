@@ -17,6 +17,8 @@ from hyperkube.plugin import Plugin
 class ExtendedResourceToleration(Plugin):
     """Adds a toleration for each extended resource that a pod asks for."""
 
+    may_block = False
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Add what is missing, by name."""

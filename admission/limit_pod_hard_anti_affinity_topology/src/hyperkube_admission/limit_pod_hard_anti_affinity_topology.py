@@ -18,6 +18,8 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 class LimitPodHardAntiAffinityTopology(Plugin):
     """Refuses required pod anti-affinity over anything but single nodes."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Look at the topology key of each required term."""

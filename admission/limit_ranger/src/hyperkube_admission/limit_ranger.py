@@ -137,6 +137,8 @@ def claim_errors(limit_range: Object, claim: Object, /) -> list[str]:
 class LimitRanger(Plugin):
     """Applies the LimitRanges of a namespace to the pods and claims that are written there."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._ranges = self.informers.informer(LIMIT_RANGES)

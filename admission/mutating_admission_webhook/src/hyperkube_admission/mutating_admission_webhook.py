@@ -45,6 +45,10 @@ class MutatingAdmissionWebhook(Plugin):
             CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
         )
 
+    def waits_for(self, _request: AdmissionRequest) -> bool:
+        """Tell whether there are any webhooks."""
+        return not self._webhooks.is_empty
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Ask each webhook and apply its patch."""

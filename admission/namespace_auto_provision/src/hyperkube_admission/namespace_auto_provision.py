@@ -17,6 +17,8 @@ from hyperkube.plugin import Plugin, PluginContext
 class NamespaceAutoProvision(Plugin):
     """Creates missing namespaces; a dry run creates none."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._namespaces = self.informers.informer(NAMESPACES)

@@ -16,6 +16,8 @@ from hyperkube.plugin import Plugin, PluginContext
 class NamespaceExists(Plugin):
     """Looks the namespace of every write up."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._namespaces = self.informers.informer(NAMESPACES)

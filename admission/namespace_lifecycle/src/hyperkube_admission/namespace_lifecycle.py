@@ -32,6 +32,8 @@ def _is_terminating(namespace: Object) -> bool:
 class NamespaceLifecycle(Plugin):
     """Refuses writes into namespaces that are missing, creates in those that end, and the end of some."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._namespaces = self.informers.informer(NAMESPACES)

@@ -47,6 +47,8 @@ FEATURES: dict[str, Callable[[Object, Object], bool]] = {
 class NodeDeclaredFeatureValidator(Plugin):
     """Refuses changes of a pod that need what its node does not declare."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._on = context.gates.get(_GATE, False)

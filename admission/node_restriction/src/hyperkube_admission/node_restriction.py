@@ -75,6 +75,8 @@ def _is_forbidden(key: str) -> bool:
 class NodeRestriction(Plugin):
     """Checks what kubelets write; others pass."""
 
+    may_block = False
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Refuse what the client asks for, also where it would come to nothing: taints that come with a status."""

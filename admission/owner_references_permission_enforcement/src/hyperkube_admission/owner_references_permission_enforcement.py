@@ -31,6 +31,8 @@ def _references(obj: Object | None) -> Mapping[str, Object]:
 class OwnerReferencesPermissionEnforcement(Plugin):
     """Refuses owner references whose author could not delete the object or hold up its owner."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._kinds: Kinds = {}

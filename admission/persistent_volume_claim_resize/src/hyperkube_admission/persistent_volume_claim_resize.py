@@ -28,6 +28,8 @@ def _size(claim: Object) -> Quantity:
 class PersistentVolumeClaimResize(Plugin):
     """Refuses to enlarge claims that are not bound or whose class does not expand volumes."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._classes = self.informers.informer(STORAGE_CLASSES)

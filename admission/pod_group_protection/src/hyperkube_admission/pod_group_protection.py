@@ -18,6 +18,8 @@ _GATE = "GenericWorkload"
 class PodGroupProtection(Plugin):
     """Adds the finalizer on create."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._on = context.gates.get(_GATE, False)

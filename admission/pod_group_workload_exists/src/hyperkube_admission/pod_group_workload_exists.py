@@ -21,6 +21,8 @@ _GATE = "GenericWorkload"
 class PodGroupWorkloadExists(Plugin):
     """Refuses a new PodGroup whose workload, or whose template in it, does not exist."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._on = context.gates.get(_GATE, False)

@@ -58,6 +58,8 @@ def _conflict(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
 class PodNodeSelector(Plugin):
     """Adds the namespace's node selector to pods and refuses those that contradict it."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         try:

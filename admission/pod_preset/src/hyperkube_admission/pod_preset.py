@@ -110,6 +110,8 @@ class Settings:
 class PodPreset(Plugin):
     """Adds to a new pod what the presets of its namespace say, unless it bears the annotation ``…/exclude: "true"``."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         if not _SERVED_BY.intersection(self.settings(Settings).runtime_config):

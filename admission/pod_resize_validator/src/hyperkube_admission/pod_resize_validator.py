@@ -36,6 +36,8 @@ def misfit(pod: Object, node: Object) -> str:
 class PodResizeValidator(Plugin):
     """Refuses a resize beyond the node, or on a node that is not Linux."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._on = context.gates.get(_GATE, True)

@@ -72,6 +72,8 @@ def merged(first: Iterable[Object], second: Iterable[Object]) -> list[Object]:
 class PodTolerationRestriction(Plugin):
     """Adds tolerations to pods and refuses the ones that are not listed."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._settings = self.settings(Settings)

@@ -20,6 +20,8 @@ _LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 class PodTopologyLabels(Plugin):
     """Copies the topology labels of the node."""
 
+    may_block = False
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Set the labels on bindings and on pods that come with a node."""

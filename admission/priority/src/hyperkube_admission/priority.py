@@ -22,6 +22,8 @@ _PREEMPTS = "PreemptLowerPriority"
 class Priority(Plugin):
     """Resolves classes on create, keeps the numbers on update, and allows one default class only."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._classes = self.informers.informer(PRIORITY_CLASSES)

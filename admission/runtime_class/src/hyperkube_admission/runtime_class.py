@@ -48,6 +48,8 @@ def _set_scheduling(spec: Object, runtime_class: Object) -> None:
 class RuntimeClass(Plugin):
     """Writes a runtime class into the pods that name it, and refuses overhead that no class defines."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._classes = self.informers.informer(RUNTIME_CLASSES)

@@ -24,6 +24,8 @@ _OF_CONTAINERS = (("seLinuxOptions", "SELinuxOptions"), ("runAsUser", "RunAsUser
 class SecurityContextDeny(Plugin):
     """Refuses pods whose security contexts say who they run as."""
 
+    may_block = False
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Name the first field that is set."""

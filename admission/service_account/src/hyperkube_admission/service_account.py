@@ -158,6 +158,10 @@ class ServiceAccount(Plugin):
         super().__init__(context)
         self._accounts = self.informers.informer(SERVICE_ACCOUNTS)
 
+    def waits_for(self, request: AdmissionRequest) -> bool:
+        """Tell whether a new namespace's account is not there yet."""
+        return request.creates("pods") and self._accounts.get(request.namespace, DEFAULT) is None
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Fill in account, token volume and pull secrets."""

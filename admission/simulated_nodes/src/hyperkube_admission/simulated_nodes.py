@@ -54,6 +54,8 @@ def keep_away(spec: Object) -> None:
 class SimulatedNodes(Plugin):
     """Tells pods and templates of DaemonSets apart by their images."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._real = frozenset(self.settings(Settings).real_images)

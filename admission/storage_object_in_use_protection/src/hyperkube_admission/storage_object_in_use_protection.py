@@ -21,6 +21,8 @@ FINALIZERS = {
 class StorageObjectInUseProtection(Plugin):
     """Adds the finalizers on create."""
 
+    may_block = False
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Add the finalizer unless the object has it."""

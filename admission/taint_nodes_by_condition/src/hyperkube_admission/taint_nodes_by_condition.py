@@ -17,6 +17,8 @@ _TAINT = {"key": NOT_READY, "effect": NO_SCHEDULE}
 class TaintNodesByCondition(Plugin):
     """Taints nodes as they are created."""
 
+    may_block = False
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Add the taint unless the node has it."""

@@ -41,6 +41,10 @@ class ValidatingAdmissionWebhook(Plugin):
             CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
         )
 
+    def waits_for(self, _request: AdmissionRequest) -> bool:
+        """Tell whether there are any webhooks."""
+        return not self._webhooks.is_empty
+
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
         """Ask each webhook; refuse what one of them refuses."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 from hyperkube.hookspecs import hookspec
 from hyperkube.machinery.dataclass import dataclass
@@ -163,6 +163,14 @@ class AdmissionRequest:
         if self.object is None:
             raise LookupError(f"a {self.operation} carries no object")
         return self.object
+
+
+@runtime_checkable
+class WaitsAtTimes(Protocol):
+    """An admission plugin that waits (see `Plugin.may_block`) for some requests, or locks while it writes."""
+
+    def waits_for(self, request: AdmissionRequest) -> bool:
+        """Tell whether a hook may wait for something with this request; asked before each hook, must not wait."""
 
 
 @hookspec

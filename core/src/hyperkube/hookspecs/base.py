@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from hyperkube.hookspecs.settings import parse_settings
 from hyperkube.machinery.clock import Clock, SystemClock
@@ -78,7 +78,15 @@ class PluginContext:
 
 
 class Plugin:
-    """The base of every plugin: holds the context, offers the optional life cycle."""
+    """The base of every plugin: holds the context, offers the optional life cycle.
+
+    Attributes:
+        may_block: whether its hooks may wait for anything but the cluster's own objects: another server, a process, the
+            clock. The API server calls hooks of plugins that never do on a thread that many requests share by turns;
+            others cost a hand-over to a thread of their own. For admission plugins and authorizers; see `WaitsAtTimes`.
+    """
+
+    may_block: ClassVar[bool] = True
 
     def __init__(self, context: PluginContext) -> None:
         self.context = context

@@ -56,6 +56,10 @@ class MutatingAdmissionPolicy(Plugin):
             _compile,
         )
 
+    def waits_for(self, _request: AdmissionRequest) -> bool:
+        """Tell whether there are any policies: their expressions may ask much."""
+        return not self._policies.is_empty
+
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:
         """Apply the mutations of the policies, in the order of their names."""

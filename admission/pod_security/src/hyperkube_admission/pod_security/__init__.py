@@ -80,6 +80,8 @@ def _joined(findings: Sequence[object]) -> str:
 class PodSecurity(Plugin):
     """Holds every written pod against the policy of its namespace, and every namespace against the known policies."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         settings = self.settings(Settings)

@@ -46,6 +46,8 @@ class Settings:
 class PodSecurityPolicy(Plugin):
     """Completes new pods and refuses those that no usable policy allows."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         if not _SERVED_BY.intersection(self.settings(Settings).runtime_config):

@@ -145,6 +145,8 @@ class Settings(Record):
 class ABAC(Plugin):
     """Allows what a line of ``--authorization-policy-file`` allows."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         path = self.settings(Settings).authorization_policy_file

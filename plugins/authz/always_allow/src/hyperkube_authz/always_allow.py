@@ -13,6 +13,8 @@ _ALLOWED = Decision("allow")
 class AlwaysAllow(Plugin):
     """Allows everything to everybody."""
 
+    may_block = False
+
     @hookimpl
     def authz_authorize(self, attributes: Attributes) -> Decision:
         """Allow it."""

@@ -13,6 +13,8 @@ _REFUSED = Decision("no opinion", "Everything is forbidden.")
 class AlwaysDeny(Plugin):
     """Lets no user do anything, the members of ``system:masters`` apart, who are allowed before it is asked."""
 
+    may_block = False
+
     @hookimpl
     def authz_authorize(self, attributes: Attributes) -> Decision:
         """Give Kubernetes' reason for allowing nothing."""

@@ -122,6 +122,8 @@ def _secret_index(volume: Object) -> list[str]:
 class Node(Plugin):
     """Allows kubelets what they need; has no opinion on anybody else."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         # A pod that has no node yet gives no node a right: not to look at it saves a tenth of a pod's creation.

@@ -35,6 +35,8 @@ class Settings(Record):
 class RBAC(Plugin):
     """Allows what a rule of a bound role allows; has no opinion on the rest."""
 
+    may_block = False
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._super_user = self.settings(Settings).authorization_rbac_super_user

@@ -20,6 +20,11 @@ def hooks(host: PluginHost[Any], name: str) -> Sequence[Callable[..., Any]]:
     return [getattr(plugin, name) for plugin in host.plugins if hasattr(plugin, name)]
 
 
+def may_block(hook: Callable[..., Any]) -> bool:
+    """Tell whether a hook may wait for something outside, by the word of its plugin (see `Plugin.may_block`)."""
+    return bool(getattr(getattr(hook, "__self__", None), "may_block", True))
+
+
 class PluginHosts:
     """The plugins of one server, by family, in the order in which they were loaded."""
 

@@ -22,13 +22,17 @@ from hyperkube_host.apiserver.health.post_start_hooks import Part
 from hyperkube_host.apiserver.options import Options
 from hyperkube_host.apiserver.pipeline.insecure import InsecureHandler
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, wait_for_store
+from hyperkube_lib.serving.turns import Turns
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
 from hyperkube.client.client import Client
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.users import UserInfo
-from hyperkube.storage.store import Store, prefix_end
+from hyperkube.storage.store import QueuesWrites, Store, prefix_end
+
+MOST_WAITING = 2000
+"""Writes that may wait for their turn; then clients are asked to come again."""
 
 
 class ApiServer:
@@ -55,10 +59,17 @@ class ApiServer:
         protobuf = Protobuf()
         self._stores = open_stores(foundation, store)
         self._model = build_model(foundation, self._stores, warm.cache if warm is not None else None)
-        self._access = build_access(foundation)
+        # Writes take turns on one thread where the store is in this process; else each waits for another server.
+        store = self._model.store
+        self._turns: Turns | None = None
+        if isinstance(store, QueuesWrites):
+            self._turns = Turns(store, limit=MOST_WAITING, name="writes", logger=LOGGER)
+        self._access = build_access(foundation, self._turns)
         self.components = _component_health(foundation, self._model)
-        services = build_services(foundation, self._model, self._access, protobuf, self.components)
-        self._serving = build_serving(foundation, self._stores, self._model, self._access, services, protobuf)
+        services = build_services(foundation, self._model, self._access, protobuf, self.components, self._turns)
+        self._serving = build_serving(
+            foundation, self._stores, self._model, self._access, services, protobuf, self._turns
+        )
         self._controllers = build_controllers(
             foundation,
             self._model,
@@ -133,6 +144,8 @@ class ApiServer:
         self._controllers.close()
         self.informers.stop()
         self._access.reload.close()
+        if self._turns is not None:
+            self._turns.close()
         self.hosts.close()
         for cache in self._model.caches:
             cache.close()

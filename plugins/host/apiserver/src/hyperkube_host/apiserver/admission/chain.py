@@ -7,11 +7,14 @@ refused, and on demand who changed what, is kept for those who ask later.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import orjson
 from hyperkube_host.apiserver.explain.records import Explanations, Step
+from hyperkube_host.apiserver.plugins import may_block
+from hyperkube_lib.serving.turns import Turns
 
-from hyperkube.hookspecs.admission import AdmissionRequest
+from hyperkube.hookspecs.admission import AdmissionRequest, WaitsAtTimes
 from hyperkube.hookspecs.authz import Attributes, Authorizer
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, Forbidden
@@ -49,6 +52,7 @@ class AdmissionChain:
         mutators: the ``admission_mutate`` functions in the order of the chain.
         validators: the ``admission_validate`` functions likewise.
         explanations: where refusals and, if it records them, changes are kept.
+        turns: on which requests share a thread: hooks that may wait are called elsewhere.
     """
 
     def __init__(
@@ -56,9 +60,10 @@ class AdmissionChain:
         mutators: Sequence[Hook] = (),
         validators: Sequence[Hook] = (),
         explanations: Explanations | None = None,
+        turns: Turns | None = None,
     ) -> None:
-        self._mutators = tuple(mutators)
-        self._validators = tuple(validators)
+        self._mutators = tuple(_step(hook, turns) for hook in mutators)
+        self._validators = tuple(_step(hook, turns) for hook in validators)
         self._explanations = explanations
         self._monotonic = explanations.clock.monotonic if explanations is not None else SystemClock().monotonic
         self._watched = [(plugin_of(step), step) for step in self._mutators]
@@ -137,6 +142,33 @@ class AdmissionChain:
         if self._explanations is not None:
             self._explanations.refused(request, plugin, shown)
         return shown
+
+
+class _MayWait:
+    """A hook that is called elsewhere while it may wait, so that requests that share the thread do not wait with it."""
+
+    __slots__ = ("__qualname__", "__self__", "_hook", "_turns", "_waits_for")
+
+    def __init__(self, hook: Hook, turns: Turns) -> None:
+        self.__self__ = plugin = getattr(hook, "__self__", None)
+        self.__qualname__ = getattr(hook, "__qualname__", "unknown")
+        self._hook = hook
+        self._turns = turns
+        self._waits_for = plugin.waits_for if isinstance(plugin, WaitsAtTimes) else _always
+
+    def __call__(self, *, request: AdmissionRequest) -> object:
+        """Call the hook."""
+        if self._waits_for(request) and self._turns.is_here():
+            return self._turns.elsewhere(partial(self._hook, request=request))
+        return self._hook(request=request)
+
+
+def _always(_request: AdmissionRequest) -> bool:
+    return True
+
+
+def _step(hook: Hook, turns: Turns | None) -> Hook:
+    return _MayWait(hook, turns) if turns is not None and may_block(hook) else hook
 
 
 def plugin_of(hook: Hook | None) -> str:

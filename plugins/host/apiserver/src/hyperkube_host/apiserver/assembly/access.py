@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from hyperkube_host.apiserver.assembly.foundation import Foundation
 from hyperkube_host.apiserver.authentication.authenticators import load_authn
 from hyperkube_host.apiserver.authentication.token_signer import TokenSigner
@@ -12,11 +14,16 @@ from hyperkube_host.apiserver.authorization.union import ALWAYS_ALLOWED_PATHS, A
 from hyperkube_host.apiserver.explain.records import Explanations
 from hyperkube_host.apiserver.plugins import hooks
 from hyperkube_lib.serving.kubelet_tokens import KubeletTokens
+from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.hookspecs.authn import Authenticated, Credentials, TakesPasswords
-from hyperkube.hookspecs.authz import AuthzHooks, ExplainsRefusals
+from hyperkube.hookspecs.authz import AuthzHooks, Decision, ExplainsRefusals
 from hyperkube.machinery.record import Record
 from hyperkube.plugin import PluginHost
+
+
+def _at_once(call: Callable[[], Decision]) -> Decision:
+    return call()
 
 
 class Access(Record):
@@ -46,7 +53,7 @@ class Access(Record):
         return self.authentication.review(credentials)
 
 
-def build_access(foundation: Foundation) -> Access:
+def build_access(foundation: Foundation, turns: Turns | None = None) -> Access:
     """Load the authenticators and authorizers, and keep the promise of the authorizer."""
     options, clock = foundation.options, foundation.clock
     rules = options.authorization
@@ -59,6 +66,7 @@ def build_access(foundation: Foundation) -> Access:
         hooks(authz, "authz_epoch"),
         hooks(authz, "authz_rules"),
         open_paths=ALWAYS_ALLOWED_PATHS,
+        elsewhere=turns.elsewhere if turns is not None else _at_once,
     )
     foundation.authorizer.keep(authorization)
     explaining = [plugin.reasons for plugin in authz.plugins if isinstance(plugin, ExplainsRefusals)]

@@ -30,6 +30,7 @@ from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.encodings import ObjectEncoder
 from hyperkube_host.apiserver.serializer.tables import ColumnDefinitions
 from hyperkube_host.apiserver.storage.store_health import StoreAnswers, StoreMetrics
+from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.machinery.codecs.protobuf import Protobuf
 from hyperkube.machinery.record import Record
@@ -65,7 +66,13 @@ class Serving(Record):
 
 
 def build_serving(
-    foundation: Foundation, stores: Stores, model: Model, access: Access, services: Services, protobuf: Protobuf
+    foundation: Foundation,
+    stores: Stores,
+    model: Model,
+    access: Access,
+    services: Services,
+    protobuf: Protobuf,
+    turns: Turns | None = None,
 ) -> Serving:
     """Return how requests are answered, and keep the promise of the request path."""
     options, clock = foundation.options, foundation.clock
@@ -97,6 +104,7 @@ def build_serving(
         LOGGER,
         local_store=hasattr(model.store, "subscribe"),
         audit=audit,
+        turns=turns,
         long_running=options.long_running,
     )
     foundation.request_path.keep(RequestPath(pipeline, handler))

@@ -19,13 +19,19 @@ from hyperkube_host.apiserver.rest.objects import StoredObjects
 from hyperkube_host.apiserver.rest.ownership import FieldOwnership
 from hyperkube_host.apiserver.rest.services import LeasePool, Services
 from hyperkube_host.apiserver.serializer.decode import BodyDecoder, Kinds
+from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.hookspecs.api_services import ApiServices
 from hyperkube.machinery.codecs.protobuf import Protobuf
 
 
 def build_services(
-    foundation: Foundation, model: Model, access: Access, protobuf: Protobuf, components: ComponentHealth
+    foundation: Foundation,
+    model: Model,
+    access: Access,
+    protobuf: Protobuf,
+    components: ComponentHealth,
+    turns: Turns | None = None,
 ) -> Services:
     """Load the admission plugins and return the parts that verbs use."""
     options, clock = foundation.options, foundation.clock
@@ -44,6 +50,7 @@ def build_services(
                 hooks(admission, "admission_mutate"),
                 hooks(admission, "admission_validate"),
                 access.explanations,
+                turns,
             ),
             decoder=BodyDecoder(Kinds(known.is_registered, known.is_version_of), protobuf),
             objects=StoredObjects(model.registry, services.get),

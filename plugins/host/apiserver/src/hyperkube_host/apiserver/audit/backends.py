@@ -25,7 +25,13 @@ class AuditFailed(HyperkubeError):
 
 
 class Backend(Protocol):
-    """Keeps events."""
+    """Keeps events.
+
+    Attributes:
+        may_block: whether it waits for another server.
+    """
+
+    may_block: bool
 
     def keep(self, events: Sequence[Object]) -> None:
         """Keep events, in order.
@@ -40,6 +46,8 @@ class Backend(Protocol):
 
 class LogBackend:
     """Writes a line for each event, as JSON or in the first form of Kubernetes' audit log."""
+
+    may_block = False
 
     def __init__(self, file: RotatedFile, write: Callable[[Object], bytes]) -> None:
         self._file = file
@@ -91,6 +99,8 @@ def _quoted_list(values: Sequence[str]) -> str:
 class WebhookBackend:
     """Posts events as an EventList to the server of ``--audit-webhook-config-file``."""
 
+    may_block = True
+
     def __init__(self, reviews: ReviewClient) -> None:
         self._reviews = reviews
 
@@ -121,6 +131,8 @@ class Batching:
         size: events of one batch.
         wait: seconds the first event of a batch waits at most.
     """
+
+    may_block = False
 
     def __init__(
         self, inner: Backend, clock: Clock, logger: logging.Logger, *, buffer: int, size: int, wait: float

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
+from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_host.apiserver.serializer.negotiation import with_details
 
 from hyperkube.hookspecs.authz import NO_OPINION, Attributes, Decision, Rules
@@ -35,6 +37,7 @@ class Authorization:
         epochs: the ``authz_epoch`` functions: an old decision counts while their sum stays the same.
         rule_listers: the ``authz_rules`` functions.
         open_paths: what is no resource and open to every user.
+        elsewhere: makes a call that may wait for another server.
     """
 
     def __init__(
@@ -44,8 +47,11 @@ class Authorization:
         rule_listers: Sequence[Callable[..., Rules]] = (),
         *,
         open_paths: Sequence[str] = ALWAYS_ALLOWED_PATHS,
+        elsewhere: Callable[[Callable[[], Decision]], Decision] = lambda call: call(),
     ) -> None:
         self._authorizers = tuple(authorizers)
+        self._may_block = any(map(may_block, self._authorizers))
+        self._elsewhere = elsewhere
         self._epochs = tuple(epochs)
         self._rule_listers = tuple(rule_listers)
         self._open_paths = frozenset(open_paths)
@@ -61,6 +67,7 @@ class Authorization:
         # Authorizers first: a decision of the old ones was begun in an epoch that ends with the next line, whenever it
         # is remembered, and one of the new ones that is remembered too early is asked for again.
         self._authorizers, self._rule_listers = tuple(authorizers), tuple(rule_listers)
+        self._may_block = any(map(may_block, self._authorizers))
         self._epochs = (*epochs, _constant(self.epoch() + 1))
         self._decisions = {}
 
@@ -73,7 +80,7 @@ class Authorization:
             return known
         # Read before asking: when roles change meanwhile, the decision is remembered under an epoch that is over.
         epoch = self.epoch()
-        decision = self._ask(attributes)
+        decision = self._elsewhere(partial(self._ask, attributes)) if self._may_block else self._ask(attributes)
         if decision.cacheable and not attributes.user.extra and _is_short(attributes):
             if len(self._decisions) >= _CACHE_MAX:
                 self._decisions.clear()

@@ -42,6 +42,7 @@ class Auditor:
         self._backends = tuple(backends)
         self._clock = clock
         self._logger = logger
+        self.may_block = any(backend.may_block for backend, _ in self._backends)
 
     def wants(self, attributes: Attributes) -> bool:
         """Tell whether anything is recorded of such a request."""

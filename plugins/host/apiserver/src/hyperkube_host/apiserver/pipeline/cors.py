@@ -8,7 +8,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from hyperkube_lib.serving.exchange import Answer, Handler, HttpRequest, Postponed, Response, StreamResponse
+from hyperkube_lib.serving.exchange import (
+    Answer,
+    Handler,
+    HttpRequest,
+    Postponed,
+    Response,
+    StreamResponse,
+    TakesTurns,
+)
 
 from hyperkube.machinery.errors import UsageError
 
@@ -44,6 +52,7 @@ class CrossOrigin:
     def __init__(self, handler: Handler, allowed: Iterable[re.Pattern[str]]) -> None:
         self._handler = handler
         self._allowed = tuple(allowed)
+        self.turns = handler.turns if isinstance(handler, TakesTurns) else None
 
     def handle(self, request: HttpRequest) -> Answer | Postponed:
         """Answer one request; what comes from no allowed origin as if nothing had been said of one."""
@@ -61,6 +70,10 @@ class CrossOrigin:
     def hot(self, request: HttpRequest) -> Response | None:
         """Answer at once what comes from no web page."""
         return None if "origin" in request.headers else self._handler.hot(request)
+
+    def takes_turns(self, request: HttpRequest) -> bool:
+        """Tell whether the request may be handled on a turn."""
+        return isinstance(self._handler, TakesTurns) and self._handler.takes_turns(request)
 
     def is_long_running(self, request: HttpRequest) -> bool:
         """Tell whether the request may stay open beyond the request timeout."""

@@ -19,6 +19,7 @@ from hyperkube_host.apiserver.health.health import text
 from hyperkube_host.apiserver.pipeline.hot_reads import HotReads
 from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
+from hyperkube_host.apiserver.pipeline.turn_taking import TurnTaking
 from hyperkube_host.apiserver.request.api_request import ApiRequest
 from hyperkube_host.apiserver.request.request_info import RequestInfo, parse, watch_flag
 from hyperkube_host.apiserver.request.warning_headers import warning_headers
@@ -26,6 +27,7 @@ from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
 from hyperkube_host.apiserver.serializer.negotiation import PLAIN
 from hyperkube_lib.serving.exchange import Answer, HttpRequest, Postponed, Response, StreamResponse
+from hyperkube_lib.serving.turns import Turns
 
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -77,6 +79,7 @@ class ApiHandler:
         *,
         local_store: bool,
         audit: Auditor | None = None,
+        turns: Turns | None = None,
         long_running: re.Pattern[str] | None = None,
     ) -> None:
         self.audit = audit
@@ -91,6 +94,8 @@ class ApiHandler:
         self._clock = clock
         self._logger = logger
         self._random = Random()  # noqa: S311 -- tells requests apart, nothing more
+        self.turns = turns
+        self._turn_taking = TurnTaking(pipeline.services, authentication, audit) if turns is not None else None
         self._hot_reads: HotReads | None = None
         if local_store:  # else a read has to ask how far the store is
             flows = limits if isinstance(limits, FlowControl) else None
@@ -232,6 +237,10 @@ class ApiHandler:
     def hot(self, request: HttpRequest) -> Response | None:
         """Answer a plain read from memory, or return None; never blocks."""
         return self._hot_reads.answer(request) if self._hot_reads is not None else None
+
+    def takes_turns(self, request: HttpRequest) -> bool:
+        """Tell whether the request may be handled on a turn: a write that waits for nothing but the store."""
+        return self._turn_taking is not None and self._turn_taking.takes(request)
 
     def is_long_running(self, request: HttpRequest) -> bool:
         """Tell whether the request may stay open beyond the request timeout."""

@@ -1,0 +1,71 @@
+"""Which writes are handled by turns on one thread: those that wait for nothing but the store.
+
+Whatever may wait before admission plugins are asked (they say so themselves) has a thread of its own: who has not been
+authenticated lately, who acts as another, audit that is sent before the answer. So has what takes long: large bodies,
+deletions of many, what opens connections, signs tokens, asks reviewers or converts custom objects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hyperkube_host.apiserver.authentication.union import Authentication
+from hyperkube_host.apiserver.pipeline.dispatch import locate
+from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
+from hyperkube_host.apiserver.rest.services import Services
+from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
+from hyperkube_lib.serving.exchange import HttpRequest
+
+from hyperkube.machinery.errors import ApiError
+
+if TYPE_CHECKING:
+    from hyperkube_host.apiserver.pipeline.auditor import Auditor
+
+LARGEST_BODY = 64 * 1024
+_VERBS = frozenset({"create", "update", "patch", "delete"})
+_PLACES_MAX = 4096
+
+_Place = tuple[str, str, str, str, str, bool]
+
+
+class TurnTaking:
+    """Tells which requests take turns; used on the loop's thread alone, never blocks."""
+
+    def __init__(self, services: Services, authentication: Authentication, audit: Auditor | None) -> None:
+        self._services = services
+        self._authentication = authentication
+        self._audit_waits = audit is not None and audit.may_block
+        self._places: dict[_Place, bool] = {}
+        self._generation = -1
+
+    def takes(self, request: HttpRequest) -> bool:
+        """Tell whether a request that is no read takes turns."""
+        if self._audit_waits or len(request.body) > LARGEST_BODY:
+            return False
+        if self._authentication.remembered(request) is None:
+            return False
+        if any(name.startswith("impersonate-") for name in request.headers):
+            return False
+        info = parse(request.method, request.path, {})
+        if not info.is_resource or info.verb not in _VERBS:
+            return False
+        # What a path addresses may have changed with the registry; each kind of place is looked up once.
+        generation = self._services.registry.generation
+        if generation != self._generation or len(self._places) > _PLACES_MAX:
+            self._places, self._generation = {}, generation
+        place = (info.verb, info.group, info.version, info.resource, info.subresource, info.in_namespace)
+        known = self._places.get(place)
+        if known is None:
+            known = self._places[place] = self._is_served_here(info)
+        return known
+
+    def _is_served_here(self, info: RequestInfo) -> bool:
+        """Tell whether a place has objects of this server's store that are written without asking anything else."""
+        try:
+            target = locate(self._services.registry, info)
+        except (PathNotFound, ApiError):
+            return False
+        served, sub = target.served, target.sub
+        if served.storage is None or not served.storage.is_local or (served.custom and served.converts):
+            return False
+        return sub is None or not (sub.connect or info.subresource == "token")

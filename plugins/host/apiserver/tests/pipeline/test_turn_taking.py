@@ -1,0 +1,113 @@
+"""Which writes take turns, and that they are the same writes."""
+
+import threading
+
+import pytest
+from hyperkube_host.apiserver.pipeline.turn_taking import LARGEST_BODY
+from hyperkube_host.apiserver.server import ApiServer
+from hyperkube_lib.serving.exchange import HttpRequest
+from hyperkube_lib.transformed_store import TransformedStore, Transformers
+
+from hyperkube.storage.memory import MemoryStore
+from hyperkube.testing.waiting import eventually
+
+pytest.importorskip("hyperkube_api.core", reason="needs the core API group")
+
+BASE = "/api/v1/namespaces/default"
+
+
+@pytest.fixture(scope="module")
+def tokens(tmp_path_factory):
+    file = tmp_path_factory.mktemp("turns") / "tokens.csv"
+    file.write_text("root,root,2,system:masters\n")
+    return str(file)
+
+
+def started(tokens, store):
+    options = {"admission-control": ["AlwaysAdmit"], "authorization-mode": ["RBAC"], "token-auth-file": tokens}
+    server = ApiServer(options=options, store=store)
+    server.start()
+    server.informers.wait_synced(60)
+    eventually(server.ready, why="the first answers would lack what its start has not made yet")
+    return server
+
+
+@pytest.fixture(scope="module")
+def server(tokens):
+    server = started(tokens, MemoryStore())
+    server.handler.handle(ask("GET", BASE))  # which makes the user known
+    yield server
+    server.close()
+
+
+def ask(method, path, body=b"", token="root", **headers):
+    given = {"authorization": f"Bearer {token}", "content-type": "application/json"}
+    given |= {name.replace("_", "-"): value for name, value in headers.items()}
+    return HttpRequest(method=method, path=path, headers=given, body=body)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", f"{BASE}/configmaps"),
+        ("PUT", f"{BASE}/configmaps/a"),
+        ("PATCH", f"{BASE}/pods/p/status"),
+        ("DELETE", f"{BASE}/pods/p"),
+        ("POST", f"{BASE}/pods/p/binding"),
+        ("POST", f"{BASE}/pods/p/eviction"),
+        ("PUT", "/apis/apps/v1/namespaces/default/deployments/d/scale"),
+    ],
+)
+def test_plain_writes_take_turns(server, method, path):
+    assert server.handler.takes_turns(ask(method, path))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        pytest.param(ask("POST", f"{BASE}/configmaps", token="new"), id="unknown user"),
+        pytest.param(ask("POST", f"{BASE}/configmaps", impersonate_user="bob"), id="impersonation"),
+        pytest.param(ask("POST", f"{BASE}/configmaps", b" " * (LARGEST_BODY + 1)), id="large"),
+        pytest.param(ask("DELETE", f"{BASE}/configmaps"), id="many"),
+        pytest.param(ask("POST", f"{BASE}/serviceaccounts/default/token"), id="signs"),
+        pytest.param(ask("POST", f"{BASE}/pods/p/exec"), id="connects"),
+        pytest.param(ask("PUT", f"{BASE}/services/s/proxy"), id="proxied"),
+        pytest.param(ask("POST", "/apis/authentication.k8s.io/v1/tokenreviews"), id="asks reviewers"),
+        pytest.param(ask("POST", f"{BASE}/nothing"), id="not served"),
+        pytest.param(ask("POST", "/logs"), id="no resource"),
+    ],
+)
+def test_what_may_wait_or_takes_long_has_a_thread_of_its_own(server, request_):
+    assert not server.handler.takes_turns(request_)
+
+
+def test_a_write_on_a_turn_is_answered_like_any_other(server):
+    answers, done = [], threading.Event()
+    requests = [
+        ask("POST", f"{BASE}/configmaps", b'{"metadata":{"name":"a"},"data":{"x":"1"}}'),
+        ask("POST", f"{BASE}/configmaps", b'{"metadata":{"name":"a"}}'),
+        ask("PATCH", f"{BASE}/configmaps/a", b'{"data":{"x":"2"}}', content_type="application/merge-patch+json"),
+        ask("DELETE", f"{BASE}/configmaps/a"),
+    ]
+
+    def answer(request):
+        answers.append(server.handler.handle(request).status)
+        if len(answers) == len(requests):
+            done.set()
+
+    for request in requests:
+        server.handler.turns.submit(lambda request=request: answer(request))
+
+    assert done.wait(60)
+    assert answers == [201, 409, 200, 200]
+
+
+def test_with_a_store_that_does_not_queue_nothing_takes_turns(tokens):
+    store = TransformedStore(MemoryStore(), Transformers([]))
+
+    server = ApiServer(options={"token-auth-file": tokens, "admission-control": ["AlwaysAdmit"]}, store=store)
+
+    assert server.handler.turns is None
+    assert not server.handler.takes_turns(ask("POST", f"{BASE}/configmaps"))
+    server.close()
+    store.close()
