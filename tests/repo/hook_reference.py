@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
-from hyperkube_command.plugins import SPECIFICATIONS
+from hyperkube_command.plugins.catalog import SPECIFICATIONS
 from workspace import ROOT
 
 PATH = ROOT / "docs" / "reference" / "hooks.md"

@@ -8,7 +8,7 @@ import re
 
 import pytest
 from hook_reference import PATH, render
-from hyperkube_command.plugins import SPECIFICATIONS
+from hyperkube_command.plugins.catalog import SPECIFICATIONS
 
 HOOKS = [
     pytest.param(family, name, function, id=name)

@@ -27,6 +27,7 @@ from hyperkube.hookspecs.base import Plugin, PluginContext
 from hyperkube.machinery.collector_pause import collector_paused
 from hyperkube.machinery.errors import UsageError
 from hyperkube.machinery.suggestions import known_names
+from hyperkube.plugin.failure_place import place_of
 
 PROJECT = "hyperkube"
 HOOK_API_GROUP = f"{PROJECT}.hook_api"
@@ -98,9 +99,8 @@ def hook_apis(distribution: str) -> frozenset[int]:
 
     One that declares none was written for the first.
     """
-    declared = (
-        entry.name for entry in _scan(state_of_path()).get(HOOK_API_GROUP, ()) if distribution_of(entry) == distribution
-    )
+    entries = _scan(state_of_path()).get(HOOK_API_GROUP, ())
+    declared = (entry.name for entry in entries if distribution_of(entry) == distribution)
     return frozenset(int(name) for name in declared if name.isdecimal()) or frozenset({1})
 
 
@@ -328,15 +328,13 @@ def load(
         WrongHookApi: a plugin was written for other hooks than those of this core.
         PluginLoadFailed: a module fails to import, a plugin fails to build, or has a hook no spec knows.
     """
-    if len(set(names)) != len(names):
-        twice = sorted({name for name in names if list(names).count(name) > 1})
+    if twice := sorted({name for name in names if list(names).count(name) > 1}):
         raise PluginConflict(f"{family} plugins named twice: {', '.join(twice)}")
     if not names:
         return PluginHost(family, specs, [])
     known = installed(family)
-    for name in names:
-        if name not in known:
-            raise PluginNotFound(family, name, known)
+    if missing := [name for name in names if name not in known]:
+        raise PluginNotFound(family, missing[0], known)
     classes = _import(family, names)
     built: list[tuple[str, Plugin]] = []
     for name in names:
@@ -345,7 +343,8 @@ def load(
         except UsageError:
             raise
         except Exception as error:
-            raise PluginLoadFailed(f"{family} plugin {name!r} could not be built: {error}") from error
+            place = place_of(error, known[name].module)
+            raise PluginLoadFailed(f"{family} plugin {name!r} could not be built: {error}{place}") from error
     return PluginHost(family, specs, built)
 
 
@@ -367,7 +366,8 @@ def load_entry(family: str, entry: EntryPoint) -> Any:
     except UsageError:
         raise
     except Exception as error:
-        raise PluginLoadFailed(f"{family} {entry.name!r} of {distribution_of(entry)}: {error}") from error
+        where = f"{family} {entry.name!r} of {distribution_of(entry)}"
+        raise PluginLoadFailed(f"{where}: {error}{place_of(error, entry.module)}") from error
 
 
 def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
@@ -387,7 +387,8 @@ def _import(family: str, names: Sequence[str]) -> dict[str, type[Plugin]]:
             check_hook_api(family, known[name])
 
     def fail(_manager: object, entry: EntryPoint, error: BaseException) -> None:
-        raise PluginLoadFailed(f"{family} plugin {entry.name!r} of {distribution_of(entry)}: {error}") from error
+        where = f"{family} plugin {entry.name!r} of {distribution_of(entry)}"
+        raise PluginLoadFailed(f"{where}: {error}{place_of(error, entry.module)}") from error
 
     with collector_paused():
         manager: Any = Chosen(

@@ -2,11 +2,12 @@
 
 import orjson
 from click.testing import CliRunner
-from hyperkube_command.plugins import InstalledPlugin, command
+from hyperkube_command.plugins.catalog import InstalledPlugin
+from hyperkube_command.plugins.command import command
 
 
 def offered(monkeypatch, rows):
-    monkeypatch.setattr("hyperkube_command.plugins.catalog", lambda family, *, hooks: rows)
+    monkeypatch.setattr("hyperkube_command.plugins.command.catalog", lambda family, *, hooks: rows)
 
 
 ROW = InstalledPlugin("admission", "AlwaysDeny", "hyperkube-admission-always-deny", "1", False, ("a_b",))
