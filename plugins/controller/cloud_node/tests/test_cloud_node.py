@@ -26,7 +26,7 @@ class Machines:
 def _cloud(monkeypatch):
     host = SimpleNamespace(hook=SimpleNamespace(cloud_provider=lambda: Cloud(name="test", instances=Machines())))
 
-    monkeypatch.setattr(module, "load", lambda *_: host)
+    monkeypatch.setattr("hyperkube_lib.cloud_provider.load", lambda *_: host)
 
 
 def node(name="n"):

@@ -39,7 +39,7 @@ def balancers(monkeypatch):
 
     host = SimpleNamespace(hook=SimpleNamespace(cloud_provider=lambda: Cloud(name="test", load_balancers=found)))
 
-    monkeypatch.setattr(module, "load", lambda *_: host)
+    monkeypatch.setattr("hyperkube_lib.cloud_provider.load", lambda *_: host)
     return found
 
 

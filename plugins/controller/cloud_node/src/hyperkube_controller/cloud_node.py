@@ -6,19 +6,18 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/node/node_con
 
 from __future__ import annotations
 
-from functools import partial
+from hyperkube_lib.cloud_provider import CloudProvider
 
 from hyperkube.client.actions import Action, Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
-from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.cloud import Cloud, CloudHooks, InstanceMetadata, InstanceNotFound, Instances
+from hyperkube.hookspecs.cloud import InstanceMetadata, InstanceNotFound, Instances
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES
 from hyperkube.machinery.objects import Object, is_being_deleted, metadata, name_of
 from hyperkube.machinery.record import Record
-from hyperkube.plugin import Plugin, PluginHost, load
+from hyperkube.plugin import Plugin
 
 TAINT = "node.cloudprovider.kubernetes.io/uninitialized"
 
@@ -78,15 +77,11 @@ class CloudNode(Plugin):
         Raises:
             PluginNotFound: the cloud provider is not installed.
         """
-        self._host: PluginHost[CloudHooks] | None = None
         self._recorder = EventRecorder(self.client, self.context.clock, "cloud-node-controller")
         loop = ReconcileLoop(self.context.name, self._sync, clock=self.context.clock, logger=self.context.logger)
-        name = self.settings(Settings).cloud_provider
-        if name in {"", "external"}:
-            return loop
-        self._host = load("cloud", [name], cloud_specs, partial(self.context.of_plugin, "cloud"))
-        cloud: Cloud = self._host.hook.cloud_provider()
-        if cloud.instances is None:
+        self._provider = CloudProvider(self.context)
+        cloud = self._provider.build(self.settings(Settings).cloud_provider)
+        if cloud is None or cloud.instances is None:
             return loop
         self._instances: Instances = cloud.instances
         self._nodes = self.informers.informer(NODES)
@@ -95,8 +90,7 @@ class CloudNode(Plugin):
 
     def close(self) -> None:
         """Close the cloud provider."""
-        if self._host is not None:
-            self._host.close()
+        self._provider.close()
 
     def _sync(self, name: str) -> None:
         node = self._nodes.get("", name)

@@ -8,15 +8,15 @@ Source: kubernetes ``staging/src/k8s.io/cloud-provider/controllers/service/contr
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
 from typing import NoReturn
+
+from hyperkube_lib.cloud_provider import CloudProvider
 
 from hyperkube.client.actions import Action, Emit, Patch, perform
 from hyperkube.client.events import EventRecorder
 from hyperkube.client.reconcile import NotYet, ReconcileLoop
-from hyperkube.hookspecs import cloud as cloud_specs
 from hyperkube.hookspecs import hookimpl
-from hyperkube.hookspecs.cloud import Cloud, CloudHooks, LoadBalancers
+from hyperkube.hookspecs.cloud import LoadBalancers
 from hyperkube.hookspecs.controller import Controller
 from hyperkube.kinds.resources import NODES, SERVICES
 from hyperkube.machinery.errors import ApiError, HyperkubeError
@@ -31,7 +31,7 @@ from hyperkube.machinery.objects import (
     uid_of,
 )
 from hyperkube.machinery.record import Record
-from hyperkube.plugin import Plugin, PluginHost, load
+from hyperkube.plugin import Plugin
 
 FINALIZER = "service.kubernetes.io/load-balancer-cleanup"
 EXCLUDED = "node.kubernetes.io/exclude-from-external-load-balancers"
@@ -123,7 +123,6 @@ class Service(Plugin):
             PluginNotFound: the cloud provider is not installed.
         """
         settings = self.settings(Settings)
-        self._host: PluginHost[CloudHooks] | None = None
         self._cluster = settings.cluster_name
         self._recorder = EventRecorder(self.client, self.context.clock, "service-controller")
         self._made_from: dict[str, Object] = {}
@@ -135,12 +134,9 @@ class Service(Plugin):
             logger=self.context.logger,
             workers=settings.concurrent_service_syncs,
         )
-        name = settings.cloud_provider
-        if name in {"", "external"}:
-            return self._loop
-        self._host = load("cloud", [name], cloud_specs, partial(self.context.of_plugin, "cloud"))
-        cloud: Cloud = self._host.hook.cloud_provider()
-        if cloud.load_balancers is None:
+        self._provider = CloudProvider(self.context)
+        cloud = self._provider.build(settings.cloud_provider)
+        if cloud is None or cloud.load_balancers is None:
             return self._loop
         self._balancers: LoadBalancers = cloud.load_balancers
         self._services = self.informers.informer(SERVICES)
@@ -151,8 +147,7 @@ class Service(Plugin):
 
     def close(self) -> None:
         """Close the cloud provider."""
-        if self._host is not None:
-            self._host.close()
+        self._provider.close()
 
     def _seen(self, service: Object) -> None:
         if wants_balancer(service) or has_finalizer(service):

@@ -10,7 +10,7 @@ from hyperkube.command.common_flags import (
     SECURE_SERVING,
     delegated_auth,
 )
-from hyperkube.plugin.flags import ADDRESS, BOOL, DURATION, INT, LIST, STRING, Flag, section, unbuilt
+from hyperkube.plugin.flags import ADDRESS, BOOL, CIDRS, DURATION, INT, LIST, STRING, Flag, section, unbuilt
 
 NAME = "kube-controller-manager"
 FAMILIES = ("controller", "cloud", "volume")
@@ -24,10 +24,10 @@ FLAGS = (
         Flag("cluster-name", STRING, "kubernetes", "prefix of instances"),
         Flag("cloud-provider", STRING, "", "cloud provider plugin"),
         Flag("cloud-config", STRING, "", "its configuration file"),
+        Flag("allocate-node-cidrs", BOOL, False, "give each node a range of pod addresses"),
+        Flag("cluster-cidr", CIDRS, "", "pod addresses of the cluster"),
         *unbuilt(
-            Flag("configure-cloud-routes", BOOL, True, "make routes for pod ranges"),
             Flag("external-cloud-volume-plugin", STRING, "", "volume plugin of an external cloud"),
-            Flag("route-reconciliation-period", DURATION, "10s", "how often routes are compared"),
             Flag("min-resync-period", DURATION, "12h0m0s", "no effect: caches follow every change, and resync nothing"),
             Flag("register-retry-count", INT, 10, "no effect: kubelets register their nodes"),
             Flag("node-sync-period", DURATION, "10s", "no effect: nodes are read from the cloud as they come"),

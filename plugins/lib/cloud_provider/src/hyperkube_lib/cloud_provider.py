@@ -1,0 +1,42 @@
+"""The cloud provider that a controller talks to: the one that ``--cloud-provider`` names.
+
+Each controller builds its own: a provider keeps nothing that another controller needs, since it must be able to go on
+after a crash of its host. ``external`` means that the loops of another process talk to the cloud.
+Source: kubernetes ``staging/src/k8s.io/cloud-provider/plugins.go`` (InitCloudProvider).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from hyperkube.hookspecs import cloud as cloud_specs
+from hyperkube.hookspecs.cloud import Cloud, CloudHooks
+from hyperkube.plugin import PluginContext, PluginHost, load
+
+EXTERNAL = "external"
+
+
+class CloudProvider:
+    """Builds a provider for a plugin, and closes it."""
+
+    def __init__(self, context: PluginContext) -> None:
+        """Take the context of the plugin that talks to the cloud."""
+        self._context = context
+        self._host: PluginHost[CloudHooks] | None = None
+
+    def build(self, name: str) -> Cloud | None:
+        """Return the provider of that name; None where there is no cloud, or another process talks to it.
+
+        Raises:
+            PluginNotFound: it is not installed.
+        """
+        if name in {"", EXTERNAL}:
+            return None
+        self._host = load("cloud", [name], cloud_specs, partial(self._context.of_plugin, "cloud"))
+        return self._host.hook.cloud_provider()
+
+    def close(self) -> None:
+        """Close the provider, if one was built."""
+        if self._host is not None:
+            self._host.close()
+            self._host = None
