@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -13,12 +14,23 @@ HYPERKUBE = Path(sys.executable).with_name("hyperkube")
 FOLDER = "/var/lib/hyperkube"
 
 
+ASKER = {"matchLabels": {"app": "asker"}}
+
+
+def policy(ingress):
+    """Return a policy for the pods of the deployment."""
+    spec = {"podSelector": {"matchLabels": {"app": "web"}}, "policyTypes": ["Ingress"], "ingress": ingress}
+    meta = {"name": "web", "namespace": "default"}
+    return {"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": meta, "spec": spec}
+
+
 def test_up_runs_containers(hyperkube_lab):
     needs_remote()
     node = hyperkube_lab.node("one")
     up = node.start(
         HYPERKUBE, "up", "--container-runtime=remote", f"--data-dir={FOLDER}",
-        "--kubelet-arg=eviction-hard=nodefs.available<1%",
+        "--kubelet-arg=eviction-hard=nodefs.available<1%", "--proxy-arg=proxy-mode=nftables",
+        "--addons=local-path-storage-class,dns,metrics-server,network-policy",
     )  # fmt: skip
 
     def running():
@@ -53,7 +65,17 @@ def test_up_runs_containers(hyperkube_lab):
     look = ("exec", "deployment/web", "--", "nslookup", "web.default.svc.cluster.local")
     address = kubectl("get", "service", "web", "-o", "jsonpath={.spec.clusterIP}")
     eventually(lambda: f"Address: {address}" in node.run("kubectl", *look, env=env, check=False).stdout)
-    fetch = ("exec", "deployment/web", "--", "wget", "-qO-", "http://web.default/busybox")
-    assert node.run("kubectl", *fetch, env=env, check=False).returncode == 0
+    kubectl("run", "asker", "--image=busybox:lab", "--labels=app=asker", "--command", "--", "sleep", "1000")
+    kubectl("wait", "pod/asker", "--for=condition=Ready", "--timeout=60s")
+    fetch = ("exec", "asker", "--", "sh", "-c", f"printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 2 {address} 80")
+
+    def fetches():
+        return node.run("kubectl", *fetch, env=env, check=False).stdout.startswith("HTTP/1.")
+
+    eventually(fetches, why="a pod reaches another through its Service")
+    node.run("kubectl", "apply", "-f", "-", env=env, stdin=json.dumps(policy([])))
+    eventually(lambda: not fetches(), why="a policy without rules isolates")
+    node.run("kubectl", "apply", "-f", "-", env=env, stdin=json.dumps(policy([{"from": [{"podSelector": ASKER}]}])))
+    eventually(fetches, why="a policy allows the asker")
     up.stop()
     node.containerd.stop()

@@ -37,9 +37,9 @@ def order(family: str) -> tuple[str, ...]:
     return tuple(_bundle().get(family, {}).get("order", ()))
 
 
-def acting_on() -> Mapping[str, str]:
-    """Return by resource the controller without which an object of it is a mere note; empty without the bundle."""
-    return dict(_bundle().get("controller", {}).get("acting_on", {}))
+def acting_on(family: str = "controller") -> Mapping[str, str]:
+    """Return by resource the plugin without which an object of it is a mere note; empty without the bundle."""
+    return dict(_bundle().get(family, {}).get("acting_on", {}))
 
 
 def arranged(family: str, names: Sequence[str]) -> list[str]:

@@ -27,5 +27,11 @@ def test_what_kubernetes_itself_does_not_act_on_is_named_with_its_own_controller
     ]
 
 
+@pytest.mark.parametrize("name", ["networkpolicy", "network-policy"])
+def test_a_third_partys_controller_or_an_addon_of_ours_acts(name):
+    assert "networkpolicies.networking.k8s.io" not in unattended({name}, has_cloud=True)
+
+
 def test_every_controller_named_is_installed():
     assert set(acting_on().values()) <= set(installed("controller"))
+    assert set(acting_on("addon").values()) <= set(installed("addon"))

@@ -21,7 +21,7 @@ from hyperkube.client.informer import InformerFactory
 from hyperkube.hookspecs import addon
 from hyperkube.hookspecs.addon import AddonHooks
 from hyperkube.machinery.clock import Clock
-from hyperkube.machinery.errors import AlreadyExists, ApiError
+from hyperkube.machinery.errors import AlreadyExists, ApiError, UsageError
 from hyperkube.machinery.groups import GroupKind, GroupVersion, GroupVersionResource
 from hyperkube.machinery.objects import Object, labels_of
 from hyperkube.plugin import Plugin, PluginContext, PluginHost, load
@@ -104,7 +104,13 @@ class AddonManager:
         )
 
     def _run(self, name: str, work: Callable[[], None]) -> None:
-        thread = threading.Thread(target=work, name=name, daemon=True)
+        def run() -> None:
+            try:
+                work()
+            except UsageError as error:  # a mistake of the user's: one line, and the cluster goes on without it
+                _log.error("%s: %s", name, error)
+
+        thread = threading.Thread(target=run, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 

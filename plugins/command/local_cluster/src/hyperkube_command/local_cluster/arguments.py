@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from hyperkube_command.local_cluster.unattended import unattended
 from hyperkube_host.controller_manager.controller_descriptors import chosen, descriptors
@@ -34,6 +35,7 @@ class ClusterOptions(Record):
         hollow_only: there is no real node.
         unprivileged_port_offset: what is added to service ports below 1024; 0 where they may be bound.
         addons: what the cluster has beyond its servers, in order.
+        addon_settings: family and name → settings.
         extra: server word → further flags, as typed.
     """
 
@@ -52,6 +54,7 @@ class ClusterOptions(Record):
     node_port_range: str = "30000-32767"
     verbosity: int = 0
     addons: tuple[str, ...] = ()
+    addon_settings: Mapping[tuple[str, str], Mapping[str, Any]] = MappingProxyType({})
     extra: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
     @property
@@ -174,7 +177,8 @@ def _unattended(cluster: ClusterOptions) -> list[str]:
     given = [flag for flag in flags if flag.startswith("--controllers=")]
     parts = given[-1].partition("=")[2].split(",") if given else ["*"]
     has_cloud = any(flag.startswith(("--cloud-provider=", "--cloud_provider=")) for flag in flags)
-    return unattended(chosen(descriptors(installed("controller")), parts), has_cloud=has_cloud)
+    running = {*chosen(descriptors(installed("controller")), parts), *cluster.addons}
+    return unattended(running, has_cloud=has_cloud)
 
 
 def kubelet_arguments(cluster: ClusterOptions) -> list[str]:

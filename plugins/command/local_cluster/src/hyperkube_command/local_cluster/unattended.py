@@ -23,12 +23,15 @@ LOAD_BALANCERS = "services/LoadBalancer"
 def unattended(running: Collection[str], *, has_cloud: bool) -> list[str]:
     """Return the resources that nothing acts on, as ``resource.group``.
 
-    The bundle knows which controller it would be: one that is not installed cannot say so itself.
+    The bundle knows which controller or addon it would be: one that is not installed cannot say so itself.
 
     Args:
-        running: the controllers that run.
+        running: the controllers and addons that run.
         has_cloud: whether a cloud provider is told.
     """
-    actors = {**acting_on(), **ACTED_ON_BY_OTHERS}
-    resources = [resource for resource, controller in actors.items() if controller not in running]
+    actors: dict[str, set[str]] = {}
+    for table in (acting_on(), ACTED_ON_BY_OTHERS, acting_on("addon")):
+        for resource, name in table.items():
+            actors.setdefault(resource, set()).add(name)
+    resources = [resource for resource, names in actors.items() if names.isdisjoint(running)]
     return resources if has_cloud else [*resources, LOAD_BALANCERS]

@@ -23,6 +23,7 @@ from hyperkube.command.server_command import set_up_logging
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, UsageError
 from hyperkube.plugin.defaults import default_names
+from hyperkube.plugin.settings import read_plugin_config
 
 if TYPE_CHECKING:
     from hyperkube.client.client import Client
@@ -109,6 +110,11 @@ Examples:
 @click.option(
     "--addons", default=lambda: ",".join(default_names("addon")), show_default="the bundle's", help="addons, in order"
 )
+@click.option(
+    "--addon-config",
+    type=click.Path(exists=True, dir_okay=False),
+    help="YAML or TOML file with a table of settings per addon, named addon.NAME",
+)
 @click.option("--merge-kubeconfig", is_flag=True, help="also merge the cluster into ~/.kube/config and select it")
 @click.option(
     "--apiserver-arg", multiple=True, metavar="FLAG[=VALUE]", help="a further flag of the API server; repeatable"
@@ -122,7 +128,7 @@ def command(
     data_dir: Path, bind_address: str, secure_port: int, kubelet_port: int, token_auth_file: str | None, runtime: str,
     container_runtime_endpoint: str,
     node_name: str, nodes: int, hollow_only: bool, processes: bool, service_range: str, node_port_range: str,
-    enable_admission_plugins: str, addons: str, merge_kubeconfig: bool,
+    enable_admission_plugins: str, addons: str, addon_config: str | None, merge_kubeconfig: bool,
     apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
     scheduler_arg: tuple[str, ...], kubelet_arg: tuple[str, ...], proxy_arg: tuple[str, ...], verbosity: int,
 ) -> None:  # fmt: skip
@@ -155,6 +161,7 @@ def command(
         node_port_range=node_port_range,
         verbosity=verbosity,
         addons=tuple(name for name in addons.split(",") if name),
+        addon_settings=read_plugin_config(addon_config) if addon_config else {},
         extra=extra,
     )
     set_up_logging(verbosity)
@@ -218,7 +225,11 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
                 from hyperkube_command.local_cluster.in_process import start as start_in_process
 
                 client = start_in_process(life, complete_options)
-        life.start("the addons", AddonManager(complete_options.addons, client, SystemClock()))
+        settings = complete_options.addon_settings
+        manager = AddonManager(
+            complete_options.addons, client, SystemClock(), lambda name: settings.get(("addon", name), {})
+        )
+        life.start("the addons", manager)
         _wait_for_node(client, cluster.first_node, stopped, begun)
         layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))

@@ -1,0 +1,6 @@
+"""The world of namespaces is a module of this folder."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))

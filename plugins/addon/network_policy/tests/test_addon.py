@@ -1,0 +1,64 @@
+"""The addon, from its start to its end."""
+
+import threading
+
+from hyperkube_addon.network_policy import NetworkPolicies
+from hyperkube_addon.network_policy import addon as module
+from hyperkube_addon.network_policy.addon import NETWORK_POLICIES
+
+from hyperkube.client.fake import FakeClient
+from hyperkube.client.informer import InformerFactory
+from hyperkube.kinds.resources import NAMESPACES, PODS
+from hyperkube.machinery.clock import SystemClock
+from hyperkube.plugin import PluginContext
+from hyperkube.testing.contracts.addon import AddonContract
+from hyperkube.testing.waiting import eventually
+
+POD = {
+    "metadata": {"name": "web", "namespace": "default", "labels": {"app": "web"}},
+    "spec": {"nodeName": "here", "containers": [{"name": "main", "image": "web"}]},
+    "status": {"podIP": "10.0.0.7"},
+}
+POLICY = {"metadata": {"name": "deny", "namespace": "default"}, "spec": {"podSelector": {}, "policyTypes": ["Ingress"]}}
+
+
+def built(client, **settings):
+    clock = SystemClock()
+    informers = InformerFactory(client, clock)
+    context = PluginContext(name="network-policy", client=client, clock=clock, informers=informers, settings=settings)
+    return NetworkPolicies(context), informers
+
+
+class TestContract(AddonContract):
+    serves = True
+
+    def build(self):
+        return built(FakeClient())[0]
+
+
+def test_the_rules_follow_the_policies(monkeypatch):
+    applied, refusals = [], ["nft: busy"]
+    monkeypatch.setattr(module, "apply", lambda text: (applied.append(text), refusals.pop() if refusals else "")[1])
+    monkeypatch.setattr(module, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(module.shutil, "which", lambda _name: "nft")
+    monkeypatch.setattr(NetworkPolicies, "_see_bridged_traffic", lambda _self: None)
+    client = FakeClient()
+    client.seed(NAMESPACES, {"metadata": {"name": "default"}})
+    client.seed(PODS, POD)
+    addon, informers = built(client, node_name="here")
+    informers.start()
+    thread = threading.Thread(target=addon.addon_start, daemon=True)
+    thread.start()
+
+    eventually(lambda: len(applied) == 2)
+    assert applied[0] == applied[1], "what is refused is tried again"
+    client.create(NETWORK_POLICIES, POLICY, "default")
+    eventually(lambda: "10.0.0.7 : jump ingress-" in applied[-1])
+    client.delete(NETWORK_POLICIES, "deny", "default")
+    eventually(lambda: applied[-1] == applied[0])
+    addon.close()
+    thread.join(10)
+    informers.stop()
+
+    assert not thread.is_alive()
+    assert applied[-1].endswith("delete table inet hyperkube-network-policy\n"), "nothing is left at the end"
