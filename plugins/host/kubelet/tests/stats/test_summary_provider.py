@@ -11,8 +11,11 @@ from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resou
 from hyperkube_host.kubelet.stats.machine import MachineUse, machine_use, process_limits
 from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 from hyperkube_host.kubelet.stats.volume_stats import VolumeStats
+from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod
+from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, ContainerUsage, Image, SandboxStatus
+from hyperkube.hookspecs.volume import VolumeSpec, VolumeUsage
 from hyperkube.machinery.clock import FakeClock
 
 SECOND = 1_000_000_000
@@ -163,7 +166,7 @@ def test_files_of_pods_are_measured(provider):
 
 
 def test_volumes_are_measured_anew_after_a_minute(directories, clock):
-    stats = VolumeStats(directories, clock)
+    stats = VolumeStats(directories, clock, ActualStateOfWorld())
     before = stats.of(POD)
     (directories.volume("u", "kubernetes.io~empty-dir", "scratch") / "more").write_bytes(b"x" * 4096)
 
@@ -241,8 +244,23 @@ def test_the_page_of_cadvisor(clock, directories):
     assert "machine_memory_bytes 100" in page
 
 
-def test_volumes_of_claims_are_told_by_the_claim(provider):
+class Volumes:
+    """A kind that tells how full its volumes are."""
+
+    def usage(self, _spec, _mounted):
+        return VolumeUsage(capacity=100, used=40, inodes_used=2)
+
+
+def test_volumes_of_claims_are_told_by_the_claim(runtime, clock, directories):
+    state = ActualStateOfWorld()
+    spec = VolumeSpec(volume={"name": "data"}, persistent_volume={"metadata": {"name": "data"}})
+    claim = {"metadata": {"name": "claim", "namespace": "d"}}
+    volume = PodVolume(name="v", plugin_name="x", plugin=Volumes(), spec=spec, unique_name="x/data", claim=claim)
+    state.mark_mounted("u", MountedForPod(volume, "/"))
+    provider = SummaryProvider(runtime, clock, "n", directories, lambda: [POD], volumes=state)
+
     page = volume_metrics(provider.summary(), [POD])
 
     assert 'kubelet_volume_stats_inodes_used{namespace="d",persistentvolumeclaim="claim"} 2' in page
+    assert 'kubelet_volume_stats_capacity_bytes{namespace="d",persistentvolumeclaim="claim"} 100' in page
     assert "scratch" not in page

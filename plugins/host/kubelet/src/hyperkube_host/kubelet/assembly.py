@@ -230,7 +230,7 @@ def _foundation(
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
     directories, volumes = KubeletDirectories(options.pods.root), ActualStateOfWorld()
-    managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue)
+    managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue, volumes)
     status = NodeStatus(
         options.node,
         runtime,
