@@ -1,6 +1,7 @@
 """What the summary says of the node, its pods, and their files; and the pages made of the same figures."""
 
 import os
+from functools import partial
 
 import pytest
 from hyperkube_host.kubelet.directories import KubeletDirectories
@@ -13,6 +14,7 @@ from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 from hyperkube_host.kubelet.stats.volume_stats import VolumeStats
 from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod
 from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
+from hyperkube_host.kubelet.volumemanager.volume_usage import usage_row
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, ContainerUsage, Image, SandboxStatus
 from hyperkube.hookspecs.volume import VolumeSpec, VolumeUsage
@@ -166,7 +168,7 @@ def test_files_of_pods_are_measured(provider):
 
 
 def test_volumes_are_measured_anew_after_a_minute(directories, clock):
-    stats = VolumeStats(directories, clock, ActualStateOfWorld())
+    stats = VolumeStats(directories, clock)
     before = stats.of(POD)
     (directories.volume("u", "kubernetes.io~empty-dir", "scratch") / "more").write_bytes(b"x" * 4096)
 
@@ -257,7 +259,7 @@ def test_volumes_of_claims_are_told_by_the_claim(runtime, clock, directories):
     claim = {"metadata": {"name": "claim", "namespace": "d"}}
     volume = PodVolume(name="v", plugin_name="x", plugin=Volumes(), spec=spec, unique_name="x/data", claim=claim)
     state.mark_mounted("u", MountedForPod(volume, "/"))
-    provider = SummaryProvider(runtime, clock, "n", directories, lambda: [POD], volumes=state)
+    provider = SummaryProvider(runtime, clock, "n", directories, lambda: [POD], of_volume=partial(usage_row, state))
 
     page = volume_metrics(provider.summary(), [POD])
 
