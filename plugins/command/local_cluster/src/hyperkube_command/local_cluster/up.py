@@ -208,9 +208,11 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
     """
     losses: list[str] = []
     layout = cluster.layout
-    begun = SystemClock().now().replace(microsecond=0)
+    clock = SystemClock()
+    begun = clock.now().replace(microsecond=0)
     layout.create()
     with layout.locked(), prepared(cluster) as complete_options, stop_signal() as stopped, Lifecycle() as life:
+        life.on_close("the clock", clock.close)
         if processes:
             from hyperkube_command.local_cluster.processes import start as start_processes
 
@@ -224,11 +226,9 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
             with start_up():
                 from hyperkube_command.local_cluster.in_process import start as start_in_process
 
-                client = start_in_process(life, complete_options)
+                client = start_in_process(life, complete_options, clock)
         settings = complete_options.addon_settings
-        manager = AddonManager(
-            complete_options.addons, client, SystemClock(), lambda name: settings.get(("addon", name), {})
-        )
+        manager = AddonManager(complete_options.addons, client, clock, lambda name: settings.get(("addon", name), {}))
         life.start("the addons", manager)
         _wait_for_node(client, cluster.first_node, stopped, begun)
         layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
