@@ -59,7 +59,7 @@ class InformerFactory:
         """Make no informer yet; `projections` are used for informers that are asked for without one."""
         self._client = client
         self._clock = clock or SystemClock()
-        self._random = random
+        self._random = random or Random()  # noqa: S311  spreads load, guards nothing; two kilobytes, so one for all
         self._detect_mutations = detect_mutations
         self._projections = projections or {}
         self._shared = _Shared()
