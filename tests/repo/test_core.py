@@ -47,6 +47,7 @@ PLAIN_WORDS = {
             "client/kubeconfig.py",
             "plugin/defaults.py",
             "plugin/flags/files.py",
+            "plugin/flags/gates.py",
         },
     ),
     "events": ("the resource", {"kinds/resources.py", "testing/contracts/controller.py"}),

@@ -33,5 +33,17 @@ def read_gates():
     return found
 
 
+def test_plugins_read_the_gates_that_they_declare_and_take_no_name_of_kubernetes():
+    files = [*(ROOT / "examples").glob("*/src/**/*flags.toml"), *ROOT.glob("*/*/src/**/*flags.toml")]
+    files += ROOT.glob("plugins/*/*/src/**/*flags.toml")
+    declared = {gate["name"]: file for file in files for gate in tomllib.loads(file.read_text()).get("gate", ())}
+
+    assert declared
+    for name, file in declared.items():
+        sources = [source.read_text() for source in file.parent.glob("*.py")]
+        assert any(f'"{name}"' in text and "gates" in text for text in sources), name
+        assert name not in known_gates()
+
+
 def test_what_is_read_is_in_the_table_and_marked_so():
     assert read_gates() == {gate.name for gate in known_gates().values() if gate.acts}

@@ -7,7 +7,7 @@ import pytest
 from hyperkube.command.server_command import ServerCommand
 from hyperkube.machinery.errors import UsageError
 from hyperkube.plugin import PluginConflict, PluginLoadFailed
-from hyperkube.plugin.flags import BOOL, INT, STRING, Flag, plugin_flags, section
+from hyperkube.plugin.flags import BOOL, GATES, INT, STRING, Flag, gates_in, plugin_flags, section
 
 OWN = section("Global", Flag("help", BOOL, False, "help"), Flag("v", INT, 0, "level"))
 LIMIT = """
@@ -135,7 +135,7 @@ def test_a_plugin_cannot_claim_a_flag_of_the_server(site):
     ("text", "message"),
     [
         ("flag = 1 1", "Expected newline"),
-        ("[[flags]]\n", "the file has an unknown key 'flags' (known: enabled_by, flag, uses)"),
+        ("[[flags]]\n", "the file has an unknown key 'flags' (known: enabled_by, flag, gate, uses)"),
         (LIMIT + "    color = 1\n", "flag 'acme-limit' has an unknown key 'color' (known: accepted, aliases, "),
         (LIMIT.replace("help", "#"), "flag 'acme-limit' has no 'help'"),
         (LIMIT.replace('"int"', '"whole"'), "flag 'acme-limit': type 'whole' is not one of string, bool, int, "),
@@ -155,3 +155,75 @@ def test_a_wrong_file_is_one_line(site, text, message):
 def test_an_unknown_flag_names_the_one_that_may_be_meant():
     with pytest.raises(UsageError, match=r"^unknown flag: --nam \(did you mean --name\?; see kube-serve --help\)$"):
         command().parse(["--nam=x"])
+
+
+GATE = """
+    [[gate]]
+    name = "AcmeTidy"
+    help = "tidies more"
+
+    [[gate]]
+    name = "AcmeSwift"
+    default = true
+    stage = "BETA"
+    help = "is quicker"
+"""
+GATES_FLAG = section("Global", Flag("feature-gates", GATES, "", "feature=true|false pairs"))
+
+
+def with_gates():
+    return ServerCommand("kube-serve", "Long.", "kube-serve", GATES_FLAG + OWN, lambda _values: None, ("acmefamily",))
+
+
+@pytest.mark.parametrize(
+    ("args", "value"),
+    [
+        ([], {"AcmeTidy": False, "AcmeSwift": True}),
+        (["--feature-gates=AcmeTidy=true,Other=false"], {"AcmeTidy": True, "AcmeSwift": True, "Other": False}),
+        (["--feature-gates=AcmeSwift=false"], {"AcmeTidy": False, "AcmeSwift": False}),
+    ],
+    ids=["nothing", "its own and another", "off"],
+)
+def test_gates_of_plugins_are_read_and_filled_in(site, args, value):
+    site.install("acme", ["acmefamily.Tidy = acme_tidy:Tidy"], **{"acme_tidy.py": "", "acme_tidy.flags.toml": GATE})
+
+    assert with_gates().parse(args)["feature-gates"] == value
+    assert gates_in(with_gates().all_flags())["AcmeTidy"].owner == "acmefamily plugin 'Tidy' of acme"
+
+
+def test_gates_of_plugins_are_listed_in_the_help(site):
+    site.install("acme", ["acmefamily.Tidy = acme_tidy:Tidy"], **{"acme_tidy.py": "", "acme_tidy.flags.toml": GATE})
+
+    shown = " ".join(with_gates().help().split())
+
+    assert "AcmeSwift=true|false (BETA - default=true): is quicker" in shown
+    assert "AcmeTidy=true|false (ALPHA - default=false): tidies more" in shown
+
+
+def test_two_plugins_may_not_mean_different_things_by_one_gate(site):
+    for name, text in (("one", GATE), ("two", GATE.replace("tidies more", "something else"))):
+        files = {f"acme_{name}.py": "", f"acme_{name}.flags.toml": text}
+        site.install(f"acme-{name}", [f"acmefamily.{name} = acme_{name}:A"], **files)
+
+    with pytest.raises(PluginConflict, match="feature gate AcmeTidy is claimed twice, by acmefamily plugin 'one'"):
+        with_gates().all_flags()
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ('name = "acmeTidy"', "the name is not in CapWords"),
+        ('stage = "NEW"', "stage 'NEW' is not one of ALPHA, BETA, GA, DEPRECATED"),
+        ('default = "yes"', "default 'yes' is not true or false"),
+        ("defualt = true", "gate 'A' has an unknown key 'defualt'"),
+        ("", "gate 'A' has no 'help'"),
+    ],
+    ids=["name", "stage", "default", "unknown", "help"],
+)
+def test_a_gate_that_is_described_wrongly_is_one_line(site, line, wrong):
+    rows = ['name = "A"', 'help = "a"'] if line else ['name = "A"']
+    text = "\n".join(["[[gate]]", *(row for row in rows if not line.startswith(row.split()[0])), line])
+    site.install("acme", ["acmefamily.Tidy = acme_tidy:Tidy"], **{"acme_tidy.py": "", "acme_tidy.flags.toml": text})
+
+    with pytest.raises(PluginLoadFailed, match=wrong):
+        with_gates().all_flags()

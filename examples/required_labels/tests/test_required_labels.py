@@ -1,7 +1,7 @@
 import pytest
-from required_labels import RequiredLabels
+from required_labels import GATE, RequiredLabels
 
-from hyperkube.kinds.resources import NAMESPACES, PODS
+from hyperkube.kinds.resources import JOBS, NAMESPACES, PODS
 from hyperkube.machinery.errors import Forbidden, UsageError
 from hyperkube.testing.admission_rig import AdmissionRig
 from hyperkube.testing.contracts.admission import AdmissionContract
@@ -24,6 +24,18 @@ class TestContract(AdmissionContract):
 def test_missing_labels_are_named():
     with pytest.raises(Forbidden, match=r"labels are missing: cost-center$"):
         AdmissionRig(RequiredLabels, settings=SETTINGS).create(PODS, pod(team="red"))
+
+
+@pytest.mark.parametrize("gates", [{}, {GATE: False}, {GATE: True}], ids=["not said", "off", "on"])
+def test_jobs_need_them_behind_a_gate(gates):
+    rig = AdmissionRig(RequiredLabels, settings=SETTINGS, gates=gates)
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "web"}, "spec": {}}
+
+    if gates.get(GATE):
+        with pytest.raises(Forbidden, match="labels are missing"):
+            rig.create(JOBS, job)
+    else:
+        rig.create(JOBS, job)
 
 
 def test_a_hint_tells_what_to_do():

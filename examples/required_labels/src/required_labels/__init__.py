@@ -1,7 +1,8 @@
 """RequiredLabels: pods say what an operator wants to know of each of them.
 
 Which labels these are is a flag, ``--required-labels=team,cost-center``, or the table ``admission.RequiredLabels`` of
-the file of ``--plugin-config``. Pods of young namespaces may do without, so that a team can begin.
+the file of ``--plugin-config``. Pods of young namespaces may do without, so that a team can begin. With the feature
+gate RequiredLabelsOfJobs jobs need the labels, too.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from hyperkube.machinery.errors import Forbidden
 from hyperkube.machinery.objects import labels_of
 from hyperkube.machinery.times import parse_time
 from hyperkube.plugin import Plugin
+
+GATE = "RequiredLabelsOfJobs"
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,18 @@ class Settings:
 
 
 class RequiredLabels(Plugin):
-    """Refuses a written pod without the required labels."""
+    """Refuses a written pod, or job, without the required labels."""
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._settings = self.settings(Settings)
         self._namespaces = self.informers.informer(NAMESPACES)
+        self._kinds = [("pods", ""), ("jobs", "batch")] if context.gates.get(GATE) else [("pods", "")]
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:
-        """Look at created and updated pods only."""
-        if not request.writes("pods"):
+        """Look at created and updated pods, and jobs, only."""
+        if not any(request.writes(*kind) for kind in self._kinds):
             return
         labels = labels_of(request.written())
         missing = [name for name in self._settings.required_labels if not labels.get(name)]

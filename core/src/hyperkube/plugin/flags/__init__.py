@@ -2,6 +2,7 @@
 
 from hyperkube.plugin.flags.files import PluginFlags, merged, plugin_flags, setting_of
 from hyperkube.plugin.flags.flag import Flag, by_name, section, typed, unbuilt
+from hyperkube.plugin.flags.gates import PluginGate, gates_in
 from hyperkube.plugin.flags.kinds import (
     ADDRESS,
     ADDS_UP,
@@ -40,7 +41,9 @@ __all__ = [
     "FlagValues",
     "Kind",
     "PluginFlags",
+    "PluginGate",
     "by_name",
+    "gates_in",
     "given_names",
     "merged",
     "plugin_flags",

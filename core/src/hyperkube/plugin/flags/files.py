@@ -1,4 +1,4 @@
-"""The flags that plugins bring: ``flags.toml`` beside a plugin's package, ``x.flags.toml`` beside a module ``x.py``.
+"""Flags and gates of plugins: ``flags.toml`` beside a plugin's package, ``x.flags.toml`` beside a module ``x.py``.
 
 They are found and read without importing any plugin, see `hyperkube.plugin.data_files`.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.plugin.data_files import data_file
 from hyperkube.plugin.flags.flag import Flag
+from hyperkube.plugin.flags.gates import PluginGate, gate_of, with_gates
 from hyperkube.plugin.flags.kinds import KINDS
 from hyperkube.plugin.loader import (
     PluginConflict,
@@ -28,8 +29,10 @@ from hyperkube.plugin.loader import (
 )
 
 FILE = "flags"
-_TABLES = frozenset({"flag", "uses", "enabled_by"})
+_TABLES = frozenset({"flag", "gate", "uses", "enabled_by"})
 _MUST = frozenset({"name", "type", "help", "section"})
+_GATE_MUST = frozenset({"name", "help"})
+_GATE_MAY = frozenset({"default", "stage"})
 _MAY = frozenset({"default", "deprecated", "aliases", "hosts", "plugins", "setting", "enables", "accepted", "refused"})
 
 
@@ -42,6 +45,7 @@ class PluginFlags:
         name: its entry point.
         entry: the entry point, which knows the distribution.
         flags: the flags it brings.
+        gates: the feature gates it brings.
         uses: flags of the host that it is given too, where the host has them.
         enabled_by: flags of the host that switch it on, beside its own that do.
     """
@@ -50,6 +54,7 @@ class PluginFlags:
     name: str
     entry: EntryPoint = field(compare=False)
     flags: tuple[Flag, ...] = ()
+    gates: tuple[PluginGate, ...] = ()
     uses: tuple[str, ...] = ()
     enabled_by: tuple[str, ...] = ()
 
@@ -88,9 +93,13 @@ def _plugin_flags(host: str, families: tuple[str, ...], _state: SeenPath) -> tup
 def merged(host: str, own: Sequence[Flag], plugins: Iterable[PluginFlags]) -> tuple[Flag, ...]:
     """Return a server's own flags and its plugins'; sections that only plugins have come before the last one.
 
+    ``--feature-gates`` is given the plugins' gates.
+
     Raises:
         PluginConflict: a plugin brings a flag that the server has itself.
     """
+    plugins = tuple(plugins)
+    own = [with_gates(flag, (gate for plugin in plugins for gate in plugin.gates)) for flag in own]
     taken = {name for flag in own for name in (flag.name, *flag.aliases)}
     more: dict[str, Flag] = {}
     for plugin in plugins:
@@ -112,6 +121,12 @@ def _check_claims(found: Sequence[PluginFlags]) -> None:
                 other, same = claims.setdefault(spelling, (plugin, flag))
                 if same is not flag:
                     raise PluginConflict(f"flag --{spelling} is claimed twice, by {other} and by {plugin}")
+    gates: dict[str, tuple[PluginFlags, PluginGate]] = {}
+    for plugin in found:
+        for gate in plugin.gates:
+            first, same_gate = gates.setdefault(gate.name, (plugin, gate))
+            if same_gate != gate:
+                raise PluginConflict(f"feature gate {gate.name} is claimed twice, by {first} and by {plugin}")
 
 
 def _flags_of(host: str, family: str, name: str, entry: EntryPoint) -> PluginFlags | None:
@@ -127,7 +142,9 @@ def _flags_of(host: str, family: str, name: str, entry: EntryPoint) -> PluginFla
         for row in table.rows
         if (not row.hosts or host in row.hosts) and (not row.plugins or name in row.plugins)
     )
-    return PluginFlags(family, name, entry, flags, table.uses, table.enabled_by)
+    owner = f"{family} plugin {name!r} of {distribution_of(entry)}"
+    gates = tuple(replace(gate, owner=owner) for gate in table.gates)
+    return PluginFlags(family, name, entry, flags, gates, table.uses, table.enabled_by)
 
 
 class _Row(NamedTuple):
@@ -138,6 +155,7 @@ class _Row(NamedTuple):
 
 class _Table(NamedTuple):
     rows: tuple[_Row, ...]
+    gates: tuple[PluginGate, ...]
     uses: tuple[str, ...]
     enabled_by: tuple[str, ...]
 
@@ -153,7 +171,10 @@ def _read(path: Path) -> _Table:
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     _check(set(table), frozenset(), _TABLES, "the file")
     rows = tuple(_row(row) for row in table.get("flag", ()))
-    return _Table(rows, tuple(table.get("uses", ())), tuple(table.get("enabled_by", ())))
+    for row in table.get("gate", ()):
+        _check(set(row), _GATE_MUST, _GATE_MUST | _GATE_MAY, f"gate {row.get('name', '')!r}")
+    gates = tuple(gate_of(row) for row in table.get("gate", ()))
+    return _Table(rows, gates, tuple(table.get("uses", ())), tuple(table.get("enabled_by", ())))
 
 
 def _row(row: Mapping[str, Any]) -> _Row:

@@ -136,12 +136,13 @@ class _Map(Kind[dict[str, str]]):
         return {key: text for key, _, text in pairs}
 
 
-class _Gates(Kind[dict[str, bool]]):
+class Gates(Kind[dict[str, bool]]):
     """Comma-separated ``Gate=true|false`` pairs."""
 
     name = "mapStringBool"
 
     def convert(self, value: Any) -> dict[str, bool]:
+        """Read the pairs."""
         if isinstance(value, Mapping):
             return dict(value)
         return {gate: BOOL.convert(state or "true") for gate, state in MAP.convert(value).items()}
@@ -192,7 +193,7 @@ class _PortRange(Kind[str]):
 
 
 STRING, BOOL, INT, FLOAT, DURATION = _String(), _Bool(), _Int(), _Float(), _Duration()
-LIST, REPEATED, MAP, GATES = _List(), _Repeated(), _Map(), _Gates()
+LIST, REPEATED, MAP, GATES = _List(), _Repeated(), _Map(), Gates()
 ADDRESS, CIDRS, PORT_RANGE = _Address(), _Cidrs(), _PortRange()
 
 KINDS: Mapping[str, Kind[Any]] = {

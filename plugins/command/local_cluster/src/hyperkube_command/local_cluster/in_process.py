@@ -85,6 +85,6 @@ def parsed(cluster: ClusterOptions) -> dict[str, FlagValues]:
     }
     lines = arguments(cluster)
     values = {word: with_compat(command.name, command.parse(lines[word])) for word, command in commands.items()}
-    for flags in values.values():
-        check_gates(flags["feature-gates"])
+    for word, flags in values.items():
+        check_gates(flags["feature-gates"], commands[word].all_flags())
     return {**values, "kubelet": values["kubelet"].with_values({"stop-pods-on-close": True})}

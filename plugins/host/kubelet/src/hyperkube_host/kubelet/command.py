@@ -39,7 +39,7 @@ def options_of(values: FlagValues) -> KubeletOptions:
         from hyperkube_host.kubelet.config.configuration_file import with_configuration
 
         values = with_configuration(values["config"], COMMAND.all_flags(), values)
-        check_gates(values["feature-gates"])
+        check_gates(values["feature-gates"], COMMAND.all_flags())
     return KubeletOptions.of(values, flagz=typed(COMMAND.all_flags(), values))
 
 

@@ -24,8 +24,9 @@ def begin(server: str, flags: Iterable[Flag], values: FlagValues) -> FlagValues:
     Raises:
         UsageError: a flag's value cannot be.
     """
+    flags = tuple(flags)
     set_up_logging(server, values)
-    check_gates(values["feature-gates"])
+    check_gates(values["feature-gates"], flags)
     completed = with_compat(server, values)
     _log.info("Version: %s", GIT_VERSION)
     if _log.isEnabledFor(logging.INFO):
