@@ -31,6 +31,17 @@ def addon_start() -> None:
     """
 
 
+@hookspec
+def addon_notice() -> str:
+    """Return a line for the user: where what the addon serves is to be found.
+
+    Called: by `hyperkube up`, once the cluster is ready and the plugin was started; at most once.
+    Returns: a line without a line break, empty for none.
+    Must: not block.
+    """
+    return ""
+
+
 class AddonHooks(Protocol):
     """How a host calls the hooks of this family: by keyword, all plugins at once."""
 
@@ -39,3 +50,6 @@ class AddonHooks(Protocol):
 
     def addon_start(self) -> None:
         """Call `addon_start` of all plugins."""
+
+    def addon_notice(self) -> list[str]:
+        """Call `addon_notice` of all plugins."""

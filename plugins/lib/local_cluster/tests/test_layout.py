@@ -34,3 +34,10 @@ def test_the_holder_is_known_while_it_holds(tmp_path):
 
     assert held == os.getpid()
     assert layout.holder() is None
+
+
+def test_what_addons_serve_is_told_by_name(tmp_path):
+    layout = Layout(tmp_path)
+    (tmp_path / "console.url").write_text("http://127.0.0.1:1/\n")
+
+    assert layout.links() == {"console": "http://127.0.0.1:1/"}

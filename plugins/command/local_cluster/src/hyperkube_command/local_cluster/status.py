@@ -40,7 +40,7 @@ def _facts(layout: Layout) -> dict[str, object]:
     if not state:
         return facts
     facts |= {"server": state["server"], "kubeconfig": str(layout.admin_kubeconfig)}
-    return {**facts, **_health(layout)}
+    return {**facts, **layout.links(), **_health(layout)}
 
 
 def _health(layout: Layout) -> dict[str, object]:

@@ -6,12 +6,13 @@ import contextlib
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from hyperkube_command.local_cluster.addon_settings import addon_settings
 from hyperkube_command.local_cluster.arguments import ANYWHERE, CONTAINER_PODS, CONTAINER_SERVICES, ClusterOptions
 from hyperkube_command.local_cluster.loopback_slice import locked_slice
 from hyperkube_command.local_cluster.privileged_ports import PORT_OFFSET, kubernetes_service_port, may_bind
@@ -19,7 +20,6 @@ from hyperkube_lib.addon_manager import AddonManager
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
 from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
-from hyperkube.command.process_memory import give_back_regularly, spare_arenas
 from hyperkube.command.server_command import set_up_logging
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, UsageError
@@ -116,6 +116,7 @@ Examples:
     type=click.Path(exists=True, dir_okay=False),
     help="YAML or TOML file with a table of settings per addon, named addon.NAME",
 )
+@click.option("--addon-arg", multiple=True, metavar="FLAG[=VALUE]", help="a flag of an addon; repeatable")
 @click.option("--merge-kubeconfig", is_flag=True, help="also merge the cluster into ~/.kube/config and select it")
 @click.option(
     "--apiserver-arg", multiple=True, metavar="FLAG[=VALUE]", help="a further flag of the API server; repeatable"
@@ -129,7 +130,8 @@ def command(
     data_dir: Path, bind_address: str, secure_port: int, kubelet_port: int, token_auth_file: str | None, runtime: str,
     container_runtime_endpoint: str,
     node_name: str, nodes: int, hollow_only: bool, processes: bool, service_range: str, node_port_range: str,
-    enable_admission_plugins: str, addons: str, addon_config: str | None, merge_kubeconfig: bool,
+    enable_admission_plugins: str, addons: str, addon_config: str | None, addon_arg: tuple[str, ...],
+    merge_kubeconfig: bool,
     apiserver_arg: tuple[str, ...], controller_manager_arg: tuple[str, ...],
     scheduler_arg: tuple[str, ...], kubelet_arg: tuple[str, ...], proxy_arg: tuple[str, ...], verbosity: int,
 ) -> None:  # fmt: skip
@@ -143,6 +145,7 @@ def command(
         "scheduler": _flags(scheduler_arg),
         "kubelet": _flags(kubelet_arg),
         "proxy": _flags(proxy_arg),
+        "addons": _flags(addon_arg),
     }
     if container_runtime_endpoint:
         extra["kubelet"] = (f"--container-runtime-endpoint={container_runtime_endpoint}", *extra["kubelet"])
@@ -209,11 +212,9 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
     """
     losses: list[str] = []
     layout = cluster.layout
-    clock = SystemClock()
-    begun = clock.now().replace(microsecond=0)
+    begun = SystemClock().now().replace(microsecond=0)
     layout.create()
     with layout.locked(), prepared(cluster) as complete_options, stop_signal() as stopped, Lifecycle() as life:
-        life.on_close("the clock", clock.close)
         if processes:
             from hyperkube_command.local_cluster.processes import start as start_processes
 
@@ -223,20 +224,18 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
 
             client = start_processes(life, complete_options, lost)
         else:
-            spare_arenas()
+            _spare_memory()
             with start_up():
                 from hyperkube_command.local_cluster.in_process import start as start_in_process
 
-                client = start_in_process(life, complete_options, clock)
-        settings = complete_options.addon_settings
-        manager = AddonManager(complete_options.addons, client, clock, lambda name: settings.get(("addon", name), {}))
+                client = start_in_process(life, complete_options)
+        manager = AddonManager(complete_options.addons, client, SystemClock(), addon_settings(complete_options))
         life.start("the addons", manager)
         _wait_for_node(client, cluster.first_node, stopped, begun)
         layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
         if not stopped.is_set():
-            _announce(complete_options, merge=merge)
-        give_back_regularly(clock)
+            _announce(complete_options, manager.notices(), merge=merge)
         stopped.wait()
         print("stopping", file=sys.stderr)
         if losses:
@@ -291,6 +290,16 @@ def _free_port(address: str, wanted: int) -> int:
     raise UsageError(f"cannot listen on {address}")
 
 
+def _spare_memory() -> None:
+    """Keep glibc from giving each thread an arena of its own: threads here allocate little and live long."""
+    import ctypes
+
+    m_arena_max = -8
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(m_arena_max, 2)
+
+
 def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: datetime) -> None:
     """Wait until the node says, not before `since`, that it is ready: an earlier run's word does not count."""
     from hyperkube.kinds.resources import NODES
@@ -311,7 +320,7 @@ def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: dateti
         stopped.wait(0.02)
 
 
-def _announce(cluster: ClusterOptions, *, merge: bool) -> None:
+def _announce(cluster: ClusterOptions, notices: Sequence[str], *, merge: bool) -> None:
     print("Local Kubernetes cluster is running. Press Ctrl-C to shut it down.")
     print()
     print(f"  server: {cluster.server}    node: {cluster.first_node}    data: {cluster.layout.root}")
@@ -328,6 +337,8 @@ def _announce(cluster: ClusterOptions, *, merge: bool) -> None:
         print(f"  service ports below 1024 need a privilege: they are served {offset} higher, 80 at {80 + offset}")
     if cluster.bind_address in ANYWHERE:
         print("  listening on every address of this machine")
+    for line in notices:
+        print(f"  {line}")
     if merge:
         from hyperkube_command.local_cluster.kubeconfig import merge_into_default
 

@@ -112,6 +112,10 @@ class Layout:
             os.close(descriptor)
         return None
 
+    def links(self) -> dict[str, str]:
+        """Return what addons serve for people to open, by name: each keeps its address in a file ``NAME.url``."""
+        return {file.stem: file.read_text(encoding="utf-8").strip() for file in sorted(self.root.glob("*.url"))}
+
     def write_state(self, state: dict[str, object]) -> None:
         """Publish what `status` shows."""
         self.state_file.write_bytes(orjson.dumps(state))
