@@ -7,14 +7,42 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
+import socket
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from hyperkube_runtime.process.network_namespaces import connect_inside
 from hyperkube_runtime.process.shim.descendants import descendants
 
 _LISTENS = "0A"
+_CONNECT_SECONDS = 5.0
 _ANY = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+
+
+def connect_to_pod(shims: Iterable[int], port: int, namespace: str, preferred: Sequence[str]) -> int:
+    """Return the descriptor of a connection to a port of a pod.
+
+    On the node's network all pods share the loopback device, so an address alone does not say whose port it is.
+
+    Args:
+        shims: the pids of the processes above the pod's own.
+        port: the TCP port.
+        namespace: the path of the pod's network namespace, in which nobody else listens; empty for the node's.
+        preferred: the pod's addresses.
+
+    Raises:
+        OSError: no process of the pod listens on it.
+    """
+    if namespace:
+        return connect_inside(namespace, port, ("127.0.0.1", "::1", *preferred))
+    problem: OSError = ConnectionRefusedError("Connection refused: no process of the pod listens on it")
+    for address in addresses_listening(shims, port, preferred=preferred):
+        try:
+            return socket.create_connection((address, port), timeout=_CONNECT_SECONDS).detach()
+        except OSError as error:
+            problem = error
+    raise problem
 
 
 def addresses_listening(shims: Iterable[int], port: int, *, preferred: Sequence[str]) -> list[str]:

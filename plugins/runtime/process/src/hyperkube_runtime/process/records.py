@@ -42,6 +42,12 @@ def _read(path: Path) -> dict[str, Any]:
     return content
 
 
+def namespace_options(config: Config) -> Config:
+    """Return the ``NamespaceOption`` of a sandbox or container."""
+    found: Config = config.get("linux", {}).get("security_context", {}).get("namespace_options", {})
+    return found
+
+
 @dataclass(slots=True)
 class SandboxRecord:
     """A sandbox as it is stored."""
@@ -56,6 +62,7 @@ class SandboxRecord:
     created_at: float
     boot: str
     ready: bool = True
+    host_network: bool = False
     ips: list[str] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -75,6 +82,7 @@ class SandboxRecord:
             log_directory=config.get("log_directory", ""),
             created_at=created_at,
             boot=identity.boot_id(),
+            host_network=namespace_options(config).get("network") == "NODE",
             labels=dict(config.get("labels", {})),
             annotations=dict(config.get("annotations", {})),
         )
@@ -90,6 +98,7 @@ class SandboxRecord:
             ready=self.ready,
             created_at=self.created_at,
             ips=tuple(self.ips),
+            host_network=self.host_network,
             labels=self.labels,
             annotations=self.annotations,
         )
@@ -204,6 +213,7 @@ class ProcessSettings(Record):
 
     Attributes:
         user: None to stay who the runtime is.
+        network_namespace: the path of the sandbox's, empty for the node's.
         events: the folder with the socket that changes are reported to.
     """
 
@@ -214,6 +224,7 @@ class ProcessSettings(Record):
     namespaces: bool
     events: str
     created_at: float
+    network_namespace: str = ""
 
 
 def image_name(config: Config) -> str:
@@ -273,6 +284,8 @@ def create_container_folder(folder: Path, config: Config, settings: ProcessSetti
         read_only_root=confined.read_only_root,
         memory_limit=confined.memory,
         cpu_limit=confined.cpu,
+        network_namespace=settings.network_namespace,
+        pid_namespace=bool(settings.network_namespace) and namespace_options(config).get("pid") == "CONTAINER",
     )
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

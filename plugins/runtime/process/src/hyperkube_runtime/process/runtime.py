@@ -7,12 +7,13 @@ import logging
 import os
 import platform
 import secrets
-import socket
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from hyperkube_runtime.process import usage, user
+from hyperkube_runtime.process.environment import environment
+from hyperkube_runtime.process.network_namespaces import NetworkNamespaces
 from hyperkube_runtime.process.records import (
     ContainerRecord,
     ProcessSettings,
@@ -49,7 +50,6 @@ from hyperkube.machinery.objects import Object
 
 HOST_IMAGE = Image(id="host", tags=("host:latest",), digests=(), size=0, uid=os.getuid())
 _HOST_REFERENCES = frozenset({"host", "host:latest", "docker.io/library/host", "docker.io/library/host:latest"})
-_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def refuse_image(reference: str) -> RuntimeFailed:
@@ -84,6 +84,8 @@ class ProcessRuntime:
         self._clock = clock
         self._logger = logger
         self._private_views = private_views
+        self._network_namespaces = NetworkNamespaces(root / "netns")
+        self._makes_network_namespaces = False
         self._lock = threading.Lock()
         self._listeners: list[Callable[[str], None]] = []
         self._fork_server = ForkServer(root / "shims.log")
@@ -130,12 +132,30 @@ class ProcessRuntime:
     # sandboxes
 
     def run_sandbox(self, config: Config, runtime_handler: str) -> str:
-        """Record a sandbox; it has no process of its own."""
+        """Record a sandbox; it has no process of its own, but a network namespace if the network needs that.
+
+        Raises:
+            RuntimeFailed: the kernel refuses the namespace.
+        """
         record = SandboxRecord.of(secrets.token_hex(32), config, self._clock.now().timestamp())
+        if self._makes_network_namespaces and not record.host_network:
+            try:
+                self._network_namespaces.make(record.id)
+            except OSError as error:
+                raise RuntimeFailed(f"failed to create network namespace for sandbox: {error}") from error
         record.save(self._sandbox_folder)
         with self._lock:
             self._sandboxes[record.id] = record
         return record.id
+
+    def make_network_namespaces(self) -> None:
+        """Give each sandbox to come a network namespace; see `MakesNetworkNamespaces`."""
+        self._network_namespaces.check()
+        self._makes_network_namespaces = True
+
+    def network_namespace(self, sandbox_id: str) -> str:
+        """Return the path of a sandbox's network namespace, or nothing; see `HasNetworkNamespaces`."""
+        return self._network_namespaces.path(sandbox_id)
 
     def assign_addresses(self, sandbox_id: str, ips: Sequence[str]) -> None:
         """Remember the addresses that the node's network gave a sandbox; see `TakesAddresses`."""
@@ -160,6 +180,7 @@ class ProcessRuntime:
             return
         for member in self._members(sandbox_id):
             self.stop_container(member.id, 0)
+        self._network_namespaces.remove(sandbox_id)
         if record.ready:
             record.ready = False
             record.save(self._sandbox_folder)
@@ -201,12 +222,13 @@ class ProcessRuntime:
         uid = os.getuid() if process_user is None else process_user.user
         settings = ProcessSettings(
             sandbox=sandbox,
-            env=_environment(config, sandbox.hostname, str(folder / "rootfs"), uid),
+            env=environment(config, sandbox.hostname, str(folder / "rootfs"), uid),
             user=process_user,
             confinement=confinement(config),
             namespaces=self._private_views,
             events=str(self._root),
             created_at=self._clock.now().timestamp(),
+            network_namespace=self._network_namespaces.path(sandbox_id),
         )
         record = create_container_folder(folder, config, settings)
         with self._lock:
@@ -325,22 +347,16 @@ class ProcessRuntime:
     def port_forward(self, sandbox_id: str, port: int) -> int:
         """Connect to a port on which a process of the pod itself listens, at whatever address.
 
-        All pods and the node share the machine's loopback device, so an address alone does not say whose port it is.
-
         Raises:
             RuntimeFailed: no process of the pod listens on it.
         """
-        from hyperkube_runtime.process.listening import addresses_listening
+        from hyperkube_runtime.process.listening import connect_to_pod
 
-        ips = self._sandbox(sandbox_id).ips[:1]
         shims = [record.shim_pid for record in self._members(sandbox_id) if record.state is ContainerState.RUNNING]
-        problem: OSError | str = "Connection refused: no process of the pod listens on it"
-        for address in addresses_listening(shims, port, preferred=ips):
-            try:
-                return socket.create_connection((address, port), timeout=5).detach()
-            except OSError as error:
-                problem = error
-        raise RuntimeFailed(f"failed to connect to localhost:{port} inside the pod: {problem}")
+        try:
+            return connect_to_pod(shims, port, self.network_namespace(sandbox_id), self._sandbox(sandbox_id).ips[:1])
+        except OSError as error:
+            raise RuntimeFailed(f"failed to connect to localhost:{port} inside the pod: {error}") from error
 
     def unhonoured(self, pod: Object) -> Sequence[str]:
         """Return the paths of a pod's fields that have no effect here, for the kubelet's event."""
@@ -350,6 +366,7 @@ class ProcessRuntime:
         abilities = NodeAbilities(
             is_root=os.geteuid() == 0,
             private_views=self._private_views and self._fork_server.can_make_views(),
+            host_ports=self._makes_network_namespaces,
             cgroups=frozenset(cgroups.usable()),
         )
         return unhonoured_fields(pod, abilities)
@@ -381,19 +398,3 @@ class ProcessRuntime:
         """Stop listening; shims and containers go on."""
         self._events.close()
         self._fork_server.close()
-
-
-def _environment(config: Config, hostname: str, rootfs: str, uid: int) -> list[tuple[str, str]]:
-    """Return the container's variables over the few that an image would bring."""
-    base = {
-        "PATH": os.environ.get("PATH", _DEFAULT_PATH),
-        "HOME": user.home(uid),
-        "HOSTNAME": hostname,
-        "HYPERKUBE_ROOT": rootfs,
-    }
-    if config.get("tty"):
-        base["TERM"] = "xterm"
-    if "LANG" in os.environ:
-        base["LANG"] = os.environ["LANG"]
-    own = {entry["key"]: entry.get("value", "") for entry in config.get("envs", ())}
-    return list((base | own).items())

@@ -22,11 +22,13 @@ class NodeAbilities:
         is_root: whether it runs as root.
         private_views: whether containers get mounts of their own.
         cgroups: of ``cpu`` and ``memory``, those for which control groups can be made.
+        host_ports: whether its network forwards ports of the node.
     """
 
     is_root: bool
     private_views: bool
     cgroups: frozenset[str]
+    host_ports: bool = False
 
 
 def unhonoured_fields(pod: Object, abilities: NodeAbilities) -> list[str]:
@@ -53,7 +55,7 @@ def _container_fields(pod: Object, abilities: NodeAbilities) -> Iterator[str]:
         yield from _security(container.get("securityContext") or {}, f"{path}.securityContext", abilities)
         yield from _mounts(container, path, abilities)
         for index, port in enumerate(container.get("ports") or []):
-            if port.get("hostPort") and not on_host:
+            if port.get("hostPort") and not (on_host or abilities.host_ports):
                 yield f"{path}.ports[{index}].hostPort"
         if (container.get("lifecycle") or {}).get("stopSignal", "SIGTERM") != "SIGTERM":
             yield f"{path}.lifecycle.stopSignal"

@@ -59,7 +59,7 @@ class ContainerShim:
         self._memory = MemoryWatch(0 if "memory" in in_force else spec.memory_limit)
         self._program = Program(
             spec.argv, dict(spec.env), spec.cwd, spec.own_cwd, spec.user, spec.group, spec.groups,
-            spec.no_new_privileges, spec.capabilities, self._cgroups.process_files(),
+            spec.no_new_privileges, spec.capabilities, self._cgroups.process_files(), spec.pid_namespace,
         )  # fmt: skip
         self._poll = select.poll()
         self._ready: dict[int, Callable[[], object]] = {}
@@ -83,6 +83,8 @@ class ContainerShim:
             OSError: its view of the machine could not be made.
         """
         self._listen()
+        if self._spec.network_namespace:
+            kernel.join_namespace(self._spec.network_namespace, kernel.CLONE_NEWNET)
         view = self._private_view()
         kernel.adopt_orphans()
         self._watch_children()
@@ -124,6 +126,19 @@ class ContainerShim:
         self._on(wake, lambda: self._reap(wake))
 
     def _start_main(self) -> int:
+        """Start the container's own process; what is executed in it later sees what that sees."""
+        if not self._spec.pid_namespace:
+            return self._start_first()
+        kernel.unshare(kernel.CLONE_NEWPID)  # for the processes to come: the first of them is the new one's init
+        pid = self._start_first()
+        try:
+            view = os.open(f"/proc/{pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return pid  # it has ended already, and nothing can be executed beside it any more
+        self._program = self._program._replace(view=view)
+        return pid
+
+    def _start_first(self) -> int:
         if self._spec.tty:
             master, slave = self._open_terminal()
             self._stdin = master

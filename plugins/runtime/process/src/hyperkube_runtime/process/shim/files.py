@@ -29,6 +29,8 @@ class SpecFile(NamedTuple):
         user, group, groups: None to stay who the runtime is.
         own_cwd, no_new_privileges, capabilities: see `program.Program`.
         read_only_root: whether everything but the volumes is read-only.
+        network_namespace: the path of the namespace of its sandbox; empty for the node's.
+        pid_namespace: whether it is alone with its processes.
         memory_limit, cpu_limit: in bytes and in thousandths of a CPU, 0 for none.
     """
 
@@ -61,6 +63,8 @@ class SpecFile(NamedTuple):
     read_only_root: bool = False
     memory_limit: int = 0
     cpu_limit: int = 0
+    network_namespace: str = ""
+    pid_namespace: bool = False
 
 
 class StatusFile(NamedTuple):

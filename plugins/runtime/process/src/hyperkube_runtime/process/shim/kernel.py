@@ -10,6 +10,8 @@ from collections.abc import Collection
 CLONE_NEWNS = 0x00020000
 CLONE_NEWUTS = 0x04000000
 CLONE_NEWUSER = 0x10000000
+CLONE_NEWPID = 0x20000000
+CLONE_NEWNET = 0x40000000
 
 MS_RDONLY = 1
 MS_REMOUNT = 32
@@ -38,6 +40,25 @@ def _check(result: int, what: str) -> None:
 def unshare(flags: int) -> None:
     """Leave the namespaces that `flags` names for fresh ones (unshare(2))."""
     _check(_libc.unshare(flags), "unshare")
+
+
+def join_namespace(path: str, kind: int) -> None:
+    """Enter the namespace that the file `path` stands for (setns(2))."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        enter_namespace(descriptor, kind)
+    finally:
+        os.close(descriptor)
+
+
+def enter_namespace(descriptor: int, kind: int) -> None:
+    """Enter the namespace that an open file stands for (setns(2))."""
+    _check(_libc.setns(descriptor, kind), "setns")
+
+
+def unmount(target: str) -> None:
+    """Take a mount away, at once for all new users (umount2(2))."""
+    _check(_libc.umount2(os.fsencode(target), _MNT_DETACH), f"umount {target}")
 
 
 def mount(source: str, target: str, kind: str = "", flags: int = 0, *, options: str = "") -> None:

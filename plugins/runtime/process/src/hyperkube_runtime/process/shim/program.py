@@ -26,6 +26,8 @@ class Program(NamedTuple):
         no_new_privileges: it can gain no privileges by executing another program.
         capabilities: all that it may ever have; None to leave them as they are.
         cgroups: the ``cgroup.procs`` files of the groups that it belongs to.
+        own_processes: it sees a ``/proc`` of the process namespace that it is born into.
+        view: the open mount namespace to run in, -1 for that of the shim.
     """
 
     argv: list[str]
@@ -38,6 +40,8 @@ class Program(NamedTuple):
     no_new_privileges: bool = False
     capabilities: list[int] | None = None
     cgroups: tuple[str, ...] = ()
+    own_processes: bool = False
+    view: int = -1
 
 
 def start(program: Program, streams: tuple[int, int, int], *, tty: bool) -> int:
@@ -73,6 +77,7 @@ def _become(program: Program, streams: tuple[int, int, int], told: int, *, tty: 
             signal.signal(ignored, signal.SIG_DFL)
         os.umask(0o022)
         _join_cgroups(program.cgroups)
+        _enter_view(program)
         if program.own_cwd:
             _enter_folder(program.cwd)
         _take_identity(program)
@@ -103,6 +108,15 @@ def _join_cgroups(files: tuple[str, ...]) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
         os.write(descriptor, b"0")
         os.close(descriptor)
+
+
+def _enter_view(program: Program) -> None:
+    """See the processes of this process's own namespace: the first of them mounts ``/proc``, the others join it."""
+    if program.view >= 0:
+        kernel.enter_namespace(program.view, kernel.CLONE_NEWNS)
+    elif program.own_processes:
+        kernel.unshare(kernel.CLONE_NEWNS)
+        kernel.mount("proc", "/proc", "proc")
 
 
 def _take_identity(program: Program) -> None:
