@@ -73,7 +73,8 @@ class Taken:
 class QuietWatch(Watch, Protocol):
     """A watch that can be looked at in passing, so that one thread serves many.
 
-    A client whose attribute ``watches_quietly`` is true gives such watches, and answers its lists without a network.
+    A client with an attribute ``shared_threads`` (`hyperkube.client.shared_threads`) gives such watches, and answers
+    its lists without a network: its informers, of whatever factory, get turns on those threads.
     """
 
     def connect(self, ring: Callable[[], None]) -> None:

@@ -16,7 +16,6 @@ from random import Random
 from hyperkube.client.client import Client
 from hyperkube.client.object_cache import CacheMutated
 from hyperkube.client.reflector import Informer, Projection, without_managed_fields
-from hyperkube.client.shared_threads import SharedThreads
 from hyperkube.machinery.clock import Clock, SystemClock
 from hyperkube.machinery.groups import GroupVersionResource
 from hyperkube.machinery.objects import Object
@@ -39,10 +38,9 @@ def cached_or_live(informer: Informer, client: Client, name: str, namespace: str
 class _Shared:
     """What a factory and its scopes have in common."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self) -> None:
         self.lock = threading.Lock()
         self.informers: dict[_Key, Informer] = {}
-        self.threads = SharedThreads("informers", clock)
         self.started = False
 
 
@@ -61,10 +59,10 @@ class InformerFactory:
         """Make no informer yet; `projections` are used for informers that are asked for without one."""
         self._client = client
         self._clock = clock or SystemClock()
-        self._random = random
+        self._random = random or Random()  # noqa: S311  spreads load, guards nothing; two kilobytes, so one for all
         self._detect_mutations = detect_mutations
         self._projections = projections or {}
-        self._shared = _Shared(self._clock)
+        self._shared = _Shared()
         self._asked: list[Informer] = []
         self._asked_lists: tuple[list[Informer], ...] = (self._asked,)
 
@@ -118,7 +116,7 @@ class InformerFactory:
                     asked.append(informer)
             started = self._shared.started
         if started:
-            informer.start(self._shared.threads)
+            informer.start()
         return informer
 
     def find(self, resource: GroupVersionResource) -> Informer | None:
@@ -155,7 +153,7 @@ class InformerFactory:
         with self._shared.lock:
             self._shared.started = True
         for informer in self.all():
-            informer.start(self._shared.threads)
+            informer.start()
 
     def has_synced(self) -> bool:
         """Tell whether all informers that were asked for through this factory have their first list."""
@@ -184,4 +182,3 @@ class InformerFactory:
         """Stop all informers; call it on the factory that made them, once, at the end."""
         for informer in self.all():
             informer.stop()
-        self._shared.threads.close()

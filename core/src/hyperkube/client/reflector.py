@@ -168,11 +168,12 @@ class Informer:
         """Raise `CacheMutated` when a cached object was changed and the detector is on."""
         self._cache.check_mutations()
 
-    def start(self, threads: SharedThreads | None = None) -> None:
-        """Begin to list and watch, on `threads` if the client's watches are quiet, else on a thread; idempotent."""
+    def start(self) -> None:
+        """Begin to list and watch, on the client's shared threads if it has some, else on a thread; idempotent."""
         if self._thread is not None or self._task is not None:
             return
-        if threads is not None and getattr(self._client, "watches_quietly", False):
+        threads: SharedThreads | None = getattr(self._client, "shared_threads", None)
+        if threads is not None:
             self._task = threads.task(self._step)
             self._task.wake()
             return

@@ -176,7 +176,10 @@ class _Description:
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         rows = [(name, field.type, _again(field)) for name, field in self._fields.items()]
-        twin = dataclasses.make_dataclass("_Twin", rows, init=False, repr=False, eq=False, frozen=self._frozen)
+        # Without a docstring it gets its signature for one, and to find that a copy of all modules is made and stays.
+        twin = dataclasses.make_dataclass(
+            "_Twin", rows, init=False, repr=False, eq=False, frozen=self._frozen, namespace={"__doc__": "The fields."}
+        )
         found = vars(twin)[self._name]
         setattr(self._owner, self._name, found)
         return found

@@ -132,6 +132,16 @@ def test_pods_of_a_silent_node_are_not_ready(rig):
     assert rig.client.get(PODS, "p", "d")["status"]["conditions"][0]["status"] == "False"
 
 
+def test_pods_of_a_node_that_has_said_nothing_yet_stay_ready_for_its_grace(rig):
+    rig.client.seed(NODES, node(ready=""))
+    rig.client.seed(PODS, pod("p", STAYS))
+    rig.settle()
+
+    assert rig.client.get(PODS, "p", "d")["status"]["conditions"][0]["status"] == "True"
+    rig.advance(61)
+    assert rig.client.get(PODS, "p", "d")["status"]["conditions"][0]["status"] == "False"
+
+
 def test_a_cordoned_node_is_tainted(rig):
     rig.client.seed(NODES, node(unschedulable=True, taints=[{"key": "example.com/mine", "effect": "NoSchedule"}]))
 

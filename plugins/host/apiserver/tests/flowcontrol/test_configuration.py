@@ -1,4 +1,4 @@
-"""The thread that follows flow schemas: what it does while the first lists are still being read."""
+"""Following flow schemas: what happens while the first lists are still being read."""
 
 import logging
 
@@ -29,34 +29,22 @@ class EveryResource:
         return resource
 
 
-class Steps(SystemClock):
-    """Makes one call at the beginning of each wait, and notes whether there was then something to wake for."""
-
-    def __init__(self, *calls):
-        super().__init__()
-        self.calls = [*calls]
-        self.rung = []
-
-    def wait(self, event, timeout):
-        self.rung.append(event.is_set())
-        if self.calls:
-            self.calls.pop(0)()
-        return super().wait(event, timeout)
-
-
 def test_it_rests_until_all_first_lists_are_there_and_misses_none():
     client = FakeClient(SystemClock())
     client.create(PRIORITY_LEVEL_CONFIGURATIONS, LEVEL)
     client.create(FLOW_SCHEMAS, SCHEMA)
-    informers = InformerFactory(client)
+    informers, control = InformerFactory(client), Control()
     levels, schemas = informers.informer(PRIORITY_LEVEL_CONFIGURATIONS), informers.informer(FLOW_SCHEMAS)
-    clock = Steps(levels.refresh, schemas.refresh)
     flows = FlowConfiguration(
-        Control(), EveryResource(), informers, client, list, clock, logging.getLogger("hyperkube.test")
+        control, EveryResource(), informers, client, list, SystemClock(), logging.getLogger("hyperkube.test")
     )
 
     flows.start()
+    levels.refresh()
+    assert not flows.synced()
+    assert control.generation == 1
+    schemas.refresh()
 
     assert eventually(flows.synced)
     flows.close()
-    assert clock.rung[:2] == [False, False]
+    assert control.generation > 1

@@ -1,6 +1,7 @@
 """What the summary says of the node, its pods, and their files; and the pages made of the same figures."""
 
 import os
+from functools import partial
 
 import pytest
 from hyperkube_host.kubelet.directories import KubeletDirectories
@@ -11,8 +12,12 @@ from hyperkube_host.kubelet.metrics.resource_metrics import failed_scrape, resou
 from hyperkube_host.kubelet.stats.machine import MachineUse, machine_use, process_limits
 from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 from hyperkube_host.kubelet.stats.volume_stats import VolumeStats
+from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld, MountedForPod
+from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
+from hyperkube_host.kubelet.volumemanager.volume_usage import usage_row
 
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, ContainerUsage, Image, SandboxStatus
+from hyperkube.hookspecs.volume import VolumeSpec, VolumeUsage
 from hyperkube.machinery.clock import FakeClock
 
 SECOND = 1_000_000_000
@@ -241,8 +246,23 @@ def test_the_page_of_cadvisor(clock, directories):
     assert "machine_memory_bytes 100" in page
 
 
-def test_volumes_of_claims_are_told_by_the_claim(provider):
+class Volumes:
+    """A kind that tells how full its volumes are."""
+
+    def usage(self, _spec, _mounted):
+        return VolumeUsage(capacity=100, used=40, inodes_used=2)
+
+
+def test_volumes_of_claims_are_told_by_the_claim(runtime, clock, directories):
+    state = ActualStateOfWorld()
+    spec = VolumeSpec(volume={"name": "data"}, persistent_volume={"metadata": {"name": "data"}})
+    claim = {"metadata": {"name": "claim", "namespace": "d"}}
+    volume = PodVolume(name="v", plugin_name="x", plugin=Volumes(), spec=spec, unique_name="x/data", claim=claim)
+    state.mark_mounted("u", MountedForPod(volume, "/"))
+    provider = SummaryProvider(runtime, clock, "n", directories, lambda: [POD], of_volume=partial(usage_row, state))
+
     page = volume_metrics(provider.summary(), [POD])
 
     assert 'kubelet_volume_stats_inodes_used{namespace="d",persistentvolumeclaim="claim"} 2' in page
+    assert 'kubelet_volume_stats_capacity_bytes{namespace="d",persistentvolumeclaim="claim"} 100' in page
     assert "scratch" not in page

@@ -4,7 +4,10 @@ import os
 import stat
 
 import pytest
+from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
 from hyperkube_host.kubelet.volumemanager.volume_ownership import group_of_volume, set_volume_ownership
+
+from hyperkube.hookspecs.volume import VolumeSpec
 
 pytestmark = [pytest.mark.root, pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")]
 POD = {"spec": {"securityContext": {"fsGroup": 3000}}}
@@ -61,5 +64,9 @@ def test_a_volume_that_is_right_is_left_alone_where_the_pod_says_so(volume):
     ("volume", "group"), [({"emptyDir": {}}, 3000), ({"secret": {}}, 3000), ({"hostPath": {"path": "/"}}, None)]
 )
 def test_what_is_the_nodes_own_is_not_given_away(volume, group):
-    assert group_of_volume(POD, volume) == group
-    assert group_of_volume({"spec": {}}, volume) is None
+    entry = PodVolume(
+        name="v", plugin_name="x", plugin=object(), spec=VolumeSpec(volume={"name": "v", **volume}), unique_name="x/v"
+    )
+
+    assert group_of_volume(POD, entry) == group
+    assert group_of_volume({"spec": {}}, entry) is None

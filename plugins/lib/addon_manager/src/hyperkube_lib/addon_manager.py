@@ -13,11 +13,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from hyperkube.client.client import APPLY_PATCH, Client
 from hyperkube.client.discovery import discover
 from hyperkube.client.informer import InformerFactory
+from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.hookspecs import addon
 from hyperkube.hookspecs.addon import AddonHooks
 from hyperkube.machinery.clock import Clock
@@ -31,6 +33,7 @@ MODE_LABEL = "addonmanager.kubernetes.io/mode"
 ENSURE_EXISTS = "EnsureExists"
 PERIOD_SECONDS = 60.0
 END_SECONDS = 5.0
+_ALL = "all"
 
 _log = logging.getLogger("hyperkube.addons")
 
@@ -58,7 +61,7 @@ class AddonManager:
         self._clock = clock
         self._settings = settings
         self._informers = InformerFactory(client, clock)
-        self._stopped = threading.Event()
+        self._again: WorkerPool[str] | None = None
         self._threads: list[threading.Thread] = []
         self._host: PluginHost[AddonHooks] | None = None
 
@@ -76,7 +79,11 @@ class AddonManager:
         self._informers.start()
         kept = [obj for plugin in self._host.plugins for obj in self._apply_all(_objects(plugin))]
         if kept:
-            self._run("addon-manager", lambda: self._reconcile(kept))
+            self._again = WorkerPool(
+                "addon-manager", partial(self._reconcile, kept), clock=self._clock, workers=1, logger=_log
+            )
+            self._again.queue.add_after(_ALL, PERIOD_SECONDS)
+            self._again.begin()
         for name, plugin in zip(self._host.names, self._host.plugins, strict=True):
             serve = getattr(plugin, "addon_start", None)
             if serve is not None:
@@ -89,7 +96,9 @@ class AddonManager:
 
     def close(self) -> None:
         """End what the addons serve; their objects stay."""
-        self._stopped.set()
+        if self._again is not None:
+            self._again.stop()
+            self._again.wait_ended(END_SECONDS)
         if self._host is not None:
             self._host.close()
         self._informers.stop()
@@ -154,13 +163,14 @@ class AddonManager:
                 return GroupVersionResource(version.group, version.version, found.gvr.resource)
         raise ApiError(f"no matches for kind {obj['kind']!r} in version {obj['apiVersion']!r}")
 
-    def _reconcile(self, objects: Sequence[Object]) -> None:
-        while not self._clock.wait(self._stopped, PERIOD_SECONDS):
-            for obj in objects:
-                try:
-                    self._apply(obj)
-                except (ApiError, OSError) as error:
-                    _log.warning("cannot apply %s %r: %s", obj["kind"], obj["metadata"]["name"], error)
+    def _reconcile(self, objects: Sequence[Object], key: str) -> None:
+        for obj in objects:
+            try:
+                self._apply(obj)
+            except (ApiError, OSError) as error:
+                _log.warning("cannot apply %s %r: %s", obj["kind"], obj["metadata"]["name"], error)
+        if self._again is not None:
+            self._again.queue.add_after(key, PERIOD_SECONDS)
 
 
 def _objects(plugin: Plugin) -> Sequence[Object]:

@@ -20,6 +20,7 @@ from hyperkube_lib.addon_manager import AddonManager
 from hyperkube_lib.local_cluster.layout import Layout, default_data_dir
 
 from hyperkube.command.lifecycle import Lifecycle, StopSignal, start_up, stop_signal
+from hyperkube.command.process_memory import give_back_regularly, spare_arenas
 from hyperkube.command.server_command import set_up_logging
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, UsageError
@@ -212,9 +213,11 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
     """
     losses: list[str] = []
     layout = cluster.layout
-    begun = SystemClock().now().replace(microsecond=0)
+    clock = SystemClock()
+    begun = clock.now().replace(microsecond=0)
     layout.create()
     with layout.locked(), prepared(cluster) as complete_options, stop_signal() as stopped, Lifecycle() as life:
+        life.on_close("the clock", clock.close)
         if processes:
             from hyperkube_command.local_cluster.processes import start as start_processes
 
@@ -224,18 +227,19 @@ def bring_up(cluster: ClusterOptions, *, processes: bool, merge: bool) -> None:
 
             client = start_processes(life, complete_options, lost)
         else:
-            _spare_memory()
+            spare_arenas()
             with start_up():
                 from hyperkube_command.local_cluster.in_process import start as start_in_process
 
-                client = start_in_process(life, complete_options)
-        manager = AddonManager(complete_options.addons, client, SystemClock(), addon_settings(complete_options))
+                client = start_in_process(life, complete_options, clock)
+        manager = AddonManager(complete_options.addons, client, clock, addon_settings(complete_options))
         life.start("the addons", manager)
         _wait_for_node(client, cluster.first_node, stopped, begun)
         layout.write_state({"pid": os.getpid(), "server": complete_options.server, "processes": processes})
         life.on_close("the state file", lambda: layout.state_file.unlink(missing_ok=True))
         if not stopped.is_set():
             _announce(complete_options, manager.notices(), merge=merge)
+        give_back_regularly(clock)
         stopped.wait()
         print("stopping", file=sys.stderr)
         if losses:
@@ -288,16 +292,6 @@ def _free_port(address: str, wanted: int) -> int:
                 probe.bind((address, port))
                 return int(probe.getsockname()[1])
     raise UsageError(f"cannot listen on {address}")
-
-
-def _spare_memory() -> None:
-    """Keep glibc from giving each thread an arena of its own: threads here allocate little and live long."""
-    import ctypes
-
-    m_arena_max = -8
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "mallopt"):
-        libc.mallopt(m_arena_max, 2)
 
 
 def _wait_for_node(client: Client, name: str, stopped: StopSignal, since: datetime) -> None:

@@ -75,20 +75,40 @@ class GarbageCollector:
         self._lock = threading.Lock()
         self._monitors: dict[GroupVersionResource, Informer] = {}
         self._kinds: dict[GroupKind, ApiResource] = {}
+        self._opening: threading.Thread | None = None
         self._loop = ReconcileLoop("garbagecollector", self._sync, clock=clock, logger=logger, workers=workers)
 
+    def begin(self) -> None:
+        """Watch everything, then work until `stop`, on threads that come and go; returns at once."""
+        self._opening = threading.Thread(target=self._open, name="garbagecollector-monitors", daemon=True)
+        self._opening.start()
+
+    def wait_ended(self, seconds: float | None = None) -> bool:
+        """Wait until what `stop` ended has ended, at most so long; tell whether it is so."""
+        if self._opening is not None:
+            self._opening.join(seconds)
+            if self._opening.is_alive():
+                return False
+        return self._loop.wait_ended(seconds)
+
     def run(self) -> None:
-        """Watch everything, then work until `stop`."""
+        """Watch everything, then work until `stop`: for those who have a thread that waits for it."""
+        self._open()
+        self._loop.wait_ended()
+
+    def _open(self) -> None:
         while not self._stopping.is_set():
             try:
                 self._sync_monitors()
                 break
             except (ApiError, OSError) as error:
                 self._logger.warning("cannot find out what to watch: %s", error)
-                self._clock.wait(self._stopping, 1.0)
+            except Exception:  # this thread opens the whole controller: a bug is told of, and tried again
+                self._logger.exception("cannot find out what to watch")
+            self._clock.wait(self._stopping, 1.0)
         self._await_first_lists()
         self._loop.queue.add_after(MONITORS, RESYNC_SECONDS)
-        self._loop.run()
+        self._loop.begin()
 
     def _await_first_lists(self) -> None:
         """Know the owners before judging the dependents; what takes longer is asked for one by one."""

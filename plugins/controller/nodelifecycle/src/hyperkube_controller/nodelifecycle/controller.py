@@ -116,7 +116,7 @@ class Nodelifecycle(Plugin):
     def _pod_seen(self, pod: Object) -> None:
         """Look at a node that is not ready when a pod of it says that it is."""
         node = self._nodes.get("", (pod.get("spec") or {}).get("nodeName", ""))
-        if node is not None and is_ready(pod) and not is_ready(node):
+        if node is not None and is_ready(pod) and _says_not_ready(node):
             self._loop.enqueue(node)
 
     def _sync_node(self, name: str) -> float | None:
@@ -140,7 +140,7 @@ class Nodelifecycle(Plugin):
         turn = self._set_taints(node, name)
         if labels := wanted_labels(node):
             self.client.patch(NODES, name, {"metadata": {"labels": labels}})
-        if not is_ready(node):
+        if _says_not_ready(node):
             self._mark_pods(name)
         waits = [seconds for seconds in (max(left, 0.0), turn) if seconds]
         return min(waits, default=None)
@@ -222,6 +222,12 @@ class Nodelifecycle(Plugin):
 def _by_node(pod: Object) -> tuple[str, ...]:
     node = (pod.get("spec") or {}).get("nodeName", "")
     return (node,) if node else ()
+
+
+def _says_not_ready(node: Object) -> bool:
+    """Tell whether the node's Ready condition is there and not true: one that has said nothing yet keeps its grace."""
+    ready = condition(node.get("status") or {}, "Ready")
+    return ready is not None and ready.get("status") != "True"
 
 
 def _heartbeat(node: Object) -> str:

@@ -16,13 +16,18 @@ from hyperkube_lib.serving.loop import EdgeLoop
 from hyperkube_lib.serving.tls import TlsFiles, named_certificates, openssl_ciphers
 
 from hyperkube.command.lifecycle import Lifecycle
-from hyperkube.machinery.clock import SystemClock
+from hyperkube.machinery.clock import Clock, SystemClock
 
 _log = logging.getLogger("hyperkube.apiserver")
 
 
 def start(
-    life: Lifecycle, options: Options, loop: EdgeLoop | None = None, *, ending_seconds: float = math.inf
+    life: Lifecycle,
+    options: Options,
+    loop: EdgeLoop | None = None,
+    *,
+    clock: Clock | None = None,
+    ending_seconds: float = math.inf,
 ) -> ApiServer:
     """Start the API server and its listeners; return it once it is serving.
 
@@ -30,11 +35,13 @@ def start(
         life: closes what is started here.
         options: completed.
         loop: runs the listeners; one of their own if None.
+        clock: the cluster's time; one of its own if None.
         ending_seconds: how long requests under way may take at the end, whatever ``--request-timeout`` says.
     """
     listener = options.listener
     allowed = origins(listener.cors_allowed_origins)
-    server = ApiServer(options=options)
+    clock = clock or SystemClock()
+    server = ApiServer(options=options, clock=clock)
     life.start("the API server", server)
     handler = CrossOrigin(server.handler, allowed) if allowed else server.handler
     edges = []
@@ -47,7 +54,7 @@ def start(
         edges.append(Edge(server.insecure_handler, host=host, port=port, loop=loop, limits=_limits(options)))
         life.start("the HTTP listener", edges[-1])
     shutdown = graceful_shutdown(options, ending_seconds)
-    life.on_close("the requests", lambda: shut_down(shutdown, server.announce_end, edges, SystemClock()))
+    life.on_close("the requests", lambda: shut_down(shutdown, server.announce_end, edges, clock))
     return server
 
 

@@ -143,6 +143,7 @@ class ApiServer:
             self._stores.encryption.close()
         self._controllers.close()
         self.informers.stop()
+        self._foundation.threads.close()
         self._access.reload.close()
         if self._turns is not None:
             self._turns.close()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hyperkube_lib.serving.exchange import Handler
 
     from hyperkube.client.request_counts import RequestCounts
+    from hyperkube.machinery.clock import Clock
 
 
 def start(
@@ -28,11 +29,12 @@ def start(
     options: ControllerManagerOptions,
     client_for: Callable[[UserInfo], Client],
     on_lost: Callable[[], None] | None = None,
+    clock: Clock | None = None,
 ) -> ControllerManager:
     """Start and return the manager, with clients that act as the user asked for; `on_lost`: leadership was lost."""
     from hyperkube_host.controller_manager.manager import ControllerManager
 
-    manager = ControllerManager(client_for=client_for, options=options, on_lost=on_lost)
+    manager = ControllerManager(client_for=client_for, options=options, clock=clock, on_lost=on_lost)
     life.start("the controller manager", manager)
     return manager
 

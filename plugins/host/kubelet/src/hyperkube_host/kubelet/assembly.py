@@ -49,6 +49,11 @@ from hyperkube_host.kubelet.status.status_manager import StatusManager
 from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
 from hyperkube_host.kubelet.sysctl import SysctlAllowlist
 from hyperkube_host.kubelet.types.allocation import with_allocation
+from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
+from hyperkube_host.kubelet.volumemanager.attachment import Attachments
+from hyperkube_host.kubelet.volumemanager.mount_volume import VolumeMounter
+from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolumes
+from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
 from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 
 from hyperkube.client.client import Client
@@ -114,6 +119,7 @@ class KubeletServices(Record):
     probes: ProbeManager
     stopper: ContainerStopper
     worker: PodWorker
+    volumes: VolumeManager | None
     container_manager: ContainerManager
     pleg: GenericPleg
     housekeeping: Housekeeping
@@ -206,6 +212,7 @@ class _Foundation(Record):
     pleg: GenericPleg
     state: RuntimeState
     node: NodeUpdater
+    volumes: ActualStateOfWorld
 
 
 def _foundation(
@@ -222,10 +229,17 @@ def _foundation(
     evented = options.server.gates.get("EventedPLEG", False)
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
     state = RuntimeState(runtime, plugins.network, clock, pleg.unhealthy)
-    directories = KubeletDirectories(options.pods.root)
-    managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue)
+    directories, volumes = KubeletDirectories(options.pods.root), ActualStateOfWorld()
+    managers = build_node_managers(options, runtime, clock, recorder, directories, pods, queue, volumes)
     status = NodeStatus(
-        options.node, runtime, machine, host_ips, state, container_manager.node_resources, managers.evictions.conditions
+        options.node,
+        runtime,
+        machine,
+        host_ips,
+        state,
+        container_manager.node_resources,
+        managers.evictions.conditions,
+        volumes.volumes_in_use,
     )
     return _Foundation(
         options=options,
@@ -243,6 +257,7 @@ def _foundation(
         pleg=pleg,
         state=state,
         node=NodeUpdater(client, options.node, clock, recorder, status),
+        volumes=volumes,
     )
 
 
@@ -258,7 +273,6 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
         base.host_ips, base.machine, base.node, base.container_manager,
     )  # fmt: skip
     manager = build_runtime_manager(given)
-    volumes = VolumeManager(directories, base.plugins.volumes, objects, tokens, base.node.node)
     granted = AllocationState(None if simulated else directories.root)
     predicate = PodAdmission(base.node.node, partial(_allocated, pods, granted))
     sysctls = SysctlAllowlist(base.options.pods.allowed_sysctls)
@@ -273,7 +287,8 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
         admission=admission,
         allocations=AllocationManager(granted, recorder, admission.grant, manager.resizer, clock),
         container_manager=base.container_manager,
-        volumes=None if simulated else volumes,
+        volumes=None if simulated else _volume_manager(base, objects, tokens),
+        keeps_volumes=base.options.pods.keeps_volumes,
         sandboxes=manager.sandboxes,
         starter=manager.starter,
         stopper=ContainerStopper(runtime, handlers, recorder, clock),
@@ -287,6 +302,16 @@ def _worker_services(base: _Foundation, objects: ObjectCache, tokens: TokenManag
         network_problem=base.state.network_problem,
         status_target=pods.status_target,
     )
+
+
+def _volume_manager(base: _Foundation, objects: ObjectCache, tokens: TokenManager) -> VolumeManager:
+    attachments = Attachments(base.client, by_controller=base.options.node.controller_attaches)
+    volumes, directories = PodVolumes(base.plugins.volumes, objects), base.directories
+    mounter = VolumeMounter(directories, base.volumes, objects, tokens, base.node.node, attachments, base.recorder)
+    return VolumeManager(
+        volumes, base.volumes, mounter, Reconstruction(directories, volumes, mounter), base.clock,
+        requeue=base.queue.sync_pod, in_use_changed=partial(base.queue.add, Task.SYNC_NODE),
+    )  # fmt: skip
 
 
 def build_services(
@@ -311,11 +336,18 @@ def build_services(
         probes=work.probes,
         stopper=work.stopper,
         worker=PodWorker(work),
+        volumes=work.volumes,
         container_manager=base.container_manager,
         pleg=base.pleg,
         node_managers=base.node_managers,
         housekeeping=Housekeeping(
-            plugins.runtime, base.pods, work.sandboxes, base.directories, base.node_managers.containers, remove_orphans
+            plugins.runtime,
+            base.pods,
+            work.sandboxes,
+            base.directories,
+            base.node_managers.containers,
+            remove_orphans,
+            work.volumes,
         ),
         sources=_sources(options, client, clock, base.pods),
     )

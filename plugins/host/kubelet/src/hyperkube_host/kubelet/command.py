@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from hyperkube_lib.serving.loop import EdgeLoop
     from hyperkube_lib.serving.tls import TlsFiles
 
+    from hyperkube.machinery.clock import Clock
+
 REQUEST_POLL_SECONDS = 1.0
 """How often a kubelet that bootstraps looks whether it has its certificate."""
 
@@ -41,7 +43,13 @@ def options_of(values: FlagValues) -> KubeletOptions:
     return KubeletOptions.of(values, flagz=typed(COMMAND.all_flags(), values))
 
 
-def start(life: Lifecycle, options: KubeletOptions, client: Client | None, loop: EdgeLoop | None = None) -> Kubelet:
+def start(
+    life: Lifecycle,
+    options: KubeletOptions,
+    client: Client | None,
+    loop: EdgeLoop | None = None,
+    clock: Clock | None = None,
+) -> Kubelet:
     """Start the kubelet and its API; return it.
 
     Raises:
@@ -49,7 +57,7 @@ def start(life: Lifecycle, options: KubeletOptions, client: Client | None, loop:
     """
     from hyperkube_host.kubelet.kubelet import Kubelet
 
-    kubelet = Kubelet(client=client, options=options)
+    kubelet = Kubelet(client=client, options=options, clock=clock)
     if options.server.is_serving:
         life.start("the kubelet's API", edge_of(kubelet, loop))
     life.start("the kubelet", kubelet)

@@ -4,6 +4,9 @@
 
     ROOT/pods/UID/etc-hosts, resolv.conf
     ROOT/pods/UID/volumes/PLUGIN/NAME
+    ROOT/pods/UID/volumeDevices/PLUGIN/NAME         links to devices
+    ROOT/plugins/PLUGIN/                            what a volume plugin keeps for the whole node
+    ROOT/plugins/PLUGIN/volumeDevices/NAME/UID      links to devices, by pod
     ROOT/pods/UID/containers/NAME/ATTEMPT           termination messages; eight hexadecimal digits
     ROOT/logs/NAMESPACE_NAME_UID/CONTAINER/ATTEMPT.log
 
@@ -12,6 +15,7 @@ Source: kubernetes ``pkg/kubelet/kubelet_getters.go``; logs are named as under `
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -23,6 +27,7 @@ class KubeletDirectories:
         self.root = root
         self.pods = root / "pods"
         self.logs = root / "logs"
+        self.plugins = root / "plugins"
 
     def create(self) -> None:
         """Create the folder of pods, for the kubelet's user only."""
@@ -40,6 +45,33 @@ class KubeletDirectories:
     def volume(self, uid: str, plugin: str, name: str) -> Path:
         """Return the folder of a pod's volume."""
         return self.pod(uid) / "volumes" / plugin.replace("/", "~") / name
+
+    def volume_device(self, uid: str, plugin: str, name: str) -> Path:
+        """Return the link to the device that a pod's volume is."""
+        return self.pod(uid) / "volumeDevices" / plugin.replace("/", "~") / name
+
+    def plugin(self, name: str) -> Path:
+        """Return the folder of a volume plugin."""
+        return self.plugins / name
+
+    def device_folder(self, plugin: str, name: str) -> Path:
+        """Return the folder with the links to a volume's device."""
+        return self.plugin(plugin) / "volumeDevices" / name
+
+    def remove_device_folder(self, folder: Path) -> None:
+        """Remove the folder of a device that no pod uses any more."""
+        with contextlib.suppress(FileNotFoundError):
+            folder.rmdir()
+
+    def volume_folders(self, uid: str) -> list[tuple[str, str, Path]]:
+        """Return (plugin, volume name, path) of what is in a pod's folder of volumes."""
+        found = (self.pod(uid) / "volumes").glob("*/*")
+        return [(path.parent.name.replace("~", "/", 1), path.name, path) for path in sorted(found)]
+
+    def device_links(self, uid: str) -> list[tuple[str, str, Path]]:
+        """Return (plugin, volume name, path) of a pod's links to devices."""
+        found = (self.pod(uid) / "volumeDevices").glob("*/*")
+        return [(path.parent.name.replace("~", "/", 1), path.name, path) for path in sorted(found)]
 
     def termination_message(self, uid: str, container: str, attempt: int) -> Path:
         """Return the file on the node that a container's termination message is written to."""

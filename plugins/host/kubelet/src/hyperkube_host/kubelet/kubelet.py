@@ -154,6 +154,8 @@ class Kubelet:
         services.probes.close()
         services.node_managers.kills.close()
         services.pleg.close()
+        if services.volumes is not None:
+            services.volumes.close()
         services.container_manager.close()
         self._pool.stop()
         self._pool.wait_ended(_CLOSE_SECONDS)

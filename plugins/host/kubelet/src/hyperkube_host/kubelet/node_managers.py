@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 from hyperkube_host.kubelet.container.pod_status import get_pod_statuses
 from hyperkube_host.kubelet.directories import KubeletDirectories
@@ -23,6 +24,8 @@ from hyperkube_host.kubelet.options import ImageOptions, KubeletOptions, NodeOpt
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
 from hyperkube_host.kubelet.stats.summary_provider import SummaryProvider
 from hyperkube_host.kubelet.sync_queue import SyncQueue, Task
+from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
+from hyperkube_host.kubelet.volumemanager.volume_usage import usage_row
 
 from hyperkube.hookspecs.runtime import ContainerState, Runtime, RuntimeFailed, Simulated
 from hyperkube.machinery.clock import Clock
@@ -71,10 +74,12 @@ def build_node_managers(
     directories: KubeletDirectories,
     pods: PodManager,
     queue: SyncQueue,
+    volumes: ActualStateOfWorld,
 ) -> NodeManagers:
     """Build them; nothing runs yet."""
     node = options.node
-    summary = SummaryProvider(runtime, clock, node.name, directories, lambda: [entry.pod for entry in pods.entries()])
+    all_pods = lambda: [entry.pod for entry in pods.entries()]  # noqa: E731  passed on, and nothing else
+    summary = SummaryProvider(runtime, clock, node.name, directories, all_pods, of_volume=partial(usage_row, volumes))
     images = ImageGCManager(
         _image_policy(options.images), runtime, clock, lambda: summary.image_fs()[0], recorder.node_event
     )

@@ -45,6 +45,7 @@ class NodeOptions(Record):
     pressure_transition_seconds: float
     eviction_max_pod_grace_seconds: float
     isolates_local_storage: bool
+    controller_attaches: bool
 
     @classmethod
     def of(cls, values: FlagValues) -> NodeOptions:
@@ -75,6 +76,7 @@ class NodeOptions(Record):
             pressure_transition_seconds=values["eviction-pressure-transition-period"],
             eviction_max_pod_grace_seconds=values["eviction-max-pod-grace-period"],
             isolates_local_storage=values["local-storage-capacity-isolation"],
+            controller_attaches=values["enable-controller-attach-detach"],
         )
 
 
@@ -117,6 +119,7 @@ class PodOptions(Record):
     unprivileged_port_offset: int
     sync_seconds: float
     stop_on_close: bool
+    keeps_volumes: bool
     dead_containers_per_container: int
     dead_container_min_age_seconds: float
     dead_containers: int
@@ -141,6 +144,7 @@ class PodOptions(Record):
             unprivileged_port_offset=values["unprivileged-port-offset"],
             sync_seconds=values["sync-frequency"],
             stop_on_close=values["stop-pods-on-close"],
+            keeps_volumes=values["keep-terminated-pod-volumes"],
             dead_containers_per_container=values["maximum-dead-containers-per-container"],
             dead_container_min_age_seconds=values["minimum-container-ttl-duration"],
             log_max_bytes=_size("container-log-max-size", values["container-log-max-size"]),

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from hyperkube_lib.serving.edge import Edge
 
     from hyperkube.client.request_counts import RequestCounts
+    from hyperkube.machinery.clock import Clock
 
 _log = logging.getLogger("hyperkube.proxy")
 
 
-def start(life: Lifecycle, options: ProxyOptions, client: Client) -> Proxy:
+def start(life: Lifecycle, options: ProxyOptions, client: Client, clock: Clock | None = None) -> Proxy:
     """Start the proxy and return it.
 
     Raises:
@@ -31,7 +32,7 @@ def start(life: Lifecycle, options: ProxyOptions, client: Client) -> Proxy:
     """
     from hyperkube_host.proxy.server import Proxy
 
-    proxy = Proxy(client=client, options=options)
+    proxy = Proxy(client=client, options=options, clock=clock)
     life.start("the proxy", proxy)
     return proxy
 

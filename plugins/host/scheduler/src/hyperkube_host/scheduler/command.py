@@ -21,15 +21,20 @@ if TYPE_CHECKING:
     from hyperkube_lib.serving.exchange import Handler
 
     from hyperkube.client.request_counts import RequestCounts
+    from hyperkube.machinery.clock import Clock
 
 
 def start(
-    life: Lifecycle, options: SchedulerOptions, client: Client, on_lost: Callable[[], None] | None = None
+    life: Lifecycle,
+    options: SchedulerOptions,
+    client: Client,
+    on_lost: Callable[[], None] | None = None,
+    clock: Clock | None = None,
 ) -> Scheduler:
     """Start the scheduler as the client's identity and return it; `on_lost`: leadership was lost."""
     from hyperkube_host.scheduler.scheduler import Scheduler
 
-    scheduler = Scheduler(client=client, options=options, on_lost=on_lost)
+    scheduler = Scheduler(client=client, options=options, clock=clock, on_lost=on_lost)
     life.start("the scheduler", scheduler)
     return scheduler
 

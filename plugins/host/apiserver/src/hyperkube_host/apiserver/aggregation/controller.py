@@ -7,7 +7,6 @@ Source: kubernetes kube-aggregator ``pkg/controllers/{status/remote,autoregister
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -21,6 +20,7 @@ from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube_lib.serving.exchange import Response
 
 from hyperkube.client.client import Client
+from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.kinds.conditions import with_condition
 from hyperkube.kinds.resources import API_SERVICES
 from hyperkube.machinery.clock import Clock
@@ -30,12 +30,13 @@ from hyperkube.machinery.users import UserInfo
 
 AUTOMANAGED = "kube-aggregator.kubernetes.io/automanaged"
 _AGGREGATOR = UserInfo("system:kube-aggregator", "", ("system:masters",))
+_ALL = "all"
 _AGAIN_SECONDS, _RETRY_SECONDS = 30.0, 1.0
 _GROUP_PRIORITY, _VERSION_PRIORITY = 1000, 100
 
 
 class ApiServiceController:
-    """Two threads: one follows the APIServices, one asks their servers and registers custom group versions."""
+    """Follows the APIServices and, beside that, asks their servers and registers custom group versions."""
 
     def __init__(
         self,
@@ -56,33 +57,32 @@ class ApiServiceController:
         self._logger = logger
         self._registered: set[tuple[str, str]] = set()
         self._pauses: dict[str, float] = {}
-        self._wake = threading.Event()
         self._follower = Follower(
             API_SERVICES,
             client,
+            clock,
+            logger,
             name="api-services",
             listed=self._listed,
             changed=self._note,
             gone=self._gone,
         )
-        self._asking: threading.Thread | None = None
+        self._asking = WorkerPool("api-services-check", self._work, clock=clock, workers=1, logger=logger)
 
     def start(self) -> None:
         """Begin to follow and to ask."""
         if self._registry.find(API_SERVICES) is None:
             return
         self._follower.start()
-        self._registry.on_change(self._wake.set)
-        self._wake.set()
-        self._asking = threading.Thread(target=self._work, name="api-services-check", daemon=True)
-        self._asking.start()
+        self._registry.on_change(self._ask_soon)
+        self._ask_soon()
+        self._asking.begin()
 
     def close(self) -> None:
         """Follow no more; idempotent."""
         self._follower.close()
-        self._wake.set()
-        if self._asking is not None:
-            self._asking.join()
+        self._asking.stop()
+        self._asking.wait_ended()
 
     # following
 
@@ -103,27 +103,31 @@ class ApiServiceController:
             remote = replace(remote, resources=known.resources)
         if known != remote:
             self._remotes.put(remote)
-            self._wake.set()
+            self._ask_soon()
 
     def _gone(self, name: str) -> None:
         self._remotes.drop(name)
-        self._wake.set()
+        self._ask_soon()
 
     # asking
 
-    def _work(self) -> None:
-        while True:
-            self._wake.clear()
-            if self._follower.stopped.is_set():  # asked after clearing, so that the call to stop is not lost
+    def _ask_soon(self) -> None:
+        self._asking.queue.add(_ALL)
+
+    def _work(self, key: str) -> None:
+        self._asking.queue.cancel(key)  # the pause counts from now
+        try:
+            self._register_custom()
+        except ApiError as error:
+            self._logger.warning("custom group versions could not be registered: %s", error)
+        for remote in self._remotes.all():
+            if self._follower.stopped.is_set():
                 return
-            try:
-                self._register_custom()
-            except ApiError as error:
-                self._logger.warning("custom group versions could not be registered: %s", error)
-            for remote in self._remotes.all():
-                self._check(remote)
-            self._described.keep(remote.name for remote in self._remotes.all())
-            self._clock.wait(self._wake, self._pause())
+            self._check(remote)
+        self._described.keep(remote.name for remote in self._remotes.all())
+        pause = self._pause()
+        if pause is not None:
+            self._asking.queue.add_after(key, pause)
 
     def _pause(self) -> float | None:
         remotes = self._remotes.all()

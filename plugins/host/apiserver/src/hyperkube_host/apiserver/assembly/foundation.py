@@ -15,6 +15,7 @@ from hyperkube_host.apiserver.promise import Promise
 
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
+from hyperkube.client.shared_threads import SharedThreads
 from hyperkube.hookspecs.authz import Attributes, Authorizer, Decision, Rules
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.record import Record
@@ -46,6 +47,7 @@ class Foundation(Record):
 
     Attributes:
         root: the prefix of all keys in the store, with a slash at its end.
+        threads: of the informers of this process, whoever has them.
         hosts: the plugins of every family, as they are loaded.
         request_path: how requests of this process are answered.
         loopback: the server's client of itself.
@@ -56,6 +58,7 @@ class Foundation(Record):
     plugin_settings: PluginSettings
     clock: Clock
     root: str
+    threads: SharedThreads
     informers: InformerFactory
     hosts: PluginHosts
     request_path: Promise[RequestPath]
@@ -64,7 +67,7 @@ class Foundation(Record):
 
     def client(self, user: UserInfo) -> Client:
         """Return the API as `user` sees it, without a socket."""
-        return InProcessClient(self.request_path.get, user, self.clock)
+        return InProcessClient(self.request_path.get, user, self.clock, self.threads)
 
     def context(self, family: str, name: str, table: Mapping[str, Any] | None = None) -> PluginContext:
         """Return what a plugin is given; storage is below the API, and gets nothing of it; see `ContextOf`."""
@@ -85,12 +88,14 @@ class Foundation(Record):
 def lay_foundation(options: Options, clock: Clock) -> Foundation:
     """Return the first stage of a server with these options."""
     request_path = Promise[RequestPath]("the request path")
-    loopback = InProcessClient(request_path.get, LOOPBACK, clock)
+    threads = SharedThreads("informers", clock)
+    loopback = InProcessClient(request_path.get, LOOPBACK, clock, threads)
     return Foundation(
         options=options,
         plugin_settings=PluginSettings(NAME, FAMILIES, options.values, FLAGS),
         clock=clock,
         root=options.storage.etcd_prefix.rstrip("/") + "/",
+        threads=threads,
         informers=InformerFactory(loopback, clock),
         hosts=PluginHosts(),
         request_path=request_path,

@@ -7,7 +7,6 @@ loopback has a Lease alone: pods cannot reach it there, and endpoints may not sa
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable
 from functools import partial
 from ipaddress import ip_address
@@ -18,10 +17,12 @@ from hyperkube_host.apiserver.controlplane.system_objects import HTTPS_PORT, own
 from hyperkube_host.apiserver.options import Options
 
 from hyperkube.client.client import Client
+from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import HyperkubeError
 from hyperkube.storage.store import Store
 
+_BOTH = "lease and endpoints"
 SECONDS = 10.0
 """Source: kubernetes ``pkg/controlplane/instance.go`` (IdentityLeaseRenewIntervalPeriod, the Service's interval)."""
 
@@ -41,29 +42,28 @@ def identity_of(options: Options, store: Store, root: str, client: Client, clock
 
 
 class ApiServerIdentity:
-    """A thread that keeps the Lease, if there is one, and the endpoints."""
+    """Keeps the Lease, if there is one, and the endpoints."""
 
     def __init__(self, identity: IdentityLease | None, endpoints: KubernetesEndpoints | None, clock: Clock) -> None:
         self._identity = identity
         self._endpoints = endpoints
-        self._clock = clock
         self._logger = logging.getLogger("hyperkube.apiserver")
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._pool = WorkerPool("identity", self._work, clock=clock, workers=1, logger=self._logger)
+        self._closed = False
         self._tried = False
 
     def start(self) -> None:
         """Begin."""
-        self._thread = threading.Thread(target=self._work, name="identity", daemon=True)
-        self._thread.start()
+        self._pool.queue.add(_BOTH)
+        self._pool.begin()
 
     def close(self) -> None:
         """End: others need not wait until the endpoint runs out. The Lease stays. Idempotent."""
-        if self._stop.is_set():
+        if self._closed:
             return
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._closed = True
+        self._pool.stop()
+        self._pool.wait_ended()
         if self._endpoints is not None and self._tried:  # else there is nothing to take back
             self._try(self._endpoints.leave)
 
@@ -71,12 +71,9 @@ class ApiServerIdentity:
         """Tell whether it was tried once: a webhook that is down may refuse the Lease, and must not keep all out."""
         return self._tried
 
-    def _work(self) -> None:
-        first = True
-        while not self._stop.is_set():
-            self.renew(first=first)
-            first = False
-            self._clock.wait(self._stop, SECONDS)
+    def _work(self, key: str) -> None:
+        self.renew(first=not self._tried)
+        self._pool.queue.add_after(key, SECONDS)
 
     def renew(self, *, first: bool = False) -> None:
         """Renew both; what fails is tried again the next time."""

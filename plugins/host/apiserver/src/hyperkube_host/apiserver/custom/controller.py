@@ -25,7 +25,7 @@ from hyperkube.machinery.objects import Object, copy_object, is_being_deleted, n
 
 
 class DefinitionController:
-    """One thread that keeps the registry equal to the definitions."""
+    """Keeps the registry equal to the definitions, one change at a time."""
 
     def __init__(
         self,
@@ -49,6 +49,8 @@ class DefinitionController:
         self._follower = Follower(
             CUSTOM_RESOURCE_DEFINITIONS,
             client,
+            clock,
+            logger,
             name="definitions",
             listed=self._listed,
             changed=self._safely,

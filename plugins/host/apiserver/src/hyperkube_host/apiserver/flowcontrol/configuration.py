@@ -7,7 +7,6 @@ Source: kubernetes apiserver ``pkg/util/flowcontrol/apf_controller.go``,
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Mapping
 
 from hyperkube_host.apiserver.flowcontrol import mandatory
@@ -17,6 +16,7 @@ from hyperkube_host.apiserver.resources.registry import Registry
 from hyperkube.client.client import Client
 from hyperkube.client.informer import InformerFactory
 from hyperkube.client.reflector import Informer
+from hyperkube.client.worker_pool import WorkerPool
 from hyperkube.kinds.resources import FLOW_SCHEMAS, PRIORITY_LEVEL_CONFIGURATIONS
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import AlreadyExists, ApiError, Conflict, NotFound
@@ -26,12 +26,13 @@ from hyperkube.machinery.times import format_time
 
 AUTO_UPDATE = "apf.kubernetes.io/autoupdate-spec"
 ENSURE_SECONDS = 60.0
+_ALL = "all"
 _MANDATORY = frozenset((mandatory.EXEMPT, mandatory.CATCH_ALL))
 _KINDS = {"FlowSchema": FLOW_SCHEMAS, "PriorityLevelConfiguration": PRIORITY_LEVEL_CONFIGURATIONS}
 
 
 class FlowConfiguration:
-    """A thread that wakes with each change, and once a minute to look after the objects a server begins with.
+    """Looks at each change, and once a minute after the objects a server begins with.
 
     Args:
         wanted: returns the objects that a cluster begins with, of any kind.
@@ -52,53 +53,51 @@ class FlowConfiguration:
         self._wanted = wanted
         self._clock = clock
         self._logger = logger
-        self._wake = threading.Event()
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._pool = WorkerPool("flow-control", self._work, clock=clock, workers=1, logger=logger)
+        self._ensured: float | None = None
         self._whole = False
         self._informers: Mapping[GroupVersionResource, Informer] = {}
         if all(registry.find(resource) is not None for resource in _KINDS.values()):
             self._informers = {resource: informers.informer(resource) for resource in _KINDS.values()}
         for informer in self._informers.values():
-            informer.add_handler(self._changed, lambda _old, _new: self._wake.set(), self._changed)
-            informer.when_synced(self._wake.set)
+            informer.add_handler(self._changed, lambda _old, new: self._changed(new), self._changed)
+            informer.when_synced(self._look_soon)
 
     def start(self) -> None:
         """Begin; without the API group the objects that must be are in force, and nothing is followed."""
         if not self._informers:
             return
-        self._thread = threading.Thread(target=self._work, name="flow-control", daemon=True)
-        self._thread.start()
+        self._pool.begin()
 
     def close(self) -> None:
         """End; idempotent."""
-        self._stopped.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
+        self._pool.stop()
+        self._pool.wait_ended()
 
     def synced(self) -> bool:
         """Tell whether the stored objects are in force, among them all that a cluster begins with."""
         return self._whole or not self._informers
 
     def _changed(self, _obj: Object) -> None:
-        self._wake.set()
+        self._look_soon()
 
-    def _work(self) -> None:
-        ensured = -ENSURE_SECONDS
-        while not self._stopped.is_set():
-            self._wake.clear()  # whatever happens, or else this thread spins while the others read their first lists
-            if all(informer.has_synced() for informer in self._informers.values()):
-                try:
-                    whole = self._whole or self._has_all()
-                    self._put_in_force()
-                    self._whole = whole
-                    if self._clock.monotonic() - ensured >= ENSURE_SECONDS or ensured < 0:
-                        ensured = self._clock.monotonic()
-                        self._ensure()
-                except ApiError as error:
-                    self._logger.warning("priority and fairness: %s", error)
-            self._clock.wait(self._wake, ENSURE_SECONDS)
+    def _look_soon(self) -> None:
+        self._pool.queue.add(_ALL)
+
+    def _work(self, key: str) -> None:
+        if not all(informer.has_synced() for informer in self._informers.values()):
+            return  # the last of them wakes this
+        try:
+            whole = self._whole or self._has_all()
+            self._put_in_force()
+            self._whole = whole
+            now = self._clock.monotonic()
+            if self._ensured is None or now - self._ensured >= ENSURE_SECONDS:
+                self._ensured = now
+                self._ensure()
+        except ApiError as error:
+            self._logger.warning("priority and fairness: %s", error)
+        self._pool.queue.add_after(key, ENSURE_SECONDS)
 
     def _has_all(self) -> bool:
         """Tell whether all objects that a cluster begins with are known."""

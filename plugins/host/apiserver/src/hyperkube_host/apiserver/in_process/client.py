@@ -20,6 +20,7 @@ from hyperkube_host.apiserver.serializer.encode import items_of
 from hyperkube_lib.serving.exchange import HttpRequest, RelayUpgrade, Response
 
 from hyperkube.client.client import APPLY_PATCH, MERGE_PATCH, ObjectList, RawResponse
+from hyperkube.client.shared_threads import SharedThreads
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.errors import InternalError, ServiceUnavailable, from_status
 from hyperkube.machinery.groups import GroupVersionResource
@@ -34,11 +35,25 @@ Patch: TypeAlias = Object | list[Object]
 class InProcessClient:
     """The API as one identity sees it, in the API server's own process; implements `hyperkube.client.client.Client`."""
 
-    watches_quietly = True
-    """Its watches are `hyperkube.client.client.QuietWatch`."""
+    def __init__(
+        self,
+        path: Callable[[], RequestPath],
+        user: UserInfo,
+        clock: Clock,
+        shared_threads: SharedThreads,
+        agent: str = "",
+    ) -> None:
+        """Ask as `user`.
 
-    def __init__(self, path: Callable[[], RequestPath], user: UserInfo, clock: Clock, agent: str = "") -> None:
-        """Ask as `user`; `path` returns the server's, which need not be built before the first request."""
+        Args:
+            path: returns the server's, which need not be built before the first request.
+            user: who asks.
+            clock: the cluster's time.
+            shared_threads: of the informers of all such clients, whose watches are
+                `hyperkube.client.client.QuietWatch`.
+            agent: the user agent, if not the user's name.
+        """
+        self.shared_threads = shared_threads
         self._path = path
         self._clock = clock
         self._headers = {

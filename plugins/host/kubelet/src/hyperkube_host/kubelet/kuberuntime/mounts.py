@@ -87,6 +87,22 @@ def mounts_of(container: Object, volumes: VolumeSources, env: Mapping[str, str])
     return mounts
 
 
+def devices_of(container: Object, volumes: VolumeSources) -> list[Config]:
+    """Return a container's devices that are volumes, as CRI's ``Device``.
+
+    Raises:
+        ConfigFailed: one names no volume.
+    """
+    devices: list[Config] = []
+    for entry in container.get("volumeDevices") or []:
+        device = volumes.paths.get(entry["name"])
+        if device is None:
+            raise ConfigFailed(f"cannot find volume {entry['name']!r} to pass into container {container['name']!r}")
+        permissions = "r" if entry["name"] in volumes.read_only else "mrw"
+        devices.append({"host_path": device, "container_path": entry["devicePath"], "permissions": permissions})
+    return devices
+
+
 def _absolute(path: str) -> str:
     return path if path.startswith("/") else "/" + path
 

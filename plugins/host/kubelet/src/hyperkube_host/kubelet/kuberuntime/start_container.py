@@ -17,6 +17,7 @@ from hyperkube_host.kubelet.kuberuntime.environment import ConfigFailed, Environ
 from hyperkube_host.kubelet.kuberuntime.mounts import (
     VolumeSources,
     check_path,
+    devices_of,
     make_mount,
     mounts_of,
     read_only_volumes,
@@ -198,7 +199,7 @@ class ContainerStarter:
             mounts=[with_id_mappings(mount, namespace) for mount in (*mounts, *given.mounts)],
             user_namespace=namespace,
             exclusive=manager.pre_create_container(pod, container),
-            devices=given.devices,
+            devices=[*given.devices, *devices_of(container, volumes)],
             cdi_devices=given.cdi_devices,
             annotations=given.annotations,
             target_id=self._target_id(pod, container),

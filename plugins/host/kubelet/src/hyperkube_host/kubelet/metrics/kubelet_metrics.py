@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from hyperkube_host.kubelet.metrics.text_format import Sample, family
 
 from hyperkube.hookspecs.runtime import Runtime
-from hyperkube.machinery.objects import Object, namespace_of, uid_of
+from hyperkube.machinery.objects import Object, uid_of
 
 _VOLUME = (
     ("kubelet_volume_stats_available_bytes", "Number of available bytes in the volume", "availableBytes"),
@@ -61,13 +61,9 @@ def volume_metrics(summary: Object, pods: Iterable[Object]) -> str:
 
 
 def _claim_rows(summary: Object, pods: Iterable[Object]) -> Iterator[tuple[dict[str, str], Object]]:
-    rows = {row["podRef"]["uid"]: row.get("volume") or () for row in summary.get("pods") or ()}
-    for pod in pods:
-        claims = {
-            volume["name"]: volume["persistentVolumeClaim"]["claimName"]
-            for volume in pod["spec"].get("volumes") or ()
-            if volume.get("persistentVolumeClaim")
-        }
-        for row in rows.get(uid_of(pod), ()):
-            if row["name"] in claims:
-                yield {"namespace": namespace_of(pod), "persistentvolumeclaim": claims[row["name"]]}, row
+    known = {str(uid_of(pod)) for pod in pods}
+    for pod in summary.get("pods") or ():
+        for row in pod.get("volume") or ():
+            claim = row.get("pvcRef")
+            if claim is not None and pod["podRef"]["uid"] in known:
+                yield {"namespace": claim["namespace"], "persistentvolumeclaim": claim["name"]}, row

@@ -13,6 +13,8 @@ from hyperkube_host.kubelet.options import NodeOptions
 
 from hyperkube.machinery.objects import Object
 
+CONTROLLER_ATTACHES = "volumes.kubernetes.io/controller-managed-attach-detach"
+
 
 def node_addresses(options: NodeOptions) -> tuple[str, ...]:
     """Return the node's addresses: the one given, else the one that the machine's default route uses."""
@@ -56,7 +58,7 @@ def initial_node(options: NodeOptions) -> Object:
         "metadata": {
             "name": options.name,
             "labels": initial_labels(options),
-            "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+            "annotations": {CONTROLLER_ATTACHES: "true"} if options.controller_attaches else {},
         },
         "spec": spec,
     }

@@ -5,7 +5,7 @@ Source of order and texts: kubernetes ``pkg/kubelet/nodestatus/setters.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
@@ -60,6 +60,7 @@ class NodeStatus:
         state: RuntimeState,
         resources: Callable[[ResourceList], tuple[ResourceList, ResourceList]] = lambda machine: (machine, machine),
         pressure: Callable[[], Collection[str]] = lambda: (),
+        volumes_in_use: Callable[[], Sequence[str]] = lambda: (),
     ) -> None:
         """Take what the status tells.
 
@@ -71,7 +72,9 @@ class NodeStatus:
             state: of the runtime: whether it is ready, and what it can do.
             resources: returns the node's capacity and what is allocatable of it, given what the machine has.
             pressure: returns which conditions of pressure hold.
+            volumes_in_use: returns the attachable volumes that must not be detached.
         """
+        self._volumes_in_use = volumes_in_use
         self._pressure = pressure
         self._options = options
         self._runtime = runtime
@@ -94,9 +97,11 @@ class NodeStatus:
     def compute(self, old: Object, now: datetime) -> Object:
         """Return the status, given the one that is there."""
         self._state.refresh()
-        status: Object = {
-            key: value for key, value in old.items() if key in {"volumesInUse", "volumesAttached", "config"}
-        }
+        status: Object = {key: value for key, value in old.items() if key in {"volumesAttached", "config"}}
+        if in_use := list(self._volumes_in_use()):
+            status["volumesInUse"] = in_use
+        elif old.get("volumesInUse"):
+            status["volumesInUse"] = None  # what is left out of a patch stays as it is
         hostname = {"type": "Hostname", "address": self._options.name}
         capacity, allocatable = self._resources(self._capacity)
         status |= {

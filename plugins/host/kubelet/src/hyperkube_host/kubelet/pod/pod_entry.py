@@ -49,6 +49,7 @@ class PodEntry:
         grace_override: the longest its containers may take to stop, where something does not let them take their own.
         disruption: the condition DisruptionTarget of a pod that has to make room.
         mount_failures: how often in a row its volumes could not be set up.
+        volumes_are_ready: whether all of them are set up.
         volumes_refused: whether they never can be, as the pod asks for them.
         waiting: container name → why its last start failed.
         restarts: the delays of crashed containers.
@@ -71,6 +72,7 @@ class PodEntry:
     grace_override: float | None = None
     disruption: Object | None = None
     mount_failures: int = 0
+    volumes_are_ready: bool = False
     volumes_refused: bool = False
     waiting: dict[str, Waiting] = field(default_factory=dict)
     restarts: RestartBackoff = field(default_factory=RestartBackoff)

@@ -20,7 +20,8 @@ from hyperkube_host.kubelet.types.labels import container_hash
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of, init_containers_of
 from hyperkube_host.kubelet.types.pod_status import Waiting, reported_container_statuses
 from hyperkube_host.kubelet.types.pod_update import describe
-from hyperkube_host.kubelet.volumemanager.volume_manager import MountFailed
+from hyperkube_host.kubelet.volumemanager.mount_volume import MountFailed
+from hyperkube_host.kubelet.volumemanager.volume_manager import StillMounting
 
 from hyperkube.hookspecs.network import NetworkFailed
 from hyperkube.hookspecs.runtime import ContainerState, ContainerStatus, RuntimeFailed, SandboxStatus
@@ -148,8 +149,13 @@ class PodSync:
             return dict.fromkeys(names, "/")
         try:
             paths = self._services.volumes.setup(entry.pod)
+        except StillMounting:
+            # The end of an operation brings the pod back; this is for the event of a timeout.
+            result.wait(MOUNT_RETRY_MAX_SECONDS)
+            return None
         except MountFailed as error:
-            self._services.recorder.pod_event(entry.pod, "Warning", "FailedMount", str(error))
+            if error.reason:
+                self._services.recorder.pod_event(entry.pod, "Warning", error.reason, str(error))
             if error.final:
                 entry.volumes_refused = True
                 return None
@@ -157,6 +163,7 @@ class PodSync:
             entry.mount_failures += 1
             return None
         entry.mount_failures = 0
+        entry.volumes_are_ready = True
         return paths
 
     def _create_sandbox(self, entry: PodEntry, attempt: int, result: SyncResult) -> SandboxStatus | None:

@@ -24,6 +24,7 @@ from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.status.api_pod_status import rejected_status
 from hyperkube_host.kubelet.types.pod_status import Failure
 from hyperkube_host.kubelet.types.pod_update import describe
+from hyperkube_host.kubelet.volumemanager.volume_manager import VolumeManager
 
 from hyperkube.hookspecs.runtime import RuntimeFailed, Simulated
 from hyperkube.kinds.pods import TERMINAL_PHASES, is_terminal
@@ -35,6 +36,7 @@ BACK_OFF_SECONDS, JITTER = 10.0, 0.5
 """The time until a failed sync is tried again, and the share of it that is added at random."""
 REPORT_RETRY_SECONDS = 1.0
 NETWORK_RETRY_SECONDS = 1.0
+UNMOUNT_RETRY_SECONDS = 2.0
 MOST_PASSES = 2
 """How often one sync looks at the runtime again after it changed something there itself."""
 _DEADLINE_TEXT = "Pod was active on the node longer than the specified deadline"
@@ -201,14 +203,23 @@ class PodWorker:
         if not self._reporter.report(entry, self._reporter.compute(entry, pod_status, is_terminal=True)):
             return
         if entry.state is not PodState.TERMINATED:
-            if services.volumes is not None:
-                services.volumes.teardown(pod)
+            if services.volumes is not None and not self._tear_down(entry, services.volumes):
+                return
             entry.state = PodState.TERMINATED
             services.allocations.forget(uid_of(pod))
             services.terminated(uid_of(pod))
         # Deleted last: once the pod is gone from the API, its name and its node's resources are given to another one.
         if is_being_deleted(pod) and not entry.removed:
             self._delete(entry)
+
+    def _tear_down(self, entry: PodEntry, volumes: VolumeManager) -> bool:
+        """Tell whether the pod's volumes are torn down, or are to stay as long as it is in the API."""
+        if self._services.keeps_volumes and not entry.removed and not is_being_deleted(entry.pod):
+            return True
+        if volumes.teardown(entry.pod):
+            return True
+        self._services.requeue_after(uid_of(entry.pod), UNMOUNT_RETRY_SECONDS)
+        return False
 
     def _delete(self, entry: PodEntry) -> None:
         if self._services.status_target(entry.pod) is not entry.pod:

@@ -27,6 +27,7 @@ class WorkerServices(Record):
 
     Attributes:
         volumes: None for a simulated runtime, whose containers read no files.
+        keeps_volumes: leave volumes of ended pods mounted until the pods are deleted.
         host_ips: the node's addresses.
         requeue_after: (pod uid, seconds) → sync the pod again then.
         terminated: called with the uid of a pod whose containers have ended for good.
@@ -42,6 +43,7 @@ class WorkerServices(Record):
     allocations: AllocationManager
     container_manager: ContainerManager
     volumes: VolumeManager | None
+    keeps_volumes: bool
     sandboxes: SandboxManager
     starter: ContainerStarter
     stopper: ContainerStopper

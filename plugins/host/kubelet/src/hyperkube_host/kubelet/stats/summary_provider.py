@@ -16,7 +16,7 @@ from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.stats.container_figures import PODS_CONTAINER, ContainerFigures, container_figures
 from hyperkube_host.kubelet.stats.file_systems import disk_usage, fs_info
 from hyperkube_host.kubelet.stats.machine import machine_use, process_limits
-from hyperkube_host.kubelet.stats.volume_stats import VolumeStats
+from hyperkube_host.kubelet.stats.volume_stats import OfVolume, VolumeStats
 
 from hyperkube.hookspecs.runtime import ContainerStatus, ReportsStats, Runtime, RuntimeFailed, SandboxStatus
 from hyperkube.machinery.clock import Clock
@@ -39,6 +39,7 @@ class SummaryProvider:
         directories: KubeletDirectories,
         pods: Callable[[], Iterable[Object]],
         allocatable_memory: Callable[[], int] = lambda: 0,
+        of_volume: OfVolume = lambda _uid, _path: None,
     ) -> None:
         """Take what is measured.
 
@@ -49,6 +50,7 @@ class SummaryProvider:
             directories: the kubelet's folders, on the file system that counts as the node's.
             pods: returns the pods of the node, whose volumes are measured.
             allocatable_memory: returns how much memory all pods together may use; 0 when that is not limited.
+            of_volume: returns how full a volume is that is more than a folder, see `VolumeStats`.
         """
         self._runtime = runtime
         self._clock = clock
@@ -56,7 +58,7 @@ class SummaryProvider:
         self._directories = directories
         self._pods = pods
         self._allocatable_memory = allocatable_memory
-        self._volumes = VolumeStats(directories, clock)
+        self._volumes = VolumeStats(directories, clock, of_volume)
         self._lock = threading.Lock()
         self._before: dict[str, tuple[float, int, int]] = {}
 

@@ -6,7 +6,7 @@ Source: kubernetes ``pkg/kubelet/server/stats/volume_stat_calculator.go``.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 from hyperkube_host.kubelet.directories import KubeletDirectories
@@ -17,12 +17,18 @@ from hyperkube.machinery.objects import Object, uid_of
 from hyperkube.machinery.times import format_time
 
 PERIOD_SECONDS = 60.0
+OfVolume = Callable[[str, Path], Object | None]
+"""(pod's uid, folder of a volume) → its row; nothing in it for one that is not measured, None to measure the folder."""
 
 
 class VolumeStats:
     """Measures the folders of volumes; thread-safe."""
 
-    def __init__(self, directories: KubeletDirectories, clock: Clock) -> None:
+    def __init__(
+        self, directories: KubeletDirectories, clock: Clock, of_volume: OfVolume = lambda _uid, _path: None
+    ) -> None:
+        """Measure what is in the folders of pods, except where `of_volume` knows better."""
+        self._of_volume = of_volume
         self._directories = directories
         self._clock = clock
         self._lock = threading.Lock()
@@ -51,7 +57,10 @@ class VolumeStats:
         time = format_time(self._clock.now())
         root = self._directories.pod(uid) / "volumes"
         folders = sorted(path for path in root.glob("*/*") if path.is_dir() and not path.is_symlink())
-        return [{"time": time, **_row(path), "name": path.name} for path in folders]
+        rows = [(path, self._of_volume(uid, path)) for path in folders]
+        return [
+            {"time": time, "name": path.name, **(_row(path) if row is None else row)} for path, row in rows if row != {}
+        ]
 
 
 def _row(path: Path) -> Object:

@@ -1,36 +1,38 @@
-"""Sets up the volumes of pods on this node, each with the volume plugin that supports it.
+"""Brings the volumes of pods to what they should be (desired state) from what they are (actual state).
 
-Source: kubernetes ``pkg/kubelet/volumemanager/volume_manager.go``.
+A pod's worker calls `VolumeManager.setup` at every sync. What is ready costs nothing, what follows objects of the API
+is brought up to date, and what is missing is begun on a thread of its own. Nothing runs while nothing changes: the
+pod's worker is called again when an operation is done, or when a failed one may be tried again.
+
+Source: kubernetes ``pkg/kubelet/volumemanager/volume_manager.go``, ``reconciler/reconciler.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
-from hyperkube_host.kubelet.directories import KubeletDirectories
-from hyperkube_host.kubelet.objects.object_cache import ObjectCache
-from hyperkube_host.kubelet.objects.token_manager import TokenManager
-from hyperkube_host.kubelet.types.pod_spec import containers_of, init_containers_of
-from hyperkube_host.kubelet.volumemanager.volume_ownership import (
-    follows_api,
-    group_of_volume,
-    set_volume_ownership,
-)
+from hyperkube_host.kubelet.volumemanager.actual_state import ActualStateOfWorld
+from hyperkube_host.kubelet.volumemanager.mount_volume import MountFailed, VolumeMounter
+from hyperkube_host.kubelet.volumemanager.operations import Operation, OperationKey, Operations
+from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume, PodVolumes, VolumeNotProcessed
+from hyperkube_host.kubelet.volumemanager.reconstruction import Reconstruction
 
-from hyperkube.hookspecs.volume import MountedVolume, VolumeFailed, VolumeRequest, Volumes
-from hyperkube.kinds.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from hyperkube.kinds.volumes import claim_name, not_made_for
-from hyperkube.machinery.errors import ApiError, NotFound
-from hyperkube.machinery.objects import Object, namespace_of, uid_of
+from hyperkube.hookspecs.volume import Remounts, VolumeFailed
+from hyperkube.machinery.clock import Clock
+from hyperkube.machinery.errors import ApiError
+from hyperkube.machinery.objects import Object, uid_of
+
+WAIT_SECONDS = 2.0
+"""How long a pod's worker waits for its volumes before it goes on without them."""
+TIMEOUT_SECONDS = 123.0
+"""How long volumes may take until an event says which are missing. Kubernetes: ``podAttachAndMountTimeout``."""
+_log = logging.getLogger("hyperkube.kubelet.volumes")
 
 
-class MountFailed(Exception):
-    """A volume is not ready; the text is that of the FailedMount event. If it is `final`, it never will be."""
-
-    def __init__(self, volume: str, problem: object, *, final: bool = False) -> None:
-        super().__init__(f'MountVolume.SetUp failed for volume "{volume}" : {problem}')
-        self.final = final
+class StillMounting(Exception):
+    """Volumes are not ready yet and no failure is known: the pod is synced again when one is done."""
 
 
 class VolumeManager:
@@ -38,103 +40,151 @@ class VolumeManager:
 
     def __init__(
         self,
-        directories: KubeletDirectories,
-        plugins: Sequence[tuple[str, Volumes]],
-        objects: ObjectCache,
-        tokens: TokenManager,
-        node: Callable[[], Object],
+        volumes: PodVolumes,
+        state: ActualStateOfWorld,
+        mounter: VolumeMounter,
+        reconstruction: Reconstruction,
+        clock: Clock,
+        *,
+        requeue: Callable[[str], None],
+        in_use_changed: Callable[[], None],
     ) -> None:
-        """Use `plugins`, the volume plugins with their names, in order; `node` returns the Node as it is now."""
-        self._directories = directories
-        self._plugins = plugins
-        self._objects = objects
-        self._tokens = tokens
-        self._node = node
-        self._owned: set[str] = set()
+        """Call `requeue` with a pod's uid to sync it again, `in_use_changed` when other volumes are in use."""
+        self._volumes = volumes
+        self._state = state
+        self._mounter = mounter
+        self._reconstruction = reconstruction
+        self._clock = clock
+        self._in_use_changed = in_use_changed
+        self._operations = Operations(clock, requeue)
+        self._waiting_since: dict[str, float] = {}
 
     def setup(self, pod: Object) -> dict[str, str]:
         """Set up all volumes, or update their content from its sources; return volume name → path on the node.
 
         Raises:
             MountFailed: for the first that is not ready.
+            StillMounting: one takes long.
         """
-        paths: dict[str, str] = {}
-        for volume in pod["spec"].get("volumes") or []:
-            name = volume["name"]
-            if "image" in volume:
-                continue  # the runtime mounts images itself
+        uid = uid_of(pod)
+        entries = [volume for volume in pod["spec"].get("volumes") or () if "image" not in volume]
+        if not entries:
+            return {}  # the runtime mounts images itself
+        resolved, problems = self._resolve(pod, entries)
+        wanted = frozenset(volume.unique_name for volume in resolved if volume.attachable is not None)
+        if self._state.want(uid, wanted):
+            self._in_use_changed()
+        failure, late = self._mount_all(pod, resolved)
+        if failure is not None:
+            self._waiting_since.pop(uid, None)
+            raise failure
+        if problems:
+            raise self._not_ready(uid, entries, "; ".join(text for _, text in problems), [n for n, _ in problems])
+        if late:
+            self._check_timeout(uid, entries)
+            raise StillMounting
+        self._waiting_since.pop(uid, None)
+        return {name: mounted.path for name, mounted in self._state.mounted(uid).items()}
+
+    def _resolve(self, pod: Object, entries: Iterable[Object]) -> tuple[list[PodVolume], list[tuple[str, str]]]:
+        """Return the volumes, and name and problem of those that cannot be told."""
+        mounted, resolved, problems = self._state.mounted(uid_of(pod)), [], []
+        for volume in entries:
+            known = mounted.get(volume["name"])
+            # A volume that is ready stays what it was: its claim may be on its way out.
+            if known is not None:
+                resolved.append(known.volume)
+                continue
             try:
-                plugin_name, plugin, resolved = self._find(pod, volume)
-                folder = self._directories.volume(uid_of(pod), plugin_name, name)
-                folder.mkdir(parents=True, exist_ok=True)
-                paths[name] = plugin.setup(self._request(pod, resolved, folder))
-                self._own(pod, resolved, paths[name])
-            except ApiError as error:
-                raise MountFailed(name, error.message) from error
-            except ValueError as error:  # what the pod asks for is no path at all
-                raise MountFailed(name, error, final=True) from error
-            except (VolumeFailed, OSError) as error:
-                raise MountFailed(name, error) from error
-        return paths
+                resolved.append(self._volumes.resolve(pod, volume))
+            except VolumeNotProcessed as error:
+                problems.append((str(volume["name"]), str(error)))
+            except (VolumeFailed, ApiError) as error:
+                text = error.message if isinstance(error, ApiError) else str(error)
+                raise MountFailed(f'MountVolume.SetUp failed for volume "{volume["name"]}" : {text}') from error
+        return resolved, problems
 
-    def _own(self, pod: Object, volume: Object, path: str) -> None:
-        """Give a volume to the pod's group: once, or at every sync when its content may be new."""
-        group = group_of_volume(pod, volume)
-        if group is None or (path in self._owned and not follows_api(volume)):
-            return
-        policy = (pod["spec"].get("securityContext") or {}).get("fsGroupChangePolicy")
-        lazily = policy == "OnRootMismatch"
-        set_volume_ownership(path, group, read_only=follows_api(volume), on_root_mismatch=lazily)
-        self._owned.add(path)
+    def _mount_all(self, pod: Object, volumes: Sequence[PodVolume]) -> tuple[MountFailed | None, bool]:
+        """Bring all volumes further; return the first failure, and whether one takes longer."""
+        uid = uid_of(pod)
+        mounted = self._state.mounted(uid)
+        begun: list[Operation] = []
+        failure: MountFailed | None = None
+        for volume in volumes:
+            follows = isinstance(volume.plugin, Remounts) and volume.plugin.requires_remount(volume.spec.volume)
+            if volume.name in mounted and not follows:
+                continue
+            if follows and volume.attachable is None and volume.device_mountable is None:
+                # Files made of API objects: nothing that hangs, so a thread of its own would only cost.
+                try:
+                    self._mounter.mount(pod, volume)
+                except MountFailed as error:
+                    failure = failure or error
+                continue
+            work = partial(self._mounter.mount, pod, volume)
+            begun.append(self._operations.start(OperationKey(uid, volume.name), work))
+        until = self._clock.monotonic() + WAIT_SECONDS
+        late = False
+        for operation in begun:
+            if not self._operations.wait(operation, until):
+                late = True
+            elif isinstance(operation.error, MountFailed):
+                failure = failure or operation.error
+            elif operation.error is not None:
+                raise operation.error
+        return failure, late
 
-    def _request(self, pod: Object, volume: Object, folder: Path) -> VolumeRequest:
-        containers = [*init_containers_of(pod), *containers_of(pod)]
-        mounts = [m for c in containers for m in c.get("volumeMounts") or [] if m["name"] == volume["name"]]
-        return VolumeRequest(
-            volume=volume,
-            pod=pod,
-            path=str(folder),
-            read_only=bool(mounts) and all(mount.get("readOnly") for mount in mounts),
-            node=self._node(),
-            get_config_map=self._objects.config_map,
-            get_secret=self._objects.secret,
-            request_token=lambda audience, seconds: self._tokens.token(pod, audience, seconds),
-        )
+    def _check_timeout(self, uid: str, entries: Iterable[Object]) -> None:
+        since = self._waiting_since.setdefault(uid, self._clock.monotonic())
+        if self._clock.monotonic() - since >= TIMEOUT_SECONDS:
+            self._waiting_since[uid] = self._clock.monotonic()
+            raise self._not_ready(uid, entries, "timed out waiting for the condition", ())
 
-    def _find(self, pod: Object, volume: Object) -> tuple[str, Volumes, Object]:
-        resolved = volume
-        if "persistentVolumeClaim" in volume or "ephemeral" in volume:
-            resolved = self._resolve(pod, volume)
-        for name, plugin in self._plugins:
-            if plugin.supports(resolved):
-                return name, plugin, resolved
-        source = next((key for key in resolved if key != "name"), "nothing")
-        known = ", ".join(name for name, _ in self._plugins)
-        raise VolumeFailed(f"no volume plugin handles {source!r} (installed: {known})")
+    def _not_ready(self, uid: str, entries: Iterable[Object], problem: str, unknown: Sequence[str]) -> MountFailed:
+        """Return what the event says of a pod whose volumes are not ready, and of none it is known why."""
+        mounted = self._state.mounted(uid)
+        unmounted = sorted(volume["name"] for volume in entries if volume["name"] not in mounted)
+        text = f"unmounted volumes={_go(unmounted)}, unattached volumes=[], failed to process volumes={_go(unknown)}"
+        return MountFailed(f"Unable to attach or mount volumes: {text}: {problem}")
 
-    def _resolve(self, pod: Object, volume: Object) -> Object:
-        """Return the volume with the source of the PersistentVolume that its claim is bound to."""
-        name = claim_name(pod, volume) or ""
-        claim = self._objects.get(PERSISTENT_VOLUME_CLAIMS, namespace_of(pod), name)
-        why = not_made_for(claim, pod) if "ephemeral" in volume else ""
-        if why:
-            raise VolumeFailed(why)
-        bound = (claim.get("spec") or {}).get("volumeName")
-        if not bound or (claim.get("status") or {}).get("phase") != "Bound":
-            raise VolumeFailed(f"PVC {namespace_of(pod)}/{name} is not bound")
-        spec = self._objects.get(PERSISTENT_VOLUMES, "", bound)["spec"]
-        return {"name": volume["name"], **spec}
+    def teardown(self, pod: Object) -> bool:
+        """Tear down the volumes of an ended pod and remove its folder; tell whether that is done."""
+        uid = uid_of(pod)
+        work = partial(self._tear_down, uid)
+        operation = self._operations.start(OperationKey(uid, ""), work)
+        if not self._operations.wait(operation, self._clock.monotonic() + WAIT_SECONDS):
+            return False
+        if operation.error is not None:
+            _log.warning("volumes of pod %s could not be torn down yet: %s", uid, operation.error)
+            return False
+        self._waiting_since.pop(uid, None)
+        self._operations.forget(uid)
+        if self._state.want(uid, frozenset()):
+            self._in_use_changed()
+        return True
 
-    def teardown(self, pod: Object) -> None:
-        """Tear down the volumes of an ended pod and remove its folder."""
-        for volume in pod["spec"].get("volumes") or []:
-            try:
-                plugin_name, plugin, _ = self._find(pod, volume)
-            except (VolumeFailed, NotFound):
-                continue  # what could never be set up leaves nothing
-            folder = self._directories.volume(uid_of(pod), plugin_name, volume["name"])
-            if folder.exists():
-                plugin.teardown(MountedVolume(name=volume["name"], pod_uid=uid_of(pod), path=str(folder)))
-        self._directories.remove_pod(uid_of(pod))
-        gone = str(self._directories.pod(uid_of(pod)))
-        self._owned = {path for path in self._owned if not path.startswith(gone)}
+    def _tear_down(self, uid: str) -> None:
+        if self._operations.is_busy(uid, but=""):
+            raise VolumeFailed("a volume is still being mounted")
+        for mounted in self._state.mounted(uid).values():
+            self._mounter.unmount(uid, mounted.volume)
+        # What failed half-way, or was mounted by an earlier kubelet, shows on the disk alone.
+        if not self._reconstruction.clean_up(uid):
+            raise VolumeFailed("its folder is still in use")
+
+    def clean_up(self, uid: str) -> bool:
+        """Undo what an unknown pod has left on the disk; tell whether nothing is left."""
+        return self._reconstruction.clean_up(uid)
+
+    def unmount_unused_devices(self) -> None:
+        """Unmount devices that an earlier kubelet mounted and no pod of this node uses."""
+        self._reconstruction.unmount_unused_devices(self._state.device_mount_paths())
+
+    def close(self) -> None:
+        """Begin nothing more; what is mounted stays for the pods, which run on."""
+        self._operations.close()
+
+
+def _go(names: Sequence[str]) -> str:
+    """Return names as Go prints a slice."""
+    return f"[{' '.join(names)}]"

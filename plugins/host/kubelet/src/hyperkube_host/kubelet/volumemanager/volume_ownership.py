@@ -9,12 +9,15 @@ import os
 import stat
 from pathlib import Path
 
+from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume
+
+from hyperkube.hookspecs.volume import OwnsFiles
 from hyperkube.machinery.objects import Object
 
 WRITES, READS, ENTERS = 0o660, 0o440, 0o110
 _FOLLOWS_API = ("configMap", "secret", "projected", "downwardAPI")
-_OWNED = ("emptyDir", "local", *_FOLLOWS_API)
-"""The kinds of volumes that are given to the group; a hostPath stays as it is on the node."""
+_OWNED = ("emptyDir", "gitRepo", "local", *_FOLLOWS_API)
+"""Folders that are given to the group; a hostPath stays as it is on the node."""
 
 
 def follows_api(volume: Object) -> bool:
@@ -22,12 +25,15 @@ def follows_api(volume: Object) -> bool:
     return any(kind in volume for kind in _FOLLOWS_API)
 
 
-def group_of_volume(pod: Object, volume: Object) -> int | None:
-    """Return the group that a volume is given to, None for none."""
+def group_of_volume(pod: Object, volume: PodVolume) -> int | None:
+    """Return the group that the kubelet gives a volume to, None for none."""
     group = (pod["spec"].get("securityContext") or {}).get("fsGroup")
-    if group is None or os.geteuid() != 0 or not any(kind in volume for kind in _OWNED):
+    if group is None or os.geteuid() != 0 or volume.spec.read_only or volume.spec.is_block:
         return None
-    return int(group)
+    if isinstance(volume.plugin, OwnsFiles):
+        return int(group) if volume.plugin.gives_to_group(volume.spec) else None
+    owned = volume.device_mountable is not None or any(kind in volume.spec.volume for kind in _OWNED)
+    return int(group) if owned else None
 
 
 def set_volume_ownership(path: str, group: int, *, read_only: bool, on_root_mismatch: bool = False) -> None:
