@@ -244,7 +244,7 @@ def create_container_folder(folder: Path, config: Config, settings: ProcessSetti
     rootfs, scratch = folder / "rootfs", folder / "newroot"
     rootfs.mkdir(parents=True, mode=0o755)
     scratch.mkdir(mode=0o755)
-    user, confined = settings.user, settings.confinement
+    user = settings.user
     folder.chmod(0o700 if user is None else 0o711)
     mounts = sorted(
         (path_in_container(mount["container_path"]), mount.get("host_path", ""), mount.get("readonly", False))
@@ -254,28 +254,47 @@ def create_container_folder(folder: Path, config: Config, settings: ProcessSetti
         _link(rootfs, path, host_path)
     log = Path(settings.sandbox.log_directory) / config.get("log_path", "")
     log.parent.mkdir(parents=True, exist_ok=True, mode=0o755)
-    content = SpecFile(
-        id=folder.name,
-        sandbox=settings.sandbox.id,
-        name=config["metadata"]["name"],
-        attempt=config["metadata"].get("attempt", 0),
-        image=image_name(config),
-        argv=[*config.get("command", ()), *config.get("args", ())],
-        env=settings.env,
-        cwd=config.get("working_dir") or str(rootfs),
-        own_cwd=not config.get("working_dir"),
-        log=str(log),
-        hostname=settings.sandbox.hostname,
-        events=settings.events,
-        created_at=settings.created_at,
-        labels=dict(config.get("labels", {})),
-        annotations=dict(config.get("annotations", {})),
-        mounts=[(host_path, path, read_only) for path, host_path, read_only in mounts],
-        scratch=str(scratch),
-        namespaces=settings.namespaces,
-        stdin=config.get("stdin", False),
-        stdin_once=config.get("stdin_once", False),
-        tty=config.get("tty", False),
+    content = _confined(
+        SpecFile(
+            id=folder.name,
+            sandbox=settings.sandbox.id,
+            name=config["metadata"]["name"],
+            attempt=config["metadata"].get("attempt", 0),
+            image=image_name(config),
+            argv=[*config.get("command", ()), *config.get("args", ())],
+            env=settings.env,
+            cwd=config.get("working_dir") or str(rootfs),
+            own_cwd=not config.get("working_dir"),
+            log=str(log),
+            hostname=settings.sandbox.hostname,
+            events=settings.events,
+            created_at=settings.created_at,
+            labels=dict(config.get("labels", {})),
+            annotations=dict(config.get("annotations", {})),
+            mounts=[(host_path, path, read_only) for path, host_path, read_only in mounts],
+            scratch=str(scratch),
+            namespaces=settings.namespaces,
+            stdin=config.get("stdin", False),
+            stdin_once=config.get("stdin_once", False),
+            tty=config.get("tty", False),
+        ),
+        config,
+        settings,
+    )
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        write_file(descriptor, SPEC, content)
+    finally:
+        os.close(descriptor)
+    if user is not None:
+        os.chown(rootfs, user.user, user.group)
+    return ContainerRecord(folder, content)
+
+
+def _confined(spec: SpecFile, config: Config, settings: ProcessSettings) -> SpecFile:
+    """Return a spec with who the container's process is, and what it may see and use."""
+    user, confined = settings.user, settings.confinement
+    return spec._replace(
         user=None if user is None else user.user,
         group=None if user is None else user.group,
         groups=None if user is None else list(user.groups),
@@ -287,14 +306,6 @@ def create_container_folder(folder: Path, config: Config, settings: ProcessSetti
         network_namespace=settings.network_namespace,
         pid_namespace=bool(settings.network_namespace) and namespace_options(config).get("pid") == "CONTAINER",
     )
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        write_file(descriptor, SPEC, content)
-    finally:
-        os.close(descriptor)
-    if user is not None:
-        os.chown(rootfs, user.user, user.group)
-    return ContainerRecord(folder, content)
 
 
 def path_in_container(path: str) -> str:
