@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import socket
+import ssl
 import subprocess
 from pathlib import Path
 
@@ -69,14 +71,16 @@ class Node:
         config["current-context"] = config["contexts"][0]["name"]
         (self.folder / "bootstrap").write_text(yaml.safe_dump(config))
         self.log = self.folder / "kubelet.log"
+        self.port = free_port()
 
     @contextlib.contextmanager
     def running(self):
         command = [
             HYPERKUBE, "kubelet", f"--bootstrap-kubeconfig={self.folder / 'bootstrap'}",
             f"--kubeconfig={self.folder / 'kubeconfig'}", f"--root-dir={self.folder / 'root'}",
-            f"--hostname-override={self.name}", "--container-runtime=hollow", f"--port={free_port()}",
+            f"--hostname-override={self.name}", "--container-runtime=hollow", f"--port={self.port}",
             "--read-only-port=0", "--healthz-port=0", "--address=127.0.0.1", "--register-schedulable=false",
+            "--rotate-certificates", "--rotate-server-certificates",
         ]  # fmt: skip
         with self.log.open("a") as log:
             process = subprocess.Popen([str(word) for word in command], stdout=log, stderr=log)
@@ -86,11 +90,18 @@ class Node:
             process.terminate()
             process.wait(15)
 
-    def request(self):
+    def request(self, asker=f"system:bootstrap:{TOKEN_ID}"):
         """Return the request for the node's certificate."""
         rows = self.cluster.get("csr")
-        wanted = f"system:bootstrap:{TOKEN_ID}"
-        return next((row for row in rows if row["spec"]["username"] == wanted and self._is_mine(row)), None)
+        return next((row for row in rows if row["spec"]["username"] == asker and self._is_mine(row)), None)
+
+    def issuer(self):
+        """Return who has signed the certificate that the kubelet serves with."""
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection(("127.0.0.1", self.port)) as plain, context.wrap_socket(plain) as secure:
+            certificate = x509.load_der_x509_certificate(secure.getpeercert(binary_form=True))
+        return certificate.issuer.rfc4514_string()
 
     def _is_mine(self, row):
         pem = base64.b64decode(row["spec"]["request"])
@@ -111,7 +122,12 @@ def test_a_node_joins_once_its_request_is_approved(open_cluster):
         approved = open_cluster.kubectl("certificate", "approve", request["metadata"]["name"]).out
         eventually(node.registered, why=f"the node registers\n{node.log.read_text()[-2000:]}")
         ready = open_cluster.kubectl("wait", "--for=condition=Ready", "node/joiner", "--timeout=60s").out
+        serving = eventually(lambda: node.request("system:node:joiner"), why="the node asks for one to serve with")
+        own = node.issuer()
+        open_cluster.kubectl("certificate", "approve", serving["metadata"]["name"])
+        eventually(lambda: node.issuer() != own, why=f"the kubelet serves with it\n{node.log.read_text()[-2000:]}")
 
+    assert serving["spec"]["signerName"] == "kubernetes.io/kubelet-serving"
     assert "approved" in approved
     assert "condition met" in ready
     assert "Approved,Issued" in open_cluster.kubectl("get", "csr", request["metadata"]["name"]).out

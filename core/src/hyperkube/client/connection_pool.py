@@ -7,6 +7,7 @@ something is never sent twice.
 from __future__ import annotations
 
 import http.client
+import os
 import select
 import socket
 import ssl
@@ -47,6 +48,16 @@ class TlsOptions(Record):
             raise UsageError(f"cannot use the certificates in {files or 'the kubeconfig'}: {error}") from error
         return context
 
+    def stamp(self) -> tuple[tuple[int, int], ...]:
+        """Return what changes when the client's certificate or key is replaced; empty while they are not there."""
+        try:
+            return tuple((status.st_mtime_ns, status.st_ino) for status in map(os.stat, self._own_files()))
+        except OSError:
+            return ()
+
+    def _own_files(self) -> list[str]:
+        return [name for name in (self.cert_file, self.key_file) if name]
+
 
 class _NamedHttpsConnection(http.client.HTTPSConnection):
     """An HTTPS connection that expects a certificate for another name than the one it dials."""
@@ -82,6 +93,7 @@ class ConnectionPool:
         """``HOST:PORT``."""
         self._tls = tls
         self._context = tls.context() if parts.scheme == "https" else None
+        self._stamp = tls.stamp() if tls.cert_file else ()
         self._timeout = timeout
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
@@ -100,6 +112,8 @@ class ConnectionPool:
 
     def take(self) -> http.client.HTTPConnection:
         """Return an idle connection that is still open, or a fresh one."""
+        if self._stamp:
+            self._take_up_new_certificate()
         while True:
             with self._lock:
                 if not self._idle:
@@ -109,6 +123,21 @@ class ConnectionPool:
                 return connection
             connection.close()
         return self.fresh()
+
+    def _take_up_new_certificate(self) -> None:
+        """Use a client certificate that was renewed meanwhile: connections made with the old one are closed."""
+        stamp = self._tls.stamp()
+        if not stamp or stamp == self._stamp:
+            return
+        try:
+            context = self._tls.context()
+        except UsageError:
+            return  # it is being written: the old one does until it is whole
+        with self._lock:
+            self._context, self._stamp = context, stamp
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
 
     def give_back(self, connection: http.client.HTTPConnection) -> None:
         """Keep a connection whose response was read to its end for the next request."""

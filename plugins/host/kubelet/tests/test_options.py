@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hyperkube_host.kubelet.flags import FLAGS
+from hyperkube_host.kubelet.nodestatus.setters import pod_capacity
 from hyperkube_host.kubelet.options import KubeletOptions
 
 from hyperkube.machinery.errors import UsageError
@@ -100,3 +101,18 @@ def test_a_cloud_provider_that_is_not_installed_is_told_with_those_that_are():
         options(cloud_provider="fak")
 
     assert options(cloud_provider="external").values["cloud-provider"] == "external"
+
+
+@pytest.mark.parametrize(
+    ("per_core", "cores", "pods"),
+    [(0, 4, 110), (10, 4, 40), (40, 4, 110)],
+    ids=["no limit", "fewer", "no more than all"],
+)
+def test_pods_per_core_lowers_what_a_node_takes(per_core, cores, pods):
+    assert pod_capacity(options(pods_per_core=per_core).node, cores) == pods
+
+
+@pytest.mark.parametrize("flag", [{"pods_per_core": -1}, {"node_status_max_images": -2}])
+def test_limits_below_none_are_refused(flag):
+    with pytest.raises(UsageError, match="must be at least"):
+        options(**flag)

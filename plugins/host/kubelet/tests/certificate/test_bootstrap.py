@@ -9,7 +9,8 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from hyperkube_host.kubelet.certificate import bootstrap as subject
-from hyperkube_host.kubelet.certificate.bootstrap import BootstrapFailed, bootstrap, is_still_valid
+from hyperkube_host.kubelet.certificate.bootstrap import bootstrap, is_still_valid
+from hyperkube_host.kubelet.certificate.csr import BootstrapFailed
 from hyperkube_lib.serving.certificates import issue, make_ca
 
 from hyperkube.client import kubeconfig

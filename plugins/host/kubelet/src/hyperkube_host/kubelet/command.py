@@ -12,6 +12,7 @@ from hyperkube_host.kubelet.options import KubeletOptions, is_configuration
 from hyperkube.client.client import Client
 from hyperkube.command.lifecycle import Lifecycle, start_up, stop_signal
 from hyperkube.command.server_command import ServerCommand
+from hyperkube.machinery.objects import Object
 from hyperkube.plugin.flags import FlagValues, typed
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ def _tls_files(options: KubeletOptions) -> TlsFiles:
     addresses = ["127.0.0.1", *([server.address] if server.address else []), *node.ips]
     given = (server.tls_cert_file, server.tls_private_key_file)
     cert, key = serving_pair(given, server.cert_dir, "kubelet", dns=[node.name, "localhost"], ips=addresses)
+    if options.server.rotates_server_certificate and not any(given):
+        from hyperkube_host.kubelet.certificate.rotation import first_serving_pair
+
+        cert = key = first_serving_pair(server.cert_dir, cert, key)
     return TlsFiles(
         cert_file=cert,
         key_file=key,
@@ -150,6 +155,21 @@ def _client(values: FlagValues, user_agent: str) -> Client | None:
     return remote_client(values, user_agent, request_counts(values)) if connected else None
 
 
+def rotate_certificates(
+    life: Lifecycle, options: KubeletOptions, client: Client, kubelet: Kubelet, kubeconfig: str
+) -> None:
+    """Renew the certificates that flags say are to be."""
+    if not (options.server.rotates_client_certificate or options.server.rotates_server_certificate):
+        return
+    from hyperkube_host.kubelet.certificate.rotation import managers
+
+    def addresses() -> list[Object]:
+        return list((kubelet.node.node().get("status") or {}).get("addresses") or ())
+
+    for manager in managers(options, client, addresses, kubeconfig):
+        life.start("a certificate manager", manager)
+
+
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
     from hyperkube_lib.component_base.start import begin
@@ -164,6 +184,8 @@ def run(values: FlagValues) -> None:
             client = _client(values, f"kubelet ({options.node.name})")
             kubelet = start(life, options, client)
             serve(life, options.server, kubelet)
+            if client is not None:
+                rotate_certificates(life, options, client, kubelet, values["kubeconfig"])
         stopped.wait()
 
 

@@ -48,6 +48,15 @@ FLAGS = (
             "",
             "credentials to request a client certificate with, for which --kubeconfig is then written",
         ),
+        Flag("rotate-certificates", BOOL, False, "renew the client certificate before it ends"),
+        Flag(
+            "rotate-server-certificates",
+            BOOL,
+            False,
+            "request the certificate to serve with from the API server, and renew it",
+        ),
+        Flag("pods-per-core", INT, 0, "pods per core, at most --max-pods; 0 no limit"),
+        Flag("node-status-max-images", INT, 50, "images listed in the status; -1 no limit"),
         Flag("auth-path", STRING, "", "1.0 credentials file", deprecated="use --kubeconfig"),
         Flag(
             "eviction-hard",
@@ -64,9 +73,6 @@ FLAGS = (
         ),
         Flag("local-storage-capacity-isolation", BOOL, True, "evict pods whose files take more than their limits"),
         *unbuilt(
-            Flag("rotate-certificates", BOOL, False, "renew the client certificate"),
-            Flag("pods-per-core", INT, 0, "pods per core; 0 no limit"),
-            Flag("node-status-max-images", INT, 50, "images listed in the status; -1 no limit"),
             Flag("low-diskspace-threshold-mb", INT, 256, "free megabytes below which pods are refused"),
         ),
     ),

@@ -37,6 +37,8 @@ class NodeOptions(Record):
     register: bool
     schedulable: bool
     max_pods: int
+    pods_per_core: int
+    status_max_images: int
     kubelet_port: int
     status_update_seconds: float
     status_report_seconds: float
@@ -63,6 +65,8 @@ class NodeOptions(Record):
             register=values["register-node"],
             schedulable=values["register-schedulable"],
             max_pods=values["max-pods"],
+            pods_per_core=_at_least("pods-per-core", values["pods-per-core"], 0),
+            status_max_images=_at_least("node-status-max-images", values["node-status-max-images"], -1),
             kubelet_port=values["port"],
             status_update_seconds=values["node-status-update-frequency"],
             status_report_seconds=values["node-status-report-frequency"],
@@ -254,6 +258,8 @@ class ServerOptions(Record):
     tls_min_version: str
     tls_cipher_suites: tuple[str, ...]
     permit_port_sharing: bool
+    rotates_client_certificate: bool
+    rotates_server_certificate: bool
     anonymous: bool
     client_ca_file: str
     token_webhook: bool
@@ -290,6 +296,8 @@ class ServerOptions(Record):
             tls_min_version=values["tls-min-version"] or "VersionTLS12",
             tls_cipher_suites=values["tls-cipher-suites"],
             permit_port_sharing=values["permit-port-sharing"],
+            rotates_client_certificate=values["rotate-certificates"],
+            rotates_server_certificate=values["rotate-server-certificates"],
             anonymous=values["anonymous-auth"],
             client_ca_file=values["client-ca-file"],
             token_webhook=values["authentication-token-webhook"],

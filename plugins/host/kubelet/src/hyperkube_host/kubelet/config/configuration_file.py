@@ -32,6 +32,7 @@ FLAG_OF = {
     "authorization.mode": "authorization-mode",
     "authorization.webhook.cacheAuthorizedTTL": "authorization-webhook-cache-authorized-ttl",
     "authorization.webhook.cacheUnauthorizedTTL": "authorization-webhook-cache-unauthorized-ttl",
+    "serverTLSBootstrap": "rotate-server-certificates",
     "imageMinimumGCAge": "minimum-image-ttl-duration",
     "imageGCHighThresholdPercent": "image-gc-high-threshold",
     "imageGCLowThresholdPercent": "image-gc-low-threshold",

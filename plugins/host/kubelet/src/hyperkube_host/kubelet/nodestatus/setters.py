@@ -20,7 +20,6 @@ from hyperkube.machinery.aggregate import aggregate
 from hyperkube.machinery.objects import Object
 from hyperkube.machinery.times import format_time
 
-MAX_IMAGES = 50
 DECLARED_FEATURES = (
     "ExtendWebSocketsToKubelet",
     "InPlacePodLevelResourcesVerticalScaling",
@@ -91,7 +90,7 @@ class NodeStatus:
             "ephemeral-storage": f"{capacity.disk // 1024}Ki",
             **self._machine.huge_pages,
             "memory": f"{capacity.memory // 1024}Ki",
-            "pods": str(self._options.max_pods),
+            "pods": str(pod_capacity(self._options, capacity.cores)),
         }
 
     def compute(self, old: Object, now: datetime) -> Object:
@@ -129,7 +128,8 @@ class NodeStatus:
             images = self._runtime.images()
         except RuntimeFailed:
             return []
-        largest = sorted(images, key=lambda image: -image.size)[:MAX_IMAGES]
+        most = self._options.status_max_images
+        largest = sorted(images, key=lambda image: -image.size)[: most if most >= 0 else None]
         return [{"names": [*image.digests, *image.tags], "sizeBytes": image.size} for image in largest]
 
     def _abilities(self) -> Object:
@@ -157,6 +157,12 @@ class NodeStatus:
             new = {"type": name, "status": state, "reason": reason, "message": message}
             conditions = with_condition(conditions, {**new, "lastHeartbeatTime": format_time(now)}, now)
         return conditions
+
+
+def pod_capacity(options: NodeOptions, cores: int) -> int:
+    """Return how many pods a node takes."""
+    per_core = options.pods_per_core
+    return min(options.max_pods, per_core * cores) if per_core else options.max_pods
 
 
 def _handler(handler: Config) -> Object:
