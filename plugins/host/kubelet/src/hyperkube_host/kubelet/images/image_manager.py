@@ -15,9 +15,10 @@ from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.images.image_name import InvalidImageName, parse_image_name, with_default_tag
 from hyperkube_host.kubelet.images.puller import ImagePuller, Pulled
 from hyperkube_host.kubelet.images.pullmanager.image_pull_manager import ImagePullManager
+from hyperkube_host.kubelet.types.plugin_bugs import plugin_bugs
 from hyperkube_host.kubelet.types.pod_status import Waiting
 
-from hyperkube.hookspecs.runtime import Config, Image, Runtime, RuntimeFailed
+from hyperkube.hookspecs.runtime import Config, Image, RegistryCredentials, Runtime, RuntimeFailed
 from hyperkube.kinds.images import pull_policy as default_pull_policy
 from hyperkube.machinery.backoff import Backoff, KeyedBackoff
 from hyperkube.machinery.clock import Clock
@@ -230,6 +231,10 @@ class ImageManager:
         record("Normal", "Pulled", f"{text} Image size: {pulled.image.size} bytes.")
         return pulled.image
 
+    def _pull_image(self, spec: Config, used: RegistryCredentials | None, sandbox_config: Config) -> Image:
+        with plugin_bugs():
+            return self._runtime.pull_image(spec, used, sandbox_config)
+
     def _pull_recorded(
         self, reference: str, name: str, credentials: Sequence[TrackedCredentials], sandbox_config: Config
     ) -> Pulled:
@@ -240,14 +245,14 @@ class ImageManager:
         """
         spec = {"image": name, "annotations": dict(sandbox_config.get("annotations") or {})}
         if self._pulls is None:
-            return self._puller.pull(lambda used: self._runtime.pull_image(spec, used, sandbox_config), credentials)
+            return self._puller.pull(lambda used: self._pull_image(spec, used, sandbox_config), credentials)
         try:
             self._pulls.record_intent(reference)
         except OSError as error:
             text = f"Failed to record image pull intent for container image {quote(reference)}: {error}"
             raise RuntimeFailed(text, "ErrImagePull") from error
         try:
-            pulled = self._puller.pull(lambda used: self._runtime.pull_image(spec, used, sandbox_config), credentials)
+            pulled = self._puller.pull(lambda used: self._pull_image(spec, used, sandbox_config), credentials)
         except RuntimeFailed:
             self._pulls.record_failed(reference)
             raise

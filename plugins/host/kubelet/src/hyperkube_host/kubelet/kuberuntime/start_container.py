@@ -27,6 +27,7 @@ from hyperkube_host.kubelet.lifecycle.handlers import HandlerRunner
 from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.pod.pod_entry import DEFAULT_GRACE_SECONDS
 from hyperkube_host.kubelet.types.labels import DEFAULT_MESSAGE_PATH
+from hyperkube_host.kubelet.types.plugin_bugs import plugin_bugs
 from hyperkube_host.kubelet.types.pod_status import Waiting
 from hyperkube_host.kubelet.userns.userns_manager import with_id_mappings
 
@@ -104,7 +105,8 @@ class ContainerStarter:
             raise StartFailed(error.waiting, error.retry_seconds) from error
         container_id = self._create(pod, container, sandbox, paths, attempt, image, sandbox_config)
         try:
-            self._runtime.start_container(container_id)
+            with plugin_bugs():
+                self._runtime.start_container(container_id)
         except RuntimeFailed as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.details}")
             raise StartFailed(Waiting(_reason(error, "RunContainerError"), error.details)) from error
@@ -127,7 +129,8 @@ class ContainerStarter:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error}")
             raise StartFailed(Waiting("CreateContainerConfigError", str(error))) from error
         try:
-            container_id = self._runtime.create_container(sandbox.id, config, sandbox_config)
+            with plugin_bugs():
+                container_id = self._runtime.create_container(sandbox.id, config, sandbox_config)
         except RuntimeFailed as error:
             self._recorder.container_event(pod, container, "Warning", "Failed", f"Error: {error.details}")
             raise StartFailed(Waiting(_reason(error, "CreateContainerError"), error.details)) from error

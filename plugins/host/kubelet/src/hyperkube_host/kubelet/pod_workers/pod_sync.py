@@ -17,6 +17,7 @@ from hyperkube_host.kubelet.kuberuntime.unhonoured import record_unhonoured
 from hyperkube_host.kubelet.pod.pod_entry import PodEntry
 from hyperkube_host.kubelet.pod_workers.worker_services import WorkerServices
 from hyperkube_host.kubelet.types.labels import container_hash
+from hyperkube_host.kubelet.types.plugin_bugs import plugin_bugs
 from hyperkube_host.kubelet.types.pod_spec import all_containers_of, init_containers_of
 from hyperkube_host.kubelet.types.pod_status import Waiting, reported_container_statuses
 from hyperkube_host.kubelet.types.pod_update import describe
@@ -172,7 +173,8 @@ class PodSync:
         if not self._prepare(entry.pod, result):
             return None
         try:
-            sandbox = self._services.sandboxes.create(entry.pod, attempt)
+            with plugin_bugs():
+                sandbox = self._services.sandboxes.create(entry.pod, attempt)
         except (RuntimeFailed, NetworkFailed) as error:
             text = f"Failed to create pod sandbox: {error}"
             self._services.recorder.pod_event(entry.pod, "Warning", "FailedCreatePodSandBox", text)

@@ -31,6 +31,7 @@ from hyperkube.kinds.pods import TERMINAL_PHASES, is_terminal
 from hyperkube.machinery.errors import ApiError
 from hyperkube.machinery.objects import is_being_deleted, uid_of
 from hyperkube.machinery.times import parse_time
+from hyperkube.plugin.failures import culprit, described
 
 BACK_OFF_SECONDS, JITTER = 10.0, 0.5
 """The time until a failed sync is tried again, and the share of it that is added at random."""
@@ -59,6 +60,11 @@ class PodWorker:
         except RuntimeFailed as error:
             self._logger.warning("pod %s could not be synced yet: %s", describe(entry.pod), error)
             self._retry(entry)
+        except Exception as error:
+            if culprit(error):  # a plugin's bug: the log names it, and so do the pod's events
+                text = f"Error syncing pod, skipping: {described(error)}"
+                self._services.recorder.pod_event(entry.pod, "Warning", "FailedSync", text)
+            raise
 
     def _sync_once(self, entry: PodEntry) -> None:
         if entry.state is PodState.REJECTED:
