@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import yaml
 from local_cluster import LocalCluster, eventually
 
 SCALE_SECONDS = 90.0
 """Two measurements a quarter of a minute apart, and room for a busy machine."""
+MOST_THREADS = 24
 
 
 @pytest.fixture(scope="module")
@@ -73,3 +76,10 @@ def test_an_autoscaler_follows_the_load_that_top_shows(measured, scratch):
     assert "main" in pods
     group = measured.kubectl("get", "--raw", "/apis/metrics.k8s.io/v1beta1").json
     assert [row["name"] for row in group["resources"]] == ["nodes", "pods"]
+
+
+def test_a_cluster_at_rest_has_few_threads(measured):
+    """With two addons it rests on sixteen, and what comes with work stays for five seconds."""
+    tasks = Path(f"/proc/{measured.process.pid}/task")
+
+    assert eventually(lambda: len(list(tasks.iterdir())) <= MOST_THREADS, why="threads go when there is no more work")
