@@ -1,0 +1,138 @@
+"""What to attach to a node and to detach from it, given what its pods want and what it has.
+
+Source: kubernetes ``pkg/controller/volume/attachdetach/reconciler/reconciler.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hyperkube.hookspecs.volume import VolumeSpec
+from hyperkube.kinds.conditions import is_true
+from hyperkube.kinds.pods import is_terminal, spec_of
+from hyperkube.machinery.dataclass import dataclass
+from hyperkube.machinery.objects import Object, annotations_of, name_of, namespace_of
+
+MANAGED = "volumes.kubernetes.io/controller-managed-attach-detach"
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+FORCE_SECONDS = 360.0
+"""How long a node may take to unmount a volume until it is detached all the same."""
+_SHARED = frozenset({"ReadOnlyMany", "ReadWriteMany"})
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A volume that pods of a node want."""
+
+    spec: VolumeSpec
+    pods: tuple[Object, ...]
+
+    @property
+    def is_for_one_node(self) -> bool:
+        """Whether it may be attached to one node at a time only."""
+        if self.spec.persistent_volume is None:
+            return False
+        return _SHARED.isdisjoint(self.spec.volume.get("accessModes") or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Attach a volume."""
+
+    unique_name: str
+    wanted: Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Tell pods that their volume is on another node."""
+
+    unique_name: str
+    wanted: Wanted
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Detach:
+    """Detach a volume."""
+
+    unique_name: str
+    is_forced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Look again after so many seconds: the node has still mounted a volume that it should not have."""
+
+    unique_name: str
+    seconds: float
+
+
+Step = Attach | Refuse | Detach | Wait
+
+
+def is_managed(node: Object) -> bool:
+    """Tell whether the controller attaches the node's volumes, and not its kubelet."""
+    return annotations_of(node).get(MANAGED) == "true"
+
+
+def wants_volumes(pod: Object) -> bool:
+    """Tell whether a pod's volumes are to be attached to its node."""
+    return bool(spec_of(pod).get("nodeName")) and not is_terminal(pod)
+
+
+def decide(
+    node: Object | None,
+    wanted: Mapping[str, Wanted],
+    attached: Iterable[str],
+    elsewhere: Mapping[str, Sequence[str]],
+    unwanted_seconds: Mapping[str, float],
+    *,
+    forces: bool = True,
+) -> list[Step]:
+    """Return what to do for a node.
+
+    Args:
+        node: None for one that is gone: its volumes can be taken at once.
+        wanted: what its pods want, by unique name.
+        attached: what it has.
+        elsewhere: which other nodes have what is wanted.
+        unwanted_seconds: how long a volume it has has not been wanted.
+        forces: detach from a node that is unhealthy for too long.
+    """
+    has = list(attached)
+    # Detached first: a pod that moves away may make room for the one that comes.
+    unwanted = [name for name in has if name not in wanted]
+    steps = [_leave(node, name, unwanted_seconds.get(name, 0.0), forces=forces) for name in unwanted]
+    for name, volume in wanted.items():
+        if name in has:
+            continue
+        others = tuple(elsewhere.get(name) or ())
+        steps.append(Refuse(name, volume, others) if others and volume.is_for_one_node else Attach(name, volume))
+    return steps
+
+
+def _leave(node: Object | None, name: str, seconds: float, *, forces: bool) -> Step:
+    if node is None or name not in ((node.get("status") or {}).get("volumesInUse") or ()):
+        return Detach(name)
+    if any(taint.get("key") == OUT_OF_SERVICE for taint in (node.get("spec") or {}).get("taints") or ()):
+        return Detach(name, is_forced=True)
+    is_healthy = is_true(node.get("status") or {}, "Ready")
+    if seconds >= FORCE_SECONDS and not is_healthy and forces:
+        return Detach(name, is_forced=True)
+    return Wait(name, max(FORCE_SECONDS - seconds, 1.0))
+
+
+def multi_attach_message(volume_name: str, pod: Object, others: Iterable[Object]) -> str:
+    """Return what a pod is told whose volume pods on other nodes have; pods of other namespaces are only counted."""
+    found = list(others)
+    local = sorted(name_of(other) for other in found if namespace_of(other) == namespace_of(pod))
+    foreign = len(found) - len(local)
+    if not found:
+        text = "Volume is already exclusively attached to one node and can't be attached to another"
+    elif not local:
+        text = f"Volume is already used by {foreign} pod(s) in different namespaces"
+    else:
+        text = f"Volume is already used by pod(s) {', '.join(local)}"
+        text += f" and {foreign} pod(s) in different namespaces" if foreign else ""
+    return f'Multi-Attach error for volume "{volume_name}" {text}'
