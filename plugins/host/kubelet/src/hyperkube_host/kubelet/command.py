@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -170,11 +171,30 @@ def rotate_certificates(
         life.start("a certificate manager", manager)
 
 
+def run_local_pods(values: FlagValues) -> None:
+    """Start the static pods and end; they run on.
+
+    Raises:
+        UsageError: a flag asks for more than local pods, or a pod does not run.
+    """
+    from hyperkube_host.kubelet.runonce import only_local, run_once
+
+    from hyperkube.machinery.clock import SystemClock
+
+    with Lifecycle() as life:
+        kubelet = start(life, options_of(only_local(values)), None)
+        started = run_once(kubelet, SystemClock())
+    logging.getLogger("hyperkube.kubelet").info("started %d pods: %s", len(started), ", ".join(started))
+
+
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
     from hyperkube_lib.component_base.start import begin
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
+    if values["runonce"]:
+        run_local_pods(values)
+        return
     options = options_of(values)
     with stop_signal() as stopped, Lifecycle() as life:
         if values["bootstrap-kubeconfig"]:

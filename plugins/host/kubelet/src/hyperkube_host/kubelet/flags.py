@@ -85,7 +85,12 @@ FLAGS = (
         Flag("file-check-frequency", DURATION, "20s", "how often the manifest folder is read"),
         Flag("http-check-frequency", DURATION, "20s", "how often the manifest address is read"),
         Flag("sync-frequency", DURATION, "1m0s", "how often a pod is compared without a reason"),
-        Flag("runonce", BOOL, False, "start local pods and exit", accepted=True),
+        Flag(
+            "runonce",
+            BOOL,
+            False,
+            "start local pods and exit; excludes --api-servers, --kubeconfig and --enable-server",
+        ),
         Flag("allow-privileged", BOOL, True, "allow privileged containers", deprecated="use admission"),
         Flag(
             "host-network-sources", LIST, "*", "no effect: admission decides who uses the host network", accepted=True
