@@ -189,9 +189,11 @@ def run_local_pods(values: FlagValues) -> None:
 
 def run(values: FlagValues) -> None:
     """Run pods until a signal."""
+    from hyperkube_lib.component_base.oom import set_oom_score
     from hyperkube_lib.component_base.start import begin
 
     values = begin(COMMAND.name, COMMAND.all_flags(), values)
+    set_oom_score(values["oom-score-adj"])
     if values["runonce"]:
         run_local_pods(values)
         return

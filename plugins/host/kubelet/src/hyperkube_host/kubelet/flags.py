@@ -172,8 +172,8 @@ FLAGS = (
             Flag("containerized", BOOL, False, "the kubelet runs in a container"),
             Flag("chaos-chance", FLOAT, 0.0, "probability of an injected client error"),
             Flag("really-crash-for-testing", BOOL, False, "crash on bugs"),
-            Flag("oom-score-adj", INT, -999, "this process's OOM score"),
         ),
+        Flag("oom-score-adj", INT, -999, "this process's OOM score"),
     ),
     *section(
         "Network",

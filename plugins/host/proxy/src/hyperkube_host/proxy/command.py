@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hyperkube_host.proxy.flags import FAMILIES, FLAGS, NAME
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 
     from hyperkube.client.request_counts import RequestCounts
     from hyperkube.machinery.clock import Clock
-
-_log = logging.getLogger("hyperkube.proxy")
 
 
 def start(life: Lifecycle, options: ProxyOptions, client: Client, clock: Clock | None = None) -> Proxy:
@@ -77,6 +73,7 @@ def _listen(life: Lifecycle, what: str, edge: Edge, options: ProxyOptions) -> No
 def run(values: FlagValues) -> None:
     """Proxy until a signal; or do what a flag says instead, and end."""
     from hyperkube_host.proxy.configuration import configured, write_configuration
+    from hyperkube_lib.component_base.oom import set_oom_score
     from hyperkube_lib.component_base.request_rate import request_counts
     from hyperkube_lib.component_base.start import begin
 
@@ -98,21 +95,13 @@ def run(values: FlagValues) -> None:
 
         set_up(options.conntrack)
         return
-    _set_oom_score(values["oom-score-adj"])
+    set_oom_score(values["oom-score-adj"])
     counts = request_counts(values)
     with stop_signal() as stopped, Lifecycle() as life:
         with start_up():
             proxy = start(life, options, remote_client(values, COMMAND.name, counts))
             serve(life, options, proxy, counts)
         stopped.wait()
-
-
-def _set_oom_score(score: int) -> None:
-    """Tell the kernel how soon this process may be killed for memory; only root may make it later than usual."""
-    try:
-        Path("/proc/self/oom_score_adj").write_text(str(score), encoding="ascii")
-    except OSError as error:
-        _log.info("cannot set --oom-score-adj=%d: %s", score, error.strerror)
 
 
 COMMAND = ServerCommand(
