@@ -83,6 +83,7 @@ def test_a_volume_is_made_on_the_node_that_was_chosen_for_the_first_user(cluster
 
     add_pods(cluster, user("first", "data", cpu="4"))
     nodes = wait_bound(cluster, "first")
+    cluster.wait(lambda: claim_of(cluster, "data").get("status", {}).get("phase") == "Bound", "its status", SECONDS)
     claim = claim_of(cluster, "data")
     volume = cluster.client.get(PERSISTENT_VOLUMES, claim["spec"]["volumeName"])
     add_pods(cluster, user("second", "data"))

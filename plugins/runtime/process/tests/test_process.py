@@ -336,24 +336,6 @@ def test_volumes_lie_at_their_mount_paths_in_a_private_view(runtime, tmp_path):
     assert not Path("/etc/config").exists()
 
 
-def test_usage_is_measured(runtime, tmp_path):
-    container = run(runtime, tmp_path, "exec sleep 1000")
-
-    (usage,) = runtime.usage()
-
-    assert usage.id == container
-    assert usage.memory_bytes > 100_000
-
-
-def test_a_shim_is_small(runtime, tmp_path):
-    container = run(runtime, tmp_path, "exec sleep 1000")
-    text = Path(f"/proc/{runtime._containers[container].shim_pid}/smaps_rollup").read_text()
-
-    (pss,) = [int(line.split()[1]) for line in text.splitlines() if line.startswith("Pss:")]
-
-    assert pss < 5000
-
-
 def test_addresses_are_remembered(root, tmp_path):
     before = build(root)
     sandbox_id = sandbox(before, tmp_path)
