@@ -132,6 +132,9 @@ class MemoryStore:
     def queue_writes(self, pause: Callable[[], None]) -> None:
         """Pause no write of this thread: none takes long."""
 
+    def queue_no_more(self) -> None:
+        """Do nothing: no write has paused."""
+
     def take_queued(self) -> Callable[[], None]:
         """Return what does nothing: every write is committed at once."""
         return _committed_already

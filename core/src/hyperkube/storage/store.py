@@ -224,6 +224,9 @@ class QueuesWrites(Protocol):
             call `pause`.
         """
 
+    def queue_no_more(self) -> None:
+        """Let this thread write like any other again; nothing is queued. A thread that ends calls this before."""
+
     def take_queued(self) -> Callable[[], None]:
         """Return what commits what this thread has written since the last time: a transaction for each write, in order.
 

@@ -40,7 +40,7 @@ class Subscription:
         self._close(self)
 
     def offer(self, events: tuple[StoreEvent, ...], revision: int) -> None:
-        """Deliver those of a transaction's events that are in range; none of them makes a progress report."""
+        """Deliver those of the events that are in range; none of them makes a progress report."""
         start, end = self.start, self.end
         self.deliver(EventBatch(tuple(event for event in events if start <= event.key < end), revision))
 
@@ -52,10 +52,11 @@ class Subscribable(Protocol):
     def subscribe(
         self, start: str, end: str, deliver: Callable[[EventBatch], None], *, previous: bool = True
     ) -> Subscription:
-        """Call `deliver` for every revision after the subscription's, in order and one at a time.
+        """Call `deliver` with the changes after the subscription's revision, in order and one batch at a time.
 
-        Called: in the writing thread, after the write is durable and before it is answered; also for revisions that
-            changed nothing in range (a batch without events).
+        Called: in the writing thread, after the writes are durable and before they are answered: with those of one
+            revision, or of several that were committed together; also if they changed nothing in range (a batch without
+            events).
         Must: `deliver` is short, does not raise and does not write to the store. Without `previous` the events may
             lack the previous values, which spares a disk store from reading them.
         """
@@ -84,7 +85,7 @@ class Subscriptions:
         self._subscriptions = tuple(other for other in self._subscriptions if other is not subscription)
 
     def publish(self, events: tuple[StoreEvent, ...], revision: int) -> None:
-        """Hand one revision's events to all subscriptions."""
+        """Hand the events of one commit, the last of which is at `revision`, to all subscriptions."""
         for subscription in self._subscriptions:
             subscription.offer(events, revision)
 
@@ -150,6 +151,6 @@ def after_revision(revision: int, deliver: Callable[[EventBatch], None]) -> Call
 
     def deliver_later(batch: EventBatch) -> None:
         if batch.revision > revision:
-            deliver(batch)
+            deliver(EventBatch([event for event in batch.events if event.revision > revision], batch.revision))
 
     return deliver_later

@@ -29,6 +29,9 @@ class Queueing:
     def queue_writes(self, pause):
         self._pause = pause
 
+    def queue_no_more(self):
+        self._pause = None
+
     def write(self):
         self._queued.append(threading.get_ident())
         self._pause()

@@ -94,7 +94,7 @@ def test_what_a_thread_has_queued_is_done_at_once_when_it_is_taken(commits, batc
         commits.take_queued()()
         running(commits.run, "c").join()
     finally:
-        commits._queues.clear()
+        commits.queue_no_more()
 
     assert pauses == [0, 0]
     assert batches == [["a", "b"], ["c"]]
@@ -113,4 +113,4 @@ def test_a_commit_that_crashes_is_raised_where_the_work_came_from():
         with pytest.raises(RuntimeError, match="the commit crashed"):
             commits.run("a")
     finally:
-        commits._queues.clear()
+        commits.queue_no_more()

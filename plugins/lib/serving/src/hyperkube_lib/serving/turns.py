@@ -148,6 +148,8 @@ class Turns:
         self._store.queue_writes(self._pause)
         while self._round(self._arrived.get()):
             pass
+        self._store.queue_no_more()
+        self._ident = 0
         self._commits.put(None)
         self._workers.close()  # only now: who was let in may still go elsewhere
         for turn in self._idle:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Generic, TypeVar
 
 Work = TypeVar("Work")
@@ -67,12 +67,14 @@ class GroupCommit(Generic[Work]):
         self._gathered = threading.Lock()
         self._gathered.acquire()  # released when the writer who gathers may go on
 
-    @contextmanager
-    def expecting(self) -> Iterator[None]:
+    def expecting(self) -> AbstractContextManager[None]:
         """Say that this thread is about to bring work, if all goes well, before it leaves the context."""
         if threading.get_ident() in self._queues:  # it brings what it has when it has all of it
-            yield
-            return
+            return nullcontext()
+        return self._expecting()
+
+    @contextmanager
+    def _expecting(self) -> Iterator[None]:
         with self._mutex:
             if not self._is_announced():
                 self._announced.here = True
@@ -86,6 +88,10 @@ class GroupCommit(Generic[Work]):
     def queue_here(self, pause: Callable[[], None]) -> None:
         """Keep what this thread brings until it is taken and done; `pause` returns after that."""
         self._queues[threading.get_ident()] = pause, _Queue()
+
+    def queue_no_more(self) -> None:
+        """Let this thread wait for its work again: its number may become another thread's."""
+        self._queues.pop(threading.get_ident(), None)
 
     def run(self, work: Work) -> None:
         """Return when the work is done, by this thread or another."""

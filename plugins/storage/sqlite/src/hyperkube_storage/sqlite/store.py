@@ -11,7 +11,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 
 from hyperkube_storage.sqlite import rows
@@ -146,6 +146,10 @@ class SqliteStore:
     def queue_writes(self, pause: Callable[[], None]) -> None:
         """Keep what this thread writes until it is taken and committed; `pause` returns after that."""
         self._commits.queue_here(pause)
+
+    def queue_no_more(self) -> None:
+        """Let this thread write like any other again."""
+        self._commits.queue_no_more()
 
     def take_queued(self) -> Callable[[], None]:
         """Return what commits what this thread has written since the last time, with one flush."""
@@ -312,8 +316,8 @@ class SqliteStore:
             self._revision = batch.revision
             for work in batch_of_work:
                 work.done()
-            for revision, group in groupby(events, key=lambda event: event.revision):
-                self._subscriptions.publish(tuple(group), revision)
+            if events:
+                self._subscriptions.publish(tuple(events), batch.revision)
         for work in batch_of_work:
             work.finish()
         self._maintenance.wrote(sum(len(row.value) + ROW_OVERHEAD for row in batch.rows))

@@ -17,7 +17,7 @@ from hyperkube.storage.store import Compare, LeaseNotFound, Put, QueuesWrites, S
 
 
 def _alone(store: Store, write: list[tuple[list[Compare], list[Put]]]) -> list[TxnResult | LeaseNotFound]:
-    """Return what becomes of writes on a thread that commits each where it would pause."""
+    """Return what becomes of writes on a thread that commits each where it would pause, and of one afterwards."""
     found: list[TxnResult | LeaseNotFound] = []
 
     assert isinstance(store, QueuesWrites)
@@ -33,6 +33,8 @@ def _alone(store: Store, write: list[tuple[list[Compare], list[Put]]]) -> list[T
                 found.append(store.txn(compare, success))
             except LeaseNotFound as error:
                 found.append(error)
+        queueing.queue_no_more()
+        found.append(store.txn([], [Put(PREFIX + "last", b"0")]))
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -61,13 +63,14 @@ class QueuedWritePromises(StoreFixtures):
             (True, first + 1),
             (False, first + 1),
             (True, first + 2),
+            (True, first + 3),
         ]
         assert isinstance(found[2], LeaseNotFound)
-        assert names(store) == ["a", "b"]
+        assert names(store) == ["a", "b", "last"]
 
     def test_other_threads_write_as_before(self, store: Store) -> None:
         _alone(store, [([], [Put(PREFIX + "a", b"1")])])
 
         put(store, "b")
 
-        assert names(store) == ["a", "b"]
+        assert names(store) == ["a", "b", "last"]
