@@ -38,6 +38,7 @@ class AlwaysPullImages(Plugin):
     """Sets the pull policy of every container of a written pod, then insists on it."""
 
     may_block = False
+    handles = frozenset({"pods", "pods/ephemeralcontainers"})
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

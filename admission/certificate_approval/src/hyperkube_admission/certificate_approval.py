@@ -20,6 +20,7 @@ class CertificateApproval(Plugin):
     """Asks for the right to approve."""
 
     may_block = False
+    handles = frozenset({"certificatesigningrequests/approval"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

@@ -28,6 +28,7 @@ class CertificateSigning(Plugin):
     """Asks for the right to sign."""
 
     may_block = False
+    handles = frozenset({"certificatesigningrequests/status"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

@@ -33,6 +33,7 @@ class CertificateSubjectRestriction(Plugin):
     """Refuses requests for client certificates of the privileged group."""
 
     may_block = False
+    handles = frozenset({"certificatesigningrequests"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

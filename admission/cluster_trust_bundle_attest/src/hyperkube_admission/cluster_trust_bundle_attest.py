@@ -20,6 +20,7 @@ class ClusterTrustBundleAttest(Plugin):
     """Asks for the right to attest."""
 
     may_block = False
+    handles = frozenset({"clustertrustbundles"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

@@ -22,6 +22,7 @@ class DefaultIngressClass(Plugin):
     """Fills ``spec.ingressClassName`` in on create."""
 
     may_block = False
+    handles = frozenset({"ingresses"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -18,6 +18,7 @@ class DefaultStorageClass(Plugin):
     """Fills ``spec.storageClassName`` in on create."""
 
     may_block = False
+    handles = frozenset({"persistentvolumeclaims"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

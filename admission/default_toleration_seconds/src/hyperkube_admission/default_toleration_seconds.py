@@ -25,6 +25,7 @@ class DefaultTolerationSeconds(Plugin):
     """Adds tolerations for nodes that are not ready and for unreachable ones, where the pod has none."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -18,6 +18,7 @@ class DenyEscalatingExec(Plugin):
     """Refuses exec and attach into pods that have powers of the host."""
 
     may_block = False
+    handles = frozenset({"pods/exec", "pods/attach"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

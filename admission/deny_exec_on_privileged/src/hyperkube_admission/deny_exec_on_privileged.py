@@ -18,6 +18,7 @@ class DenyExecOnPrivileged(Plugin):
     """Refuses exec and attach into pods with a privileged container."""
 
     may_block = False
+    handles = frozenset({"pods/exec", "pods/attach"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

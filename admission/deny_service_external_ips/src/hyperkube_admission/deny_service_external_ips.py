@@ -21,6 +21,7 @@ class DenyServiceExternalIPs(Plugin):
     """Refuses external addresses that a service does not have yet."""
 
     may_block = False
+    handles = frozenset({"services"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

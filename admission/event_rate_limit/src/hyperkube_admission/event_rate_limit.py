@@ -89,6 +89,7 @@ class EventRateLimit(Plugin):
     """Refuses events beyond the limits with 429."""
 
     may_block = False
+    handles = frozenset({"events"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

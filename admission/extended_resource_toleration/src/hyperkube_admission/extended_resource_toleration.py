@@ -18,6 +18,7 @@ class ExtendedResourceToleration(Plugin):
     """Adds a toleration for each extended resource that a pod asks for."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

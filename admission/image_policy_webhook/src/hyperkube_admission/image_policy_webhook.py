@@ -71,6 +71,8 @@ def review_of(pod: Object, namespace: str) -> Object:
 class ImagePolicyWebhook(Plugin):
     """Refuses pods whose images the server of ``kubeConfigFile`` does not allow."""
 
+    handles = frozenset({"pods", "pods/ephemeralcontainers"})
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         table = check_keys(self.settings(Settings).imagePolicy, _KEYS, "imagePolicy")

@@ -142,6 +142,8 @@ class Settings(Record):
 class InitialResources(Plugin):
     """Fills requests in for cpu and memory of containers of new pods that say nothing about them."""
 
+    handles = frozenset({"pods"})
+
     source: UsageSource
 
     def __init__(self, context: PluginContext) -> None:

@@ -19,6 +19,7 @@ class LimitPodHardAntiAffinityTopology(Plugin):
     """Refuses required pod anti-affinity over anything but single nodes."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

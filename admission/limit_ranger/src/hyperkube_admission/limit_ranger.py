@@ -138,6 +138,7 @@ class LimitRanger(Plugin):
     """Applies the LimitRanges of a namespace to the pods and claims that are written there."""
 
     may_block = False
+    handles = frozenset({"pods", "pods/resize", "persistentvolumeclaims"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

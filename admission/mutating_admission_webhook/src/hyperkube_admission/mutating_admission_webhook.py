@@ -45,9 +45,9 @@ class MutatingAdmissionWebhook(Plugin):
             CONFIGURATIONS, self.client, self.informers, context.clock, context.authorizer, deadlocks
         )
 
-    def waits_for(self, _request: AdmissionRequest) -> bool:
-        """Tell whether there are any webhooks."""
-        return not self._webhooks.is_empty
+    def is_idle(self, request: AdmissionRequest) -> bool:
+        """Tell whether there are no webhooks, and this makes none."""
+        return self._webhooks.has_nothing_to_do(request)
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

@@ -48,6 +48,7 @@ class NodeDeclaredFeatureValidator(Plugin):
     """Refuses changes of a pod that need what its node does not declare."""
 
     may_block = False
+    handles = frozenset({"pods", "pods/resize"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -29,6 +29,7 @@ class PersistentVolumeClaimResize(Plugin):
     """Refuses to enlarge claims that are not bound or whose class does not expand volumes."""
 
     may_block = False
+    handles = frozenset({"persistentvolumeclaims"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -99,6 +99,8 @@ def _values(key: str, value: str) -> list[str]:
 class PersistentVolumeLabel(Plugin):
     """Labels new persistent volumes on cloud disks."""
 
+    handles = frozenset({"persistentvolumes"})
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._lock = threading.Lock()

@@ -19,6 +19,7 @@ class PodGroupProtection(Plugin):
     """Adds the finalizer on create."""
 
     may_block = False
+    handles = frozenset({"podgroups"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

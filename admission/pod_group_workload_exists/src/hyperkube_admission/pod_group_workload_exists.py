@@ -22,6 +22,7 @@ class PodGroupWorkloadExists(Plugin):
     """Refuses a new PodGroup whose workload, or whose template in it, does not exist."""
 
     may_block = False
+    handles = frozenset({"podgroups"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -59,6 +59,7 @@ class PodNodeSelector(Plugin):
     """Adds the namespace's node selector to pods and refuses those that contradict it."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -111,6 +111,7 @@ class PodPreset(Plugin):
     """Adds to a new pod what the presets of its namespace say, unless it bears the annotation ``…/exclude: "true"``."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -37,6 +37,7 @@ class PodResizeValidator(Plugin):
     """Refuses a resize beyond the node, or on a node that is not Linux."""
 
     may_block = False
+    handles = frozenset({"pods/resize"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -73,6 +73,7 @@ class PodTolerationRestriction(Plugin):
     """Adds tolerations to pods and refuses the ones that are not listed."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

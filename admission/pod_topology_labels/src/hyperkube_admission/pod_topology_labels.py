@@ -21,6 +21,7 @@ class PodTopologyLabels(Plugin):
     """Copies the topology labels of the node."""
 
     may_block = False
+    handles = frozenset({"pods", "pods/binding", "bindings"})
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

@@ -23,6 +23,7 @@ class Priority(Plugin):
     """Resolves classes on create, keeps the numbers on update, and allows one default class only."""
 
     may_block = False
+    handles = frozenset({"pods", "priorityclasses"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -68,9 +68,9 @@ class ResourceQuota(Plugin):
         self._quotas = self.informers.informer(RESOURCE_QUOTAS)
         self._locks: dict[str, threading.Lock] = defaultdict(threading.Lock)
 
-    def waits_for(self, request: AdmissionRequest) -> bool:
-        """Tell whether there are quotas to charge, which is done one request after the other."""
-        return bool(request.namespace and self._quotas.list(request.namespace))
+    def is_idle(self, request: AdmissionRequest) -> bool:
+        """Tell whether there is no quota to charge."""
+        return not request.namespace or not self._quotas.list(request.namespace)
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

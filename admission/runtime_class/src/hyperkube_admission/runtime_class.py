@@ -49,6 +49,7 @@ class RuntimeClass(Plugin):
     """Writes a runtime class into the pods that name it, and refuses overhead that no class defines."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

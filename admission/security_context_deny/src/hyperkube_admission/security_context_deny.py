@@ -25,6 +25,7 @@ class SecurityContextDeny(Plugin):
     """Refuses pods whose security contexts say who they run as."""
 
     may_block = False
+    handles = frozenset({"pods"})
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

@@ -154,6 +154,8 @@ def _container_secrets(pod: Object, kinds: Sequence[tuple[str, str]]) -> Iterato
 class ServiceAccount(Plugin):
     """Gives new pods an account, its token and its pull secrets."""
 
+    handles = frozenset({"pods", "pods/ephemeralcontainers"})
+
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)
         self._accounts = self.informers.informer(SERVICE_ACCOUNTS)

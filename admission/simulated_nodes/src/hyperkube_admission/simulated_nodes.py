@@ -55,6 +55,7 @@ class SimulatedNodes(Plugin):
     """Tells pods and templates of DaemonSets apart by their images."""
 
     may_block = False
+    handles = frozenset({"pods", "daemonsets"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

@@ -22,6 +22,7 @@ class StorageObjectInUseProtection(Plugin):
     """Adds the finalizers on create."""
 
     may_block = False
+    handles = frozenset({"persistentvolumes", "persistentvolumeclaims", "volumeattributesclasses"})
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

@@ -18,6 +18,7 @@ class TaintNodesByCondition(Plugin):
     """Taints nodes as they are created."""
 
     may_block = False
+    handles = frozenset({"nodes"})
 
     @hookimpl
     def admission_mutate(self, request: AdmissionRequest) -> None:

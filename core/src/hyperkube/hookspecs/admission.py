@@ -173,11 +173,20 @@ class WaitsAtTimes(Protocol):
         """Tell whether a hook may wait for something with this request; asked before each hook, must not wait."""
 
 
+@runtime_checkable
+class IdleAtTimes(Protocol):
+    """An admission plugin whose hooks do nothing at all with some requests: they are not called for these."""
+
+    def is_idle(self, request: AdmissionRequest) -> bool:
+        """Tell whether the hooks have nothing to do with this request; asked before each hook, must not wait."""
+
+
 @hookspec
 def admission_mutate(request: AdmissionRequest) -> None:
     """Change ``request.object`` in place, or leave it.
 
-    Called: once per write and per compare-and-swap retry, on the request's own thread, for every resource.
+    Called: once per write and per compare-and-swap retry, for every resource, or those that the plugin `handles`; on
+        the request's own thread, or on one that it shares with others if the plugin never blocks (`Plugin.may_block`).
     Order: that of the chain; what an earlier plugin did is visible.
     Raises: an `ApiError`, usually `Forbidden` with a bare message: the host adds resource and name.
     Must: be idempotent; leave requests that are none of its business untouched; not change ``old_object``; make no
@@ -189,8 +198,8 @@ def admission_mutate(request: AdmissionRequest) -> None:
 def admission_validate(request: AdmissionRequest) -> None:
     """Refuse the write by raising, or let it pass.
 
-    Called: once per write and per compare-and-swap retry, after all mutations, defaulting and validation, on the
-        request's own thread.
+    Called: once per write and per compare-and-swap retry, after all mutations, defaulting and validation; for the same
+        resources and on the same threads as `admission_mutate`.
     Order: that of the chain.
     Raises: an `ApiError`, usually `Forbidden` with a bare message: the host adds resource and name.
     Must: not change the object; make no side effect when ``dry_run`` is set; undo charges through ``on_failure``.

@@ -84,9 +84,12 @@ class Plugin:
         may_block: whether its hooks may wait for anything but the cluster's own objects: another server, a process, the
             clock. The API server calls hooks of plugins that never do on a thread that many requests share by turns;
             others cost a hand-over to a thread of their own. For admission plugins and authorizers; see `WaitsAtTimes`.
+        handles: the resources, and subresources, with which the hooks of an admission plugin have to do, by name and of
+            whatever group (``pods``, ``pods/status``): they are called for no others. None: for all.
     """
 
     may_block: ClassVar[bool] = True
+    handles: ClassVar[frozenset[str] | None] = None
 
     def __init__(self, context: PluginContext) -> None:
         self.context = context

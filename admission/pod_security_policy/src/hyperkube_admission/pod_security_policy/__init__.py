@@ -47,6 +47,7 @@ class PodSecurityPolicy(Plugin):
     """Completes new pods and refuses those that no usable policy allows."""
 
     may_block = False
+    handles = frozenset({"pods", "pods/ephemeralcontainers"})
 
     def __init__(self, context: PluginContext) -> None:
         super().__init__(context)

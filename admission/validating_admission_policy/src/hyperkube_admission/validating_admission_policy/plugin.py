@@ -56,9 +56,9 @@ class ValidatingAdmissionPolicy(Plugin):
             _compile,
         )
 
-    def waits_for(self, _request: AdmissionRequest) -> bool:
-        """Tell whether there are any policies: their expressions may ask much."""
-        return not self._policies.is_empty
+    def is_idle(self, _request: AdmissionRequest) -> bool:
+        """Tell whether there are no policies."""
+        return self._policies.is_empty
 
     @hookimpl
     def admission_validate(self, request: AdmissionRequest) -> None:

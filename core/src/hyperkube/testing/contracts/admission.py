@@ -99,6 +99,14 @@ class AdmissionContract:
         rig.informers.refresh()
         return rig
 
+    def test_it_handles_what_concerns_it(self) -> None:
+        rig = self.rig()
+        handled = self.plugin.handles
+
+        asked = {"/".join(filter(None, (one.resource.resource, one.subresource))) for one in self.concerned(rig)}
+
+        assert handled is None or asked <= handled
+
     def test_it_has_a_hook(self) -> None:
         assert hasattr(self.plugin, "admission_mutate") or hasattr(self.plugin, "admission_validate")
 

@@ -108,6 +108,10 @@ class Webhooks:
         """Whether there are no webhooks at all."""
         return not len(self._configurations)
 
+    def has_nothing_to_do(self, request: AdmissionRequest) -> bool:
+        """Tell whether no webhook can be meant by a request, nor is any written with it."""
+        return self.is_empty and not is_own_configuration(request)
+
     def matching(self, request: AdmissionRequest) -> Iterator[Webhook]:
         """Yield the webhooks that are about a request, as it is when each one's turn comes.
 

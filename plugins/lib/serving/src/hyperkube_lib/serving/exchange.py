@@ -34,6 +34,7 @@ class HttpRequest:
         budget: of its time, for work that can be broken off; None for requests without a limit.
         user: set by the in-process transport only: who calls, past authentication.
         peer: the client's address and port.
+        read: what the handler has read off the first line, kept from one look at the request to the next.
     """
 
     method: str
@@ -48,6 +49,7 @@ class HttpRequest:
     user: UserInfo | None = None
     repeated: Mapping[str, Sequence[str]] | None = None
     budget: RequestBudget | None = None
+    read: object = None
 
     def lines(self) -> dict[str, Sequence[str]]:
         """Return the values of all headers, one per line: what says who acts may contain commas, and UTF-8.

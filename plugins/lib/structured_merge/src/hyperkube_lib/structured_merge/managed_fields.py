@@ -28,6 +28,8 @@ from hyperkube.machinery.times import TimeError, format_time, parse_time
 APPLY, UPDATE = "Apply", "Update"
 MAX_UPDATE_MANAGERS = 10
 _ANCIENT = "ancient-changes"
+_LONGEST_TIME = 64
+"""Characters of a time; what is longer is none."""
 
 _NEVER_OWNED = (
     "name", "namespace", "creationTimestamp", "selfLink", "uid", "clusterName", "generation", "managedFields",
@@ -93,6 +95,7 @@ class FieldScope:
         kind: for messages.
         subresource: empty for the resource itself.
         ignored: fields (with all below) that this place resets anyway, per version: never owned, never in conflict.
+        ignored_text: tells these from those of other places.
         zero: makes an object of the kind with nothing set, as the codec writes it: what a create is compared with.
         convert: returns an object in another version with its type; None when that version is not known.
     """
@@ -102,6 +105,7 @@ class FieldScope:
     kind: str
     subresource: str = ""
     ignored: Mapping[str, FieldSet] = field(default_factory=dict)
+    ignored_text: str = ""
     zero: Callable[[], Object] = dict
     convert: Callable[[Object, str], tuple[Object, TypeInfo | None] | None] = _no_versions
 
@@ -157,7 +161,7 @@ def _fields(text: bytes) -> FieldSet:
 def encode(managed: Managed) -> list[Object]:
     """Write a ``managedFields`` list in Kubernetes' order: operation, time, manager, version, subresource."""
     entries = []
-    for owner, owned in sorted(managed.items(), key=_order):
+    for owner, owned in sorted(managed.items(), key=_order) if len(managed) > 1 else managed.items():
         entry: Object = {
             "manager": owner.manager,
             "operation": owner.operation,
@@ -175,8 +179,13 @@ def encode(managed: Managed) -> list[Object]:
 
 
 def _seconds(owned: Owned) -> float:
+    return _epoch_seconds(owned.time[:_LONGEST_TIME]) if owned.time else 0
+
+
+@lru_cache(maxsize=512)
+def _epoch_seconds(text: str) -> float:
     try:
-        return int(parse_time(owned.time).timestamp()) if owned.time else 0
+        return int(parse_time(text).timestamp())
     except TimeError:
         return 0
 
@@ -259,7 +268,7 @@ def _of_creation(scope: FieldScope, new: Object, manager: str, now: datetime) ->
     text = orjson.dumps({**new, "metadata": meta})
     if len(text) > TEMPLATE_MAX:
         return updated(scope, scope.zero(), new, {}, manager, now)
-    key = (scope.info, scope.api_version, scope.subresource, repr(scope.ignored), text)
+    key = (scope.info, scope.api_version, scope.subresource, scope.ignored_text or repr(scope.ignored), text)
     owned = _created.get(key)
     if owned is None:
         managed = updated(scope, scope.zero(), new, {}, manager, now)
