@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import orjson
 from hyperkube_host.apiserver.explain.records import Explanations, Step
 from hyperkube_host.apiserver.plugins import may_block
 from hyperkube_lib.serving.turns import Turns
 
-from hyperkube.hookspecs.admission import AdmissionRequest, WaitsAtTimes
+from hyperkube.hookspecs.admission import AdmissionRequest, IdleAtTimes, WaitsAtTimes
 from hyperkube.hookspecs.authz import Attributes, Authorizer
 from hyperkube.machinery.clock import SystemClock
 from hyperkube.machinery.errors import ApiError, Forbidden
@@ -24,6 +25,14 @@ from hyperkube.machinery.users import UserInfo
 
 Hook = Callable[..., object]
 _MEMORY = "hyperkube.explain"
+_PLACES_MAX = 4096
+
+
+class _Steps(NamedTuple):
+    """The hooks that are called for one resource or subresource, in order."""
+
+    mutators: tuple[Hook, ...]
+    validators: tuple[Hook, ...]
 
 
 class UserMay:
@@ -64,9 +73,9 @@ class AdmissionChain:
     ) -> None:
         self._mutators = tuple(_step(hook, turns) for hook in mutators)
         self._validators = tuple(_step(hook, turns) for hook in validators)
+        self._compiled: dict[tuple[str, str], _Steps] = {}
         self._explanations = explanations
         self._monotonic = explanations.clock.monotonic if explanations is not None else SystemClock().monotonic
-        self._watched = [(plugin_of(step), step) for step in self._mutators]
         self._records_changes = explanations is not None and explanations.records_changes
 
     @property
@@ -85,11 +94,12 @@ class AdmissionChain:
         Raises:
             ApiError: a plugin refuses.
         """
+        steps = self._steps_for(request).mutators
         run = self._run_watched if self._records_changes and request.object is not None else self._run
-        run(self._mutators, request)
+        run(steps, request)
         if request.wants_reinvocation and not request.is_reinvocation:
             request.is_reinvocation = True
-            run(self._mutators, request)
+            run(steps, request)
 
     def validate(self, request: AdmissionRequest) -> None:
         """Let the plugins refuse.
@@ -97,10 +107,24 @@ class AdmissionChain:
         Raises:
             ApiError: a plugin refuses.
         """
-        self._run(self._validators, request)
+        self._run(self._steps_for(request).validators, request)
         steps = request.memory.get(_MEMORY)
         if steps and self._explanations is not None:
             self._explanations.changed(request, steps)
+
+    def _steps_for(self, request: AdmissionRequest) -> _Steps:
+        """Return the hooks of the plugins that have to do with the request's resource."""
+        place = (request.resource.resource, request.subresource)
+        steps = self._compiled.get(place)
+        if steps is None:
+            if len(self._compiled) >= _PLACES_MAX:  # names of custom resources come and go
+                self._compiled.clear()
+            name = "/".join(part for part in place if part)
+            steps = self._compiled[place] = _Steps(
+                tuple(step for step in self._mutators if _handles(step, name)),
+                tuple(step for step in self._validators if _handles(step, name)),
+            )
+        return steps
 
     def _run(self, steps: Sequence[Hook], request: AdmissionRequest) -> None:
         step: Hook | None = None
@@ -113,13 +137,14 @@ class AdmissionChain:
                 raise
             raise shown from error
 
-    def _run_watched(self, _steps: Sequence[Hook], request: AdmissionRequest) -> None:
+    def _run_watched(self, steps: Sequence[Hook], request: AdmissionRequest) -> None:
         """Run the mutators; take the object's JSON after each, and the time."""
         told: list[Step] = request.memory.setdefault(_MEMORY, [])
         monotonic, dumps = self._monotonic, orjson.dumps
         plugin, before, began = "", dumps(request.object), monotonic()
         try:
-            for plugin, step in self._watched:
+            for step in steps:
+                plugin = plugin_of(step)
                 step(request=request)
                 ended = monotonic()
                 after = dumps(request.object)
@@ -144,31 +169,42 @@ class AdmissionChain:
         return shown
 
 
-class _MayWait:
-    """A hook that is called elsewhere while it may wait, so that requests that share the thread do not wait with it."""
+class _Sometimes:
+    """A hook that is not called while its plugin is idle, and called elsewhere while it may wait.
 
-    __slots__ = ("__qualname__", "__self__", "_hook", "_turns", "_waits_for")
+    So requests that share the thread do not wait with it.
+    """
 
-    def __init__(self, hook: Hook, turns: Turns) -> None:
+    __slots__ = ("__qualname__", "__self__", "_hook", "_is_idle", "_turns", "_waits_for")
+
+    def __init__(self, hook: Hook, turns: Turns | None) -> None:
         self.__self__ = plugin = getattr(hook, "__self__", None)
         self.__qualname__ = getattr(hook, "__qualname__", "unknown")
         self._hook = hook
-        self._turns = turns
-        self._waits_for = plugin.waits_for if isinstance(plugin, WaitsAtTimes) else _always
+        self._turns = turns if may_block(hook) else None
+        self._is_idle = plugin.is_idle if isinstance(plugin, IdleAtTimes) else None
+        self._waits_for = plugin.waits_for if isinstance(plugin, WaitsAtTimes) else None
 
     def __call__(self, *, request: AdmissionRequest) -> object:
         """Call the hook."""
-        if self._waits_for(request) and self._turns.is_here():
-            return self._turns.elsewhere(partial(self._hook, request=request))
-        return self._hook(request=request)
-
-
-def _always(_request: AdmissionRequest) -> bool:
-    return True
+        if self._is_idle is not None and self._is_idle(request):
+            return None
+        if self._turns is None or not self._turns.is_here():
+            return self._hook(request=request)
+        if self._waits_for is not None and not self._waits_for(request):
+            return self._hook(request=request)
+        return self._turns.elsewhere(partial(self._hook, request=request))
 
 
 def _step(hook: Hook, turns: Turns | None) -> Hook:
-    return _MayWait(hook, turns) if turns is not None and may_block(hook) else hook
+    is_plain = (turns is None or not may_block(hook)) and not isinstance(getattr(hook, "__self__", None), IdleAtTimes)
+    return hook if is_plain else _Sometimes(hook, turns)
+
+
+def _handles(hook: Hook, name: str) -> bool:
+    """Tell whether a hook's plugin has to do with a resource or subresource; one that does not say so has with all."""
+    handled = getattr(getattr(hook, "__self__", None), "handles", None)
+    return handled is None or name in handled
 
 
 def plugin_of(hook: Hook | None) -> str:

@@ -21,7 +21,7 @@ from hyperkube_host.apiserver.pipeline.impersonation import Impersonation
 from hyperkube_host.apiserver.pipeline.pipeline import Pipeline
 from hyperkube_host.apiserver.pipeline.turn_taking import TurnTaking
 from hyperkube_host.apiserver.request.api_request import ApiRequest
-from hyperkube_host.apiserver.request.request_info import RequestInfo, parse, watch_flag
+from hyperkube_host.apiserver.request.request_info import RequestInfo, parse, read_info, watch_flag
 from hyperkube_host.apiserver.request.warning_headers import warning_headers
 from hyperkube_host.apiserver.routes.metrics import RequestMetrics
 from hyperkube_host.apiserver.serializer.encode import Encoder
@@ -179,7 +179,7 @@ class ApiHandler:
         wanted = PLAIN
         if api.info.is_resource and not self._is_streamed(api.info):
             wanted = self._encoder.check(api)
-        return self._encoder.encode(api, self._pipeline.answer(api), wanted)
+        return self._encoder.encode(api, self._pipeline.answer_here(api), wanted)
 
     def _end(self, call: _Call, answer: Answer) -> Answer:
         """Complete the answer's headers, and write down that it was given."""
@@ -209,7 +209,7 @@ class ApiHandler:
 
     def _read(self, request: HttpRequest, user: UserInfo, audit_id: str) -> ApiRequest:
         query = request.query() if request.query_string else {}
-        info = parse(request.method, request.path, query)
+        info = read_info(request) if not query else parse(request.method, request.path, query)
         return ApiRequest(
             method=request.method,
             path=request.path,
@@ -244,6 +244,8 @@ class ApiHandler:
 
     def is_long_running(self, request: HttpRequest) -> bool:
         """Tell whether the request may stay open beyond the request timeout."""
+        if not request.query_string:
+            return self._runs_long(read_info(request))
         return self._runs_long(parse(request.method, request.path, watch_flag(request.query_string)))
 
     def _runs_long(self, info: RequestInfo) -> bool:

@@ -19,6 +19,7 @@ from hyperkube_host.apiserver.authentication.union import Authentication
 from hyperkube_host.apiserver.authorization.union import Authorization
 from hyperkube_host.apiserver.flowcontrol.flow_control import Flow, FlowControl
 from hyperkube_host.apiserver.pipeline.dispatch import locate
+from hyperkube_host.apiserver.pipeline.impersonation import impersonates
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
 from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
 from hyperkube_host.apiserver.rest import read
@@ -125,7 +126,7 @@ class HotReads:
         if wanted is None:
             return None
         user = self._authentication.remembered(request)
-        if user is None or any(name.startswith("impersonate-") for name in headers):
+        if user is None or impersonates(headers):
             return None
         place = self._places.get(request.path)
         # A resource may have been removed, or be served anew, since the place was found.

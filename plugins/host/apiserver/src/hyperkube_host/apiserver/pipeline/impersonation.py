@@ -61,6 +61,14 @@ class _Mode:
     fits: Callable[[UserInfo, UserInfo], bool]
 
 
+def impersonates(headers: Mapping[str, str]) -> bool:
+    """Tell whether a request says that it acts as another user."""
+    for name in headers:  # noqa: SIM110  a loop costs half of what a generator does, with every request
+        if name.startswith("impersonate-"):
+            return True
+    return False
+
+
 class Impersonation:
     """Decides who may act as whom.
 
@@ -87,7 +95,7 @@ class Impersonation:
             BadRequest: a group, uid or extra value without a user.
             Forbidden: `requester` may not act so.
         """
-        if not any(header.startswith("impersonate-") for header in request.headers):
+        if not impersonates(request.headers):
             return Acting(requester)
         wanted = _wanted(request.lines())
         if not wanted.name:

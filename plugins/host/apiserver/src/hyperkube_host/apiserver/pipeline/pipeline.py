@@ -79,10 +79,16 @@ class Pipeline:
         Raises:
             ApiError: it is refused or fails; a bug becomes an `InternalError` and is logged.
         """
+        elsewhere = self.elsewhere(request)
+        return RawResult(elsewhere) if elsewhere is not None else self.answer_here(request)
+
+    def answer_here(self, request: ApiRequest) -> Result:
+        """Return the result of an authorized request that is this server's own.
+
+        Raises:
+            ApiError: as `answer`.
+        """
         try:
-            answer = self.elsewhere(request)
-            if answer is not None:
-                return RawResult(answer)
             if not request.info.is_resource or request.path.startswith("//"):
                 return RawResult(self._paths.answer(request))
             try:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from hyperkube_host.apiserver.authentication.union import Authentication
 from hyperkube_host.apiserver.pipeline.dispatch import locate
-from hyperkube_host.apiserver.request.request_info import RequestInfo, parse
+from hyperkube_host.apiserver.pipeline.impersonation import impersonates
+from hyperkube_host.apiserver.request.request_info import RequestInfo, read_info
 from hyperkube_host.apiserver.rest.services import Services
 from hyperkube_host.apiserver.serializer.path_errors import PathNotFound
 from hyperkube_lib.serving.exchange import HttpRequest
@@ -44,9 +45,9 @@ class TurnTaking:
             return False
         if self._authentication.remembered(request) is None:
             return False
-        if any(name.startswith("impersonate-") for name in request.headers):
+        if impersonates(request.headers):
             return False
-        info = parse(request.method, request.path, {})
+        info = read_info(request)
         if not info.is_resource or info.verb not in _VERBS:
             return False
         # What a path addresses may have changed with the registry; each kind of place is looked up once.

@@ -9,6 +9,8 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from urllib.parse import unquote_plus
 
+from hyperkube_lib.serving.exchange import HttpRequest
+
 from hyperkube.hookspecs.authz import Attributes
 from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.fields import FieldRequirement, FieldSelectorError, parse_field_selector
@@ -111,6 +113,13 @@ def parse(method: str, path: str, query: Query) -> RequestInfo:
     rest = _namespace(info, rest)
     _resource(info, rest, query)
     return info
+
+
+def read_info(request: HttpRequest) -> RequestInfo:
+    """Return what method and path ask for, read once for all who look at the request; its query is not looked at."""
+    if not isinstance(request.read, RequestInfo):
+        request.read = parse(request.method, request.path, {})
+    return request.read
 
 
 def watch_flag(query_string: str) -> Query:

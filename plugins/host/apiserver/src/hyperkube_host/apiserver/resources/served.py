@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 
 import orjson
 from hyperkube_host.apiserver.resources.custom_codec import CustomCodec
+from hyperkube_lib.structured_merge.managed_fields import FieldScope
 from hyperkube_lib.transformed_store import TransformedStore
 from hyperkube_lib.watch_cache.cached_object import CachedObject, Transform, read_object
 from hyperkube_lib.watch_cache.object_table import IndexFunction, by_field, by_owner
@@ -69,6 +69,32 @@ def is_stored(spec: ResourceSpec) -> bool:
     return spec.from_storage is None or spec.storage_kind == spec.kind
 
 
+class Writing:
+    """An object while its value is being stored: the watch cache takes labels and fields from it, without parsing.
+
+    A store of this process hands the very bytes on to the cache before the write returns: so what the cache makes of
+    them is there for the answer.
+
+    Attributes:
+        cached: the object as the cache has it now; None where it has none, or in another version.
+    """
+
+    __slots__ = ("_all", "cached", "obj", "value")
+
+    def __init__(self, value: bytes, obj: Object, everything: dict[int, Writing]) -> None:
+        self.value = value
+        self.obj = obj
+        self.cached: CachedObject | None = None
+        self._all = everything
+
+    def __enter__(self) -> Self:
+        self._all[id(self.value)] = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        del self._all[id(self.value)]
+
+
 class ResourceStorage:
     """Where the objects of a resource are kept, whichever versions of it are served."""
 
@@ -84,7 +110,7 @@ class ResourceStorage:
         self._indexes: set[str] = set()
         self._schemas: list[Any] = []
         self._custom: CustomCodec | None = None
-        self._written: dict[int, tuple[bytes, Object]] = {}
+        self._written: dict[int, Writing] = {}
 
     def learn(self, spec: ResourceSpec) -> None:
         """Note the field selectors and indexes of a version that is stored here."""
@@ -129,27 +155,26 @@ class ResourceStorage:
         readers: Mapping[str, Any] = dict(self._fields)
         fields = (lambda obj: [(path, of(obj)) for path, of in readers.items()]) if readers else None
         read = read_object(fields, self._object_of)
-        if self._custom is not None:
-            return self._of_custom(self._custom, read) if self._custom.reshapes else read
-        blanks = self.blanks
-        return (lambda key, value, revision: read(key, blanks.shown_body(value), revision)) if blanks else read
+        if self._custom is not None and self._custom.reshapes:
+            return self._of_custom(self._custom, read)
+        written, blanks = self._written, self.blanks
 
-    @contextmanager
-    def writing(self, value: bytes, obj: Object) -> Iterator[None]:
-        """Let the cache take an object's labels and fields from `obj` while its `value` is being stored.
+        def transform(key: str, value: bytes, revision: int) -> CachedObject:
+            cached = read(key, blanks.shown_body(value) if blanks else value, revision)
+            if (known := written.get(id(value))) is not None and known.value is value:
+                known.cached = cached
+            return cached
 
-        A store of this process hands the very bytes on to the cache before the write returns.
-        """
-        self._written[id(value)] = (value, obj)
-        try:
-            yield
-        finally:
-            del self._written[id(value)]
+        return transform
+
+    def writing(self, value: bytes, obj: Object) -> Writing:
+        """Let the cache know the object whose `value` is being stored, within the context that is returned."""
+        return Writing(value, obj, self._written)
 
     def _object_of(self, value: bytes) -> Object | None:
         """Return the object of a value that is being stored, or None."""
         known = self._written.get(id(value))
-        return known[1] if known is not None and known[0] is value else None
+        return known.obj if known is not None and known.value is value else None
 
     @staticmethod
     def _of_custom(codec: CustomCodec, read: Transform) -> Transform:
@@ -200,6 +225,7 @@ class ServedResource:
         converts: whether what is stored has to be looked at, as it may be in another version.
         is_stored: whether its own version is the one that is written.
         waits: whether conversion asks another server, and must not happen where nothing may wait.
+        field_scopes: what field management knows of a subresource (empty: of the resource), and need not ask again.
     """
 
     def __init__(
@@ -220,6 +246,7 @@ class ServedResource:
         self.converts = spec.from_storage is not None
         self.is_stored = is_stored(spec)
         self.waits = spec.from_storage_all is not None
+        self.field_scopes: dict[str, FieldScope] = {}
 
     def __repr__(self) -> str:
         return f"<ServedResource {self.group_resource} {self.spec.resource.version}>"

@@ -251,7 +251,7 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
     try:
         value = stored.encode(served, new)
         operation = Delete(key) if gone else Put(key, value, current.lease)
-        with stored.writing(served, value, new):
+        with stored.writing(served, value, new) as writing:
             result = services.store.txn([Compare(key, current.revision)], [operation])
         written = result.succeeded
     finally:
@@ -262,5 +262,5 @@ def _store(services: Services, write: Change, current: Current, new: Object) -> 
     if gone:
         served.strategy.after_delete(write.call, new)
         return ObjectResult(served, new)
-    body = stored.answer_bytes(served, value, result.revision)
+    body = stored.answer_bytes(served, writing, result.revision)
     return ObjectResult(served, stored.answered(served, new, value, result.revision), body=body)

@@ -153,6 +153,8 @@ def _refuse_invalid(services: Services, request: ApiRequest, target: Target, obj
 def _unattended(services: Services, target: Target, obj: Object) -> list[str]:
     """Say so when nothing will ever act on the object: ``--unattended-resources`` lists what has no controller."""
     unattended = services.options.admission.unattended_resources
+    if not unattended:
+        return []
     resource = target.served.spec.resource.group_resource
     if str(resource) in unattended:
         return [f"no controller for {resource.resource} is installed: nothing will act on this object"]
@@ -175,7 +177,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Objec
     written = False
     try:
         value = stored.encode(served, obj)
-        with stored.writing(served, value, obj):
+        with stored.writing(served, value, obj) as writing:
             result = services.store.txn([Compare(key, 0)], [Put(key, value, _lease(services, target))])
         if not result.succeeded:
             raise _taken(services, target, name)
@@ -186,7 +188,7 @@ def _store(services: Services, target: Target, call: Call, obj: Object) -> Objec
     finally:
         if finish is not None:
             finish(written)
-    body = stored.answer_bytes(served, value, result.revision)
+    body = stored.answer_bytes(served, writing, result.revision)
     return ObjectResult(served, stored.answered(served, obj, value, result.revision), status=201, body=body)
 
 

@@ -7,6 +7,7 @@ apiserver ``pkg/registry/rest/{create,update}.go``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from hyperkube.hookspecs.api import Strategy
@@ -17,6 +18,11 @@ from hyperkube.machinery.objects import Object
 
 ANNOTATIONS_MAX = 256 * 1024
 _METADATA = Path("metadata")
+_NAME, _NAMESPACE = _METADATA.child("name"), _METADATA.child("namespace")
+_LABELS, _ANNOTATIONS = _METADATA.child("labels"), _METADATA.child("annotations")
+_OWNERS, _FINALIZERS = _METADATA.child("ownerReferences"), _METADATA.child("finalizers")
+_SHORT = 512
+"""Characters of a label that is remembered once it was found right."""
 _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 _IMMUTABLE = "field is immutable"
 
@@ -42,19 +48,17 @@ def _validate_name(obj: Object, strategy: Strategy) -> list[FieldError]:
         path = _METADATA.child("generateName")
         texts = strategy.validate_object_name(obj, generated, prefix=True)
         errors += [invalid(path, generated, text) for text in texts]
-    path = _METADATA.child("name")
     if not name:
-        return [*errors, required(path, "name or generateName is required")]
-    return errors + [invalid(path, name, text) for text in strategy.validate_object_name(obj, name, prefix=False)]
+        return [*errors, required(_NAME, "name or generateName is required")]
+    return errors + [invalid(_NAME, name, text) for text in strategy.validate_object_name(obj, name, prefix=False)]
 
 
 def _validate_namespace(namespace: str, *, namespaced: bool) -> list[FieldError]:
-    path = _METADATA.child("namespace")
     if not namespaced:
-        return [forbidden(path, "not allowed on this type")] if namespace else []
+        return [forbidden(_NAMESPACE, "not allowed on this type")] if namespace else []
     if not namespace:
-        return [required(path)]
-    return [invalid(path, namespace, text) for text in names.dns1123_label(namespace)]
+        return [required(_NAMESPACE)]
+    return [invalid(_NAMESPACE, namespace, text) for text in names.dns1123_label(namespace)]
 
 
 def _validate_common(meta: Object, maps_and_owners: list[FieldError], *, plain: bool) -> list[FieldError]:
@@ -63,22 +67,35 @@ def _validate_common(meta: Object, maps_and_owners: list[FieldError], *, plain: 
     if generation < 0:
         errors.append(invalid(_METADATA.child("generation"), generation, "must be greater than or equal to 0"))
     errors += maps_and_owners
-    errors += _validate_finalizers(meta.get("finalizers") or [])
+    finalizers = meta.get("finalizers")
+    if not finalizers:
+        return errors
+    errors += _validate_finalizers(finalizers)
     return errors if plain else errors + _validate_finalizer_paths(meta)
 
 
 def _validate_maps_and_owners(meta: Object) -> list[FieldError]:
-    return [
-        *validate_labels(meta.get("labels") or {}, _METADATA.child("labels")),
-        *validate_annotations(meta.get("annotations") or {}, _METADATA.child("annotations")),
-        *_validate_owners(meta.get("ownerReferences") or []),
-    ]
+    errors: list[FieldError] = []
+    if labels := meta.get("labels"):
+        errors += validate_labels(labels, _LABELS)
+    if annotations := meta.get("annotations"):
+        errors += validate_annotations(annotations, _ANNOTATIONS)
+    if owners := meta.get("ownerReferences"):
+        errors += _validate_owners(owners)
+    return errors
+
+
+@lru_cache(maxsize=4096)
+def _is_label(key: str, value: str) -> bool:
+    return not (names.label_key(key) or names.label_value(value))
 
 
 def validate_labels(labels: Mapping[str, str], path: Path) -> list[FieldError]:
     """Return what is wrong with labels."""
     errors: list[FieldError] = []
     for key in sorted(labels):
+        if len(key) + len(labels[key]) <= _SHORT and _is_label(key, labels[key]):
+            continue
         errors += [invalid(path, key, text) for text in names.label_key(key)]
         errors += [invalid(path, labels[key], text) for text in names.label_value(labels[key])]
     return errors
@@ -94,7 +111,7 @@ def validate_annotations(annotations: Mapping[str, str], path: Path) -> list[Fie
 
 
 def _validate_owners(owners: Sequence[Object]) -> list[FieldError]:
-    path = _METADATA.child("ownerReferences")
+    path = _OWNERS
     errors: list[FieldError] = []
     controller: Object | None = None
     for owner in owners:
@@ -130,7 +147,7 @@ def _validate_owner(owner: Object, path: Path) -> list[FieldError]:
 
 
 def _validate_finalizers(finalizers: Sequence[str]) -> list[FieldError]:
-    path = _METADATA.child("finalizers")
+    path = _FINALIZERS
     errors = [invalid(path, finalizer, text) for finalizer in finalizers for text in names.qualified_name(finalizer)]
     if {"orphan", "foregroundDeletion"} <= set(finalizers):
         text = "finalizer orphan and foregroundDeletion cannot be both set"
@@ -140,7 +157,7 @@ def _validate_finalizers(finalizers: Sequence[str]) -> list[FieldError]:
 
 def _validate_finalizer_paths(meta: Object) -> list[FieldError]:
     """Return which finalizers have no path: the kinds of Kubernetes' core want one, the registry does not."""
-    path = _METADATA.child("finalizers")
+    path = _FINALIZERS
     text = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         invalid(path.index(index), finalizer, text)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from hyperkube_host.apiserver.request.api_request import ApiRequest, Target
+from hyperkube_host.apiserver.resources.served import ServedResource
 from hyperkube_lib.structured_merge import field_sets, managed_fields
 from hyperkube_lib.structured_merge.apply import apply_configuration
 from hyperkube_lib.structured_merge.field_sets import FieldSet
@@ -16,6 +17,8 @@ from hyperkube.machinery.dataclass import dataclass
 from hyperkube.machinery.objects import Object
 
 MANAGER_MAX = 128
+_LONGEST = 1024
+"""Characters of a User-Agent that are looked at; some may not be printable."""
 
 
 def manager_of(request: ApiRequest) -> str:
@@ -26,21 +29,36 @@ def manager_of(request: ApiRequest) -> str:
     given = request.param("fieldManager")
     if given:
         return given
-    agent = request.headers.get("user-agent", "").partition("/")[0]
+    return _manager_of(request.headers.get("user-agent", "").partition("/")[0][:_LONGEST])
+
+
+@lru_cache(maxsize=512)
+def _manager_of(agent: str) -> str:
     printable = "".join(char for char in agent if char.isprintable())
     return printable.encode()[:MANAGER_MAX].decode("utf-8", "ignore") or "unknown"
 
 
 def scope_of(target: Target) -> FieldScope:
-    """Return what field management must know about the place of a write."""
+    """Return what field management must know about the place of a write; of one that never changes it is kept."""
     served = target.served
-    codec, api_version = served.codec, served.kind.api_version
+    place = target.sub.name if target.sub is not None else ""
+    known = served.field_scopes.get(place)
+    if known is None:
+        known = _scope(served, place, _ignored(target))
+        if not (served.custom or served.converts) and len(served.versions()) == 1:
+            served.field_scopes[place] = known
+    return known
+
+
+def _scope(served: ServedResource, place: str, ignored: Mapping[str, FieldSet]) -> FieldScope:
+    codec = served.codec
     return FieldScope(
         info=codec.type,
-        api_version=api_version,
+        api_version=served.kind.api_version,
         kind=served.kind.kind,
-        subresource=target.sub.name if target.sub is not None else "",
-        ignored=_ignored(target),
+        subresource=place,
+        ignored=ignored,
+        ignored_text=repr(ignored),
         zero=lambda: codec.decode(None)[0],
         convert=served.in_version,
     )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
-
 import orjson
-from hyperkube_host.apiserver.resources.served import ServedResource
+from hyperkube_host.apiserver.resources.served import ServedResource, Writing
 from hyperkube_lib.watch_cache.cached_object import CachedObject, with_resource_version
 from hyperkube_lib.watch_cache.resource_cache import ANY_REVISION
 
@@ -90,14 +88,22 @@ def encode(served: ServedResource, obj: Object) -> bytes:
     return orjson.dumps(head | {name: value for name, value in stored.items() if name not in head})
 
 
-def writing(served: ServedResource, value: bytes, obj: Object) -> AbstractContextManager[None]:
+def writing(served: ServedResource, value: bytes, obj: Object) -> Writing:
     """Let the watch cache know the object whose `value` is being stored, unless that is in another version."""
-    return nullcontext() if served.converts else served.stored().writing(value, obj)
+    return Writing(value, obj, {}) if served.converts else served.stored().writing(value, obj)
 
 
-def answer_bytes(served: ServedResource, value: bytes, revision: int) -> bytes:
-    """Return what clients get for a value that was just stored; empty when it has to be converted first."""
-    return b"" if served.converts else with_resource_version(served.blanks.shown_body(value), revision)
+def answer_bytes(served: ServedResource, written: Writing, revision: int) -> bytes:
+    """Return what clients get for a value that was just stored; empty when it has to be converted first.
+
+    Mostly it is there already: one encoding is for the store, the cache, its watchers and the answer.
+    """
+    if served.converts:
+        return b""
+    cached = written.cached
+    if cached is not None and cached.revision == revision:
+        return cached.body
+    return with_resource_version(served.blanks.shown_body(written.value), revision)
 
 
 def answered(served: ServedResource, obj: Object, value: bytes, revision: int) -> Object:
