@@ -124,14 +124,14 @@ class KubeApiserver(Process):
             return False
 
 
-@pytest.fixture(scope="module", params=["etcd", "in memory"])
+@pytest.fixture(scope="module", params=["etcd", "own etcd", "in memory"])
 def server(request, tmp_path_factory):
     """The programs of the folder that `hyperkube assets` makes."""
     if request.param == "etcd":
         need_etcd()
     folder = tmp_path_factory.mktemp("envtest")
     assets = folder / "assets"
-    words = ["--in-memory"] if request.param == "in memory" else []
+    words = {"etcd": [], "own etcd": ["--own-etcd"], "in memory": ["--in-memory"]}[request.param]
     done = subprocess.run([BIN / "hyperkube", "assets", assets, *words], capture_output=True, text=True, check=True)
     assert done.stdout == f"export KUBEBUILDER_ASSETS={assets}\n"
     etcd = AssetsEtcd(folder, assets)

@@ -54,6 +54,24 @@ def test_without_etcd_the_server_keeps_objects_in_memory(programs, tmp_path):
     assert os.access(tmp_path / "assets" / "etcd", os.X_OK)
 
 
+def test_hyperkubes_own_etcd_is_taken_when_asked_for(programs, tmp_path, monkeypatch):
+    bin_folder = programs("kube-apiserver", "etcd", "kubectl", "hyperkube")
+    monkeypatch.setattr(assets, "installed", lambda _family: {"etcd": None})
+
+    make(tmp_path / "assets", "--own-etcd")
+
+    assert f'exec {bin_folder / "hyperkube"} etcd "$@"' in (tmp_path / "assets" / "etcd").read_text()
+    assert (tmp_path / "assets" / "kube-apiserver").readlink() == bin_folder / "kube-apiserver"
+
+
+def test_an_etcd_that_is_not_installed_is_one_line(programs, tmp_path, monkeypatch):
+    programs("kube-apiserver", "kubectl", "hyperkube")
+    monkeypatch.setattr(assets, "installed", lambda _family: {})
+
+    with pytest.raises(UsageError, match="--own-etcd needs distribution 'hyperkube-command-etcd'"):
+        make(tmp_path / "assets", "--own-etcd")
+
+
 def test_the_stand_in_tells_its_flags(programs, tmp_path):
     programs("kube-apiserver", "kubectl")
     make(tmp_path / "assets")

@@ -2,8 +2,8 @@
 
 The test environment of controller-runtime (envtest), and what is built on it, runs the programs in the folder that
 ``KUBEBUILDER_ASSETS`` names. Here the API server is hyperkube's; it and the machine's own kubectl are links. For etcd
-the machine's own is taken too; without one, its place is taken by a program that only answers health checks, and the
-API server keeps its objects in memory, because the folder says so.
+the machine's own is taken too, or hyperkube's own, which is told by a flag; without one, its place is taken by a
+program that only answers health checks, and the API server keeps its objects in memory, because the folder says so.
 
 Source: controller-runtime ``pkg/internal/testing/process/bin_path_finder.go``, ``pkg/internal/testing/controlplane``.
 """
@@ -17,6 +17,7 @@ from pathlib import Path
 import click
 
 from hyperkube.machinery.errors import UsageError
+from hyperkube.plugin.loader import installed
 
 SERVER = "kube-apiserver"
 STORE = "etcd"
@@ -48,6 +49,9 @@ for stop in (signal.SIGTERM, signal.SIGINT):
 address = urllib.parse.urlsplit(flags.get("listen-client-urls", "http://127.0.0.1:2379").split(",")[0])
 http.server.ThreadingHTTPServer((address.hostname, address.port), Health).serve_forever()
 """
+OWN_ETCD = """#!/bin/sh
+exec {program} etcd "$@"
+"""
 IN_MEMORY = """#!/bin/sh
 # The API server, with its objects in memory: the etcd beside it only stands in.
 exec {program} "$@" --storage-backend=memory
@@ -57,7 +61,8 @@ exec {program} "$@" --storage-backend=memory
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path("kubebuilder-assets"))
 @click.option("--in-memory", is_flag=True, help="keep objects in memory, although there is an etcd")
-def command(folder: Path, in_memory: bool) -> None:
+@click.option("--own-etcd", is_flag=True, help="take hyperkube's own etcd, although there may be another")
+def command(folder: Path, in_memory: bool, own_etcd: bool) -> None:
     """Make FOLDER with the programs that envtest starts, and print how to use it.
 
     Example: eval "$(hyperkube assets)"
@@ -65,10 +70,15 @@ def command(folder: Path, in_memory: bool) -> None:
     server = _program(SERVER)
     if server is None:
         raise UsageError(f"{SERVER!r} is not installed: it comes with distribution 'hyperkube-host-apiserver'")
+    if in_memory and own_etcd:
+        raise UsageError("--in-memory needs no --own-etcd: choose one of them")
     store, client = None if in_memory else shutil.which(STORE), shutil.which(CLIENT)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if store is None:
+        if own_etcd:
+            _write(folder / STORE, OWN_ETCD.format(program=_own_program()))
+            _link(folder / SERVER, server)
+        elif store is None:
             _write(folder / STORE, STAND_IN.format(python=sys.executable))
             _write(folder / SERVER, IN_MEMORY.format(program=server))
         else:
@@ -81,6 +91,18 @@ def command(folder: Path, in_memory: bool) -> None:
     if client is None:
         click.echo(f"warning: there is no {CLIENT} on the PATH: envtest's own KubeCtl will not work", err=True)
     click.echo(f"export KUBEBUILDER_ASSETS={folder.absolute()}")
+
+
+def _own_program() -> str:
+    """Return the program whose subcommand is the etcd.
+
+    Raises:
+        UsageError: that subcommand is not installed.
+    """
+    program = _program("hyperkube")
+    if program is None or STORE not in installed("command"):
+        raise UsageError("--own-etcd needs distribution 'hyperkube-command-etcd', which is not installed")
+    return program
 
 
 def _program(name: str) -> str | None:
