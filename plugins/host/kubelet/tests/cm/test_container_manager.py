@@ -89,7 +89,7 @@ def node(tmp_path, cgroup_root):
                 driver="cgroupfs",
                 node_event=lambda *event: self.events.append(event),
                 clock=clock,
-                plugins=partial(NodePlugins, tmp_path, None, clock, devices_changed=lambda: None),
+                plugins=partial(NodePlugins, tmp_path, None, clock, devices_changed=lambda: None, volume_drivers={}),
             )
             self.capacity = capacity
             self.manager.start(lambda: self.pods, self._running, lambda *update: self.updates.append(update))

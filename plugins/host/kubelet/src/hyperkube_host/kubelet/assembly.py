@@ -40,6 +40,7 @@ from hyperkube_host.kubelet.objects.object_cache import ObjectCache
 from hyperkube_host.kubelet.objects.token_manager import TokenManager
 from hyperkube_host.kubelet.options import KubeletOptions
 from hyperkube_host.kubelet.pleg.generic import GenericPleg
+from hyperkube_host.kubelet.pluginmanager.socket_search import SocketSearch
 from hyperkube_host.kubelet.pod.mirror_pods import MirrorPods
 from hyperkube_host.kubelet.pod.pod_manager import PodManager
 from hyperkube_host.kubelet.pod_workers.pod_worker import PodWorker
@@ -65,7 +66,7 @@ from hyperkube.hookspecs import volume as volume_specs
 from hyperkube.hookspecs.base import PluginContext
 from hyperkube.hookspecs.network import Network, NetworkHooks
 from hyperkube.hookspecs.runtime import Runtime, RuntimeHooks, Simulated, TakesAddresses, TellsRuntimeConfig
-from hyperkube.hookspecs.volume import VolumeHooks, Volumes
+from hyperkube.hookspecs.volume import TakesDrivers, VolumeHooks, Volumes
 from hyperkube.kinds.resources import SERVICES
 from hyperkube.machinery.clock import Clock
 from hyperkube.machinery.dataclass import dataclass
@@ -123,6 +124,7 @@ class KubeletServices(Record):
     container_manager: ContainerManager
     pleg: GenericPleg
     housekeeping: Housekeeping
+    drivers: SocketSearch
     node_managers: NodeManagers
     sources: tuple[PodSource, ...]
 
@@ -177,13 +179,20 @@ def _container_manager(
     recorder: KubeletEventRecorder,
     clock: Clock,
     devices_changed: Callable[[], None],
+    plugins: KubeletPlugins,
 ) -> ContainerManager:
     """Return what gives pods their place: cgroups where the runtime has them in common with the kubelet."""
     if not isinstance(runtime, TellsRuntimeConfig):
         return UnmanagedContainerManager()
     from hyperkube_host.kubelet.cm.build import container_manager_for
+    from hyperkube_host.kubelet.pluginmanager.driver_handler import DriverHandler
 
-    return container_manager_for(options, machine, runtime, client, recorder, clock, devices_changed)
+    drivers = {
+        kind.driver_type: DriverHandler(kind, options.node.name)
+        for _, kind in plugins.volumes
+        if isinstance(kind, TakesDrivers)
+    }
+    return container_manager_for(options, machine, runtime, client, recorder, clock, devices_changed, drivers)
 
 
 def _load_runtime(name: str, context: Callable[[str], PluginContext]) -> PluginHost[RuntimeHooks]:
@@ -224,7 +233,7 @@ def _foundation(
     host_ips = node_addresses(options.node)
     changed = partial(queue.add, Task.SYNC_NODE)
     machine = machine_info(options.pods.root, runtime)
-    container_manager = _container_manager(options, machine, runtime, client, recorder, clock, changed)
+    container_manager = _container_manager(options, machine, runtime, client, recorder, clock, changed, plugins)
     pods = PodManager(queue.sync_pod, queue.shorten_grace)
     evented = options.server.gates.get("EventedPLEG", False)
     pleg = GenericPleg(runtime, clock, queue.sync_pod, pods.observed, evented=evented)
@@ -349,8 +358,17 @@ def build_services(
             remove_orphans,
             work.volumes,
         ),
+        drivers=_driver_search(base),
         sources=_sources(options, client, clock, base.pods),
     )
+
+
+def _driver_search(base: _Foundation) -> SocketSearch:
+    """Return what finds drivers of volumes where no container manager does."""
+    found = () if isinstance(base.plugins.runtime, TellsRuntimeConfig) else base.plugins.volumes
+    kinds = [kind for _, kind in found if isinstance(kind, TakesDrivers)]
+    folder = base.directories.root / "plugins_registry"
+    return SocketSearch(folder, kinds, base.options.node.name, base.clock)
 
 
 def _sources(options: KubeletOptions, client: Client | None, clock: Clock, pods: PodManager) -> tuple[PodSource, ...]:

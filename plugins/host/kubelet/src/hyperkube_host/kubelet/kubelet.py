@@ -154,6 +154,7 @@ class Kubelet:
         services.probes.close()
         services.node_managers.kills.close()
         services.pleg.close()
+        services.drivers.close()
         if services.volumes is not None:
             services.volumes.close()
         services.container_manager.close()
@@ -216,6 +217,7 @@ class Kubelet:
             return
         # Only now an unknown pod is one that was removed, and not one that its source has yet to report.
         self._sources_ready = True
+        self._services.drivers.run()
         self._services.housekeeping.run()
         if self._services.mirrors is not None:
             self._services.mirrors.delete_orphans()

@@ -50,6 +50,7 @@ from hyperkube_host.kubelet.cm.unmanaged import UnmanagedPods
 from hyperkube_host.kubelet.events import KubeletEventRecorder
 from hyperkube_host.kubelet.nodestatus.machine_info import MachineInfo
 from hyperkube_host.kubelet.options import KubeletOptions
+from hyperkube_host.kubelet.pluginmanager.plugin_manager import PluginHandler
 from hyperkube_host.kubelet.qos.resource_config import huge_page_sizes
 
 from hyperkube.client.client import Client
@@ -76,6 +77,7 @@ def container_manager_for(
     recorder: KubeletEventRecorder,
     clock: Clock,
     devices_changed: Callable[[], None],
+    volume_drivers: Mapping[str, PluginHandler],
 ) -> LinuxContainerManager:
     """Return the container manager of a kubelet; `devices_changed` is called when the node has other devices.
 
@@ -97,7 +99,9 @@ def container_manager_for(
         driver=runtime_cgroup_driver(runtime),
         node_event=recorder.node_event,
         clock=clock,
-        plugins=partial(NodePlugins, wanted.state, client, clock, devices_changed=devices_changed),
+        plugins=partial(
+            NodePlugins, wanted.state, client, clock, devices_changed=devices_changed, volume_drivers=volume_drivers
+        ),
     )
 
 

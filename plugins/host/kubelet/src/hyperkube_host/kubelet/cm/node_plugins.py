@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from hyperkube_host.kubelet.cm.container_manager import LinuxContainerManager, Service
@@ -41,14 +41,18 @@ class NodePlugins:
         topology: TopologyManager,
         numa: NumaInfo,
         devices_changed: Callable[[], None],
+        volume_drivers: Mapping[str, PluginHandler],
     ) -> None:
         """Take the kubelet's folder, how claims are read, and what is called when the node has other devices.
+
+        `volume_drivers` are the handlers of those who serve volumes, by the type of their registration.
 
         Raises:
             UsageError: a checkpoint that cannot be trusted.
         """
         self._root = root
         self._clock = clock
+        self._volume_drivers = volume_drivers
         self._drivers = DraPlugins(clock)
         self.devices = DeviceManager(root / DEVICE_PLUGINS, topology, numa, clock, devices_changed)
         self.claims = DraManager(root, client, self._drivers)
@@ -56,7 +60,9 @@ class NodePlugins:
     def services(self, manager: LinuxContainerManager, pods: ActivePods) -> Sequence[Service]:
         """Return what listens for plugins, and for those who ask which pod has what."""
         registration = DeviceRegistration(self._root / DEVICE_PLUGINS, self.devices)
-        handlers: dict[str, PluginHandler] = {DRA_PLUGIN: self._drivers, DEVICE_PLUGIN: registration}
+        handlers: dict[str, PluginHandler] = {
+            **self._volume_drivers, DRA_PLUGIN: self._drivers, DEVICE_PLUGIN: registration,
+        }  # fmt: skip
         told = PodResourcesInputs(
             pods=pods, cpus=manager.cpus, memory=manager.memory, devices=self.devices, claims=self.claims
         )

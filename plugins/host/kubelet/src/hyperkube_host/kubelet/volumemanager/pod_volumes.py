@@ -34,6 +34,8 @@ class PodVolume:
         spec: what it is.
         unique_name: of the volume on the node: pods that share it have the same.
         claim: the claim it comes from.
+        attachable: the kind, if this volume is attached to the node before it is mounted.
+        device_mountable: the kind, if this volume is mounted once for all pods of the node.
     """
 
     name: str
@@ -42,18 +44,8 @@ class PodVolume:
     spec: VolumeSpec
     unique_name: str
     claim: Object | None = None
-
-    @property
-    def attachable(self) -> Attachable | None:
-        """The kind, if this volume is attached to the node before it is mounted."""
-        plugin = self.plugin
-        return plugin if isinstance(plugin, Attachable) and plugin.can_attach(self.spec) else None
-
-    @property
-    def device_mountable(self) -> DeviceMountable | None:
-        """The kind, if this volume is mounted once for all pods of the node."""
-        plugin = self.plugin
-        return plugin if isinstance(plugin, DeviceMountable) and plugin.can_device_mount(self.spec) else None
+    attachable: Attachable | None = None
+    device_mountable: DeviceMountable | None = None
 
     @property
     def is_for_one_pod(self) -> bool:
@@ -89,11 +81,8 @@ class PodVolumes:
             spec, claim = self._of_claim(pod, volume)
         else:
             spec = VolumeSpec(volume=volume)
-        name, plugin = self._plugin_of(spec)
-        unique = unique_name(name, plugin, spec, uid_of(pod))
-        return PodVolume(
-            name=volume["name"], plugin_name=name, plugin=plugin, spec=spec, unique_name=unique, claim=claim
-        )
+        plugin_name, plugin = self._plugin_of(spec)
+        return pod_volume(volume["name"], plugin_name, plugin, spec, uid_of(pod), claim)
 
     def _plugin_of(self, spec: VolumeSpec) -> tuple[str, Volumes]:
         for name, plugin in self._plugins:
@@ -150,10 +139,26 @@ class PodVolumes:
         return found
 
 
-def unique_name(plugin_name: str, plugin: Volumes, spec: VolumeSpec, pod_uid: str) -> str:
-    """Return the name of a volume on its node; that of a volume that is not shared has the pod's uid in it."""
-    if isinstance(plugin, Attachable) and plugin.can_attach(spec):
-        return f"{plugin_name}/{plugin.volume_name(spec)}"
-    if isinstance(plugin, DeviceMountable) and (plugin.can_device_mount(spec) or spec.is_block):
-        return f"{plugin_name}/{plugin.volume_name(spec)}"
-    return f"{plugin_name}/{pod_uid}-{spec.name}"
+def pod_volume(
+    name: str, plugin_name: str, plugin: Volumes, spec: VolumeSpec, pod_uid: str, claim: Object | None = None
+) -> PodVolume:
+    """Return a volume with what its kind says of it; the unique name of one that is not shared has the pod's uid in it.
+
+    Raises:
+        VolumeFailed: the kind cannot say now.
+    """
+    attachable = plugin if isinstance(plugin, Attachable) and plugin.can_attach(spec) else None
+    mountable = plugin if isinstance(plugin, DeviceMountable) and plugin.can_device_mount(spec) else None
+    shared = attachable or mountable or (plugin if isinstance(plugin, DeviceMountable) and spec.is_block else None)
+    return PodVolume(
+        name=name,
+        plugin_name=plugin_name,
+        plugin=plugin,
+        spec=spec,
+        unique_name=f"{plugin_name}/{pod_uid}-{spec.name}"
+        if shared is None
+        else f"{plugin_name}/{shared.volume_name(spec)}",
+        claim=claim,
+        attachable=attachable,
+        device_mountable=mountable,
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from hyperkube_host.kubelet.directories import KubeletDirectories
 from hyperkube_host.kubelet.volumemanager.mount_volume import VolumeMounter
-from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume, PodVolumes, unique_name
+from hyperkube_host.kubelet.volumemanager.pod_volumes import PodVolume, PodVolumes, pod_volume
 from hyperkube_lib.volume_mount import mount_table, mounts_below
 
 from hyperkube.hookspecs.volume import (
@@ -52,17 +52,16 @@ class Reconstruction:
         folder = str(self._directories.plugin(plugin_name))
         mounted = MountedVolume(name=name, pod_uid=uid, path=str(path), plugin_dir=folder)
         spec = _spec_of(plugin, mounted, is_block=is_block)
-        unique = unique_name(plugin_name, plugin, spec, uid)
-        yield PodVolume(name=name, plugin_name=plugin_name, plugin=plugin, spec=spec, unique_name=unique)
+        yield pod_volume(name, plugin_name, plugin, spec, uid)
 
     def clean_up(self, uid: str) -> bool:
         """Undo all volumes of a pod that is gone and remove its folder; tell whether nothing is left."""
         problems = []
-        for volume in self.find(uid):
-            try:
+        try:
+            for volume in self.find(uid):
                 self._mounter.unmount(uid, volume)
-            except (VolumeFailed, OSError) as error:
-                problems.append(f"volume {volume.spec.name}: {error}")
+        except (VolumeFailed, OSError) as error:
+            problems.append(str(error))
         folder = self._directories.pod(uid)
         problems += [f"{mount.path} is mounted" for mount in mounts_below(str(folder.absolute()), mount_table())]
         if problems:

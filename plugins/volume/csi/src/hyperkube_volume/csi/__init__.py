@@ -1,0 +1,8 @@
+"""csi: volumes that a driver serves, as the kubelet and the attach-detach controller see them.
+
+Source: kubernetes ``pkg/volume/csi``.
+"""
+
+from hyperkube_volume.csi.csi import Csi
+
+__all__ = ["Csi"]
